@@ -1,0 +1,69 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let package = Package(
+    name: "decorum",
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    products: [
+        .library(name: "Decorum", targets: ["Decorum"]),
+        .library(name: "DecorumTesting", targets: ["DecorumTesting"]),
+        .executable(name: "tour", targets: ["DecorumTour"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0")
+    ],
+    targets: [
+        .target(
+            name: "Decorum",
+            dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")]
+        ),
+        .target(
+            name: "DecorumTesting",
+            dependencies: ["Decorum", .product(name: "HTTPTypes", package: "swift-http-types")]
+        ),
+        .executableTarget(
+            name: "DecorumTour",
+            dependencies: [
+                "Decorum", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]
+        ),
+        .testTarget(
+            name: "DecorumTests",
+            dependencies: [
+                "Decorum", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]
+        ),
+        .testTarget(
+            name: "DecorumTestingTests",
+            dependencies: [
+                "Decorum", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+for target in package.targets {
+    target.swiftSettings = [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("ImmutableWeakCaptures"),
+        .enableUpcomingFeature("InferIsolatedConformances"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+        .strictMemorySafety(),
+        .treatAllWarnings(as: .error),
+        .treatWarning("DeprecatedDeclaration", as: .warning),
+        .treatWarning("ExplicitSendable", as: .error),
+    ]
+}
+
+// Like an app of today: everything is on the main actor unless it says otherwise, and none of our upcoming features.
+package.targets.append(
+    .testTarget(
+        name: "DecorumMainActorTests",
+        dependencies: ["Decorum", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types")],
+        swiftSettings: [.defaultIsolation(MainActor.self), .treatAllWarnings(as: .error)]
+    )
+)

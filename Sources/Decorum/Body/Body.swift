@@ -1,0 +1,206 @@
+public import Foundation
+
+/// The content of a request or a response: bytes, a file, or a stream of chunks.
+///
+/// ```swift
+/// let text = try await response.body.text(upTo: 1 << 20)
+///
+/// for try await chunk in response.body {
+///     file.write(chunk)
+/// }
+/// ```
+///
+/// A body says how often it may be read: see ``Replay``. Opening a body that may be read once for the second time
+/// throws ``BodyReadTwiceError``; it never reads as empty. A response's body owns its transfer: when the body, or the
+/// iterator that reads it, is dropped before the end, the transfer stops and the connection is closed.
+///
+/// Two bodies are equal when both are in memory and their bytes are equal, when both are the same file, or when they
+/// are copies of one stream.
+public struct Body: Sendable {
+    /// How often a body may be read, and from where.
+    public enum Replay: Sendable, Comparable {
+        /// One time, from the start.
+        case once
+        /// Any number of times, from the start.
+        case fromStart
+        /// Any number of times, from any offset.
+        case fromAnyOffset
+    }
+
+    enum Storage: Sendable {
+        case bytes(Data)
+        case file(BodyFile)
+        case stream(BodyStream)
+    }
+
+    let storage: Storage
+
+    /// A body without content.
+    public static let empty = Body(Data())
+
+    /// Creates a body from bytes.
+    ///
+    /// - Parameter data: The content.
+    public init(_ data: Data) {
+        storage = .bytes(data)
+    }
+
+    /// Creates a body from text in UTF-8.
+    ///
+    /// - Parameter text: The content.
+    public init(_ text: String) {
+        self.init(Data(text.utf8))
+    }
+
+    /// Creates a body from a file, which is read each time that the body is.
+    ///
+    /// The length is that of the file now; if it has become shorter when it is read, reading throws.
+    ///
+    /// - Parameter file: The URL of a regular file.
+    /// - Throws: An error of Foundation's when there is no such file.
+    public init(contentsOf file: URL) throws {
+        storage = .file(try BodyFile(file))
+    }
+
+    /// Creates a body from a sequence of chunks, which is read once.
+    ///
+    /// - Parameters:
+    ///   - chunks: The content.
+    ///   - length: The number of bytes in all; nil where it is not known.
+    public init<Chunks: AsyncSequence & Sendable>(chunks: Chunks, length: Int64? = nil) where Chunks.Element == Data {
+        self.init(length: length, replay: .once) { _ in
+            SequenceBodyReader(iterator: chunks.makeAsyncIterator())
+        }
+    }
+
+    /// Creates a body from a closure that opens it.
+    ///
+    /// What the closure captures lives until a ``Replay/once`` body is opened, or any other is dropped. Reading
+    /// throws ``BodyLengthError`` when the reader gives another number of bytes than `length`.
+    ///
+    /// - Parameters:
+    ///   - length: The number of bytes in all; nil where it is not known.
+    ///   - replay: How often the closure may be called, and with which offsets.
+    ///   - open: Opens the body at an offset, which is 0 unless `replay` is ``Replay/fromAnyOffset``.
+    public init(
+        length: Int64? = nil,
+        replay: Replay,
+        open: @escaping @Sendable (_ offset: Int64) async throws -> any BodyReader
+    ) {
+        guard let length else {
+            self.init(trustedLength: nil, replay: replay, open: open)
+            return
+        }
+        self.init(trustedLength: length, replay: replay) { offset in
+            LengthCheckingBodyReader(reader: try await open(offset), remaining: length - offset)
+        }
+    }
+
+    /// Creates a body whose reader is known to give as many bytes as `length` says, or to throw.
+    init(trustedLength length: Int64?, replay: Replay, open: @escaping BodyStream.Open) {
+        storage = .stream(BodyStream(length: length, replay: replay, open: open))
+    }
+
+    /// The number of bytes; nil where it is not known.
+    public var length: Int64? {
+        switch storage {
+        case .bytes(let data): Int64(data.count)
+        case .file(let file): file.length
+        case .stream(let stream): stream.length
+        }
+    }
+
+    /// How often the body may be read, and from where.
+    public var replay: Replay {
+        switch storage {
+        case .bytes, .file: .fromAnyOffset
+        case .stream(let stream): stream.replay
+        }
+    }
+
+    /// Whether the body is known to have no content.
+    public var isEmpty: Bool { length == 0 }
+
+    /// The content, where it is in memory already.
+    public var bytes: Data? {
+        guard case .bytes(let data) = storage else { return nil }
+        return data
+    }
+
+    /// The file that the content is in, where it is one whole file.
+    public var file: URL? {
+        guard case .file(let file) = storage else { return nil }
+        return file.url
+    }
+
+    /// Opens the body for reading.
+    ///
+    /// - Parameter offset: Where to start, in bytes; anything but 0 needs ``Replay/fromAnyOffset``.
+    /// - Returns: A reader for one task.
+    /// - Throws: ``BodyReadTwiceError``, ``BodyOffsetError``, or what keeps the body from being opened.
+    public func open(at offset: Int64 = 0) async throws -> any BodyReader {
+        guard offset == 0 || (replay == .fromAnyOffset && offset > 0 && offset <= length ?? .max) else {
+            throw BodyOffsetError(offset: offset)
+        }
+        switch storage {
+        case .bytes(let data): return DataBodyReader(data.dropFirst(Int(offset)))
+        case .file(let file): return try file.open(at: offset)
+        case .stream(let stream): return try await stream.open(at: offset)
+        }
+    }
+}
+
+extension Body: Equatable {
+    /// Compares bytes by value, files by URL and length, and streams by identity.
+    public static func == (lhs: Body, rhs: Body) -> Bool {
+        switch (lhs.storage, rhs.storage) {
+        case (.bytes(let lhs), .bytes(let rhs)): lhs == rhs
+        case (.file(let lhs), .file(let rhs)): lhs == rhs
+        case (.stream(let lhs), .stream(let rhs)): lhs === rhs
+        default: false
+        }
+    }
+}
+
+extension Body: AsyncSequence {
+    /// Reads a body, which it opens at the first chunk.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        private var body: Body?
+        private var reader: (any BodyReader)?
+
+        init(_ body: Body) {
+            self.body = body
+        }
+
+        /// Reads the next chunk.
+        public mutating func next() async throws -> Data? {
+            try await next(isolation: #isolation)
+        }
+
+        /// Reads the next chunk where the caller runs.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Data? {
+            if let unopened = body {
+                body = nil
+                reader = try await unopened.open()
+            }
+            return try await reader?.next()
+        }
+    }
+
+    /// Makes an iterator, which opens the body at its first chunk.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(self)
+    }
+}
+
+@available(*, unavailable)
+extension Body.AsyncIterator: Sendable {}
+
+extension Body: ExpressibleByStringLiteral {
+    /// Creates a body from text in UTF-8.
+    ///
+    /// - Parameter value: The content.
+    public init(stringLiteral value: String) {
+        self.init(value)
+    }
+}

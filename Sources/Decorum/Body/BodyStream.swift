@@ -1,0 +1,92 @@
+import Foundation
+import HTTPTypes
+import Synchronization
+
+/// A body that a closure opens; a reference, so that all copies of a `once` body share its one reading.
+final class BodyStream: Sendable {
+    typealias Open = @Sendable (_ offset: Int64) async throws -> any BodyReader
+
+    let length: Int64?
+    let replay: Body.Replay
+    private let unopened: Mutex<Open?>
+
+    init(length: Int64?, replay: Body.Replay, open: @escaping Open) {
+        self.length = length
+        self.replay = replay
+        unopened = Mutex(open)
+    }
+
+    func open(at offset: Int64) async throws -> any BodyReader {
+        let open = unopened.withLock { stored in
+            // A body that was read once must not keep its transfer alive: from here on, the reader alone does.
+            let open = stored
+            if replay == .once { stored = nil }
+            return open
+        }
+        guard let open else { throw BodyReadTwiceError() }
+        return try await open(offset)
+    }
+}
+
+/// Holds a stream to the length it promised, since a request that was announced with it cannot be mended on the wire.
+struct LengthCheckingBodyReader: BodyReader {
+    var reader: any BodyReader
+    var remaining: Int64
+
+    mutating func next() async throws -> Data? {
+        let chunk = try await reader.next()
+        remaining -= Int64(chunk?.count ?? 0)
+        guard chunk == nil ? remaining == 0 : remaining >= 0 else { throw BodyLengthError() }
+        return chunk
+    }
+
+    var trailers: HTTPFields? { reader.trailers }
+}
+
+struct SequenceBodyReader<Iterator: AsyncIteratorProtocol>: BodyReader where Iterator.Element == Data {
+    var iterator: Iterator
+
+    mutating func next() async throws -> Data? {
+        while let chunk = try await iterator.next(isolation: #isolation) {
+            if !chunk.isEmpty { return chunk }
+        }
+        return nil
+    }
+}
+
+struct DataBodyReader: BodyReader {
+    private var data: Data
+
+    init(_ data: Data) {
+        self.data = data
+    }
+
+    mutating func next() -> Data? {
+        guard !data.isEmpty else { return nil }
+        defer { data = Data() }
+        return data
+    }
+}
+
+/// A body was opened for the second time that may be read only once.
+public struct BodyReadTwiceError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What happened and how to avoid it.
+    public var description: String {
+        "The body was read a second time but can be read only once; collect it, or make it from bytes or a file."
+    }
+}
+
+/// A body was opened at an offset that it does not have, or cannot start from.
+public struct BodyOffsetError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The offset that was asked for, in bytes.
+    public let offset: Int64
+
+    /// What happened.
+    public var description: String { "The body cannot be read from offset \(offset)." }
+}
+
+/// A body gave fewer or more bytes than its length promised.
+public struct BodyLengthError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What happened.
+    public var description: String { "The body does not have as many bytes as its length says." }
+}

@@ -1,0 +1,34 @@
+/// A connection made of a closure: the base of a one-off stack, or an adapter to another client.
+///
+/// ```swift
+/// let connection = ClosureConnection { request in
+///     Response(status: .ok, body: Body("You asked for \(request.head.path ?? "/")"))
+/// }
+/// ```
+public struct ClosureConnection: Connection {
+    private let name: String
+    private let answer: @Sendable (consuming Request) async throws -> Response
+
+    /// Creates a connection that answers with what a closure returns.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the layer in ``Connection/layers``.
+    ///   - answer: Answers a request.
+    public init(
+        named name: String = "ClosureConnection",
+        _ answer: @escaping @Sendable (consuming Request) async throws -> Response
+    ) {
+        self.name = name
+        self.answer = answer
+    }
+
+    /// One layer with the name that was given.
+    public var layers: [Layer] {
+        [Layer(name: name, role: .transport)]
+    }
+
+    /// Answers with what the closure returns.
+    public func send(_ request: consuming Request) async throws -> Response {
+        try await answer(request)
+    }
+}

@@ -1,0 +1,37 @@
+extension Connection {
+    /// Passes each request through a closure, which may change it, forward it any number of times, and change the answer.
+    ///
+    /// ```swift
+    /// let connection = URLSessionConnection()
+    ///     .intercepting("timing") { request, base in
+    ///         let start = ContinuousClock.now
+    ///         var response = try await base.send(request)
+    ///         response.head.headerFields[.init("X-Elapsed")!] = "\(ContinuousClock.now - start)"
+    ///         return response
+    ///     }
+    /// ```
+    ///
+    /// It belongs wherever its work does: see the order on ``Connection``. What is used more than once deserves a
+    /// ``ComposedConnection`` of its own.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the layer in ``Connection/layers``.
+    ///   - interceptor: Gets the request and the wrapped connection, and answers.
+    /// - Returns: A connection that answers with what the closure returns.
+    public func intercepting(
+        _ name: String = "intercepting",
+        _ interceptor: @escaping @Sendable (_ request: consuming Request, _ base: Self) async throws -> Response
+    ) -> some Connection {
+        InterceptingConnection(base: self, layer: Layer(name: name), interceptor: interceptor)
+    }
+}
+
+struct InterceptingConnection<Base: Connection>: ComposedConnection {
+    let base: Base
+    let layer: Layer
+    let interceptor: @Sendable (consuming Request, Base) async throws -> Response
+
+    func send(_ request: consuming Request) async throws -> Response {
+        try await interceptor(request, base)
+    }
+}

@@ -1,0 +1,132 @@
+public import HTTPTypes
+
+/// What a connection says of itself: its name, its role, its settings, and the facts that other layers rely on.
+///
+/// ```swift
+/// print(connection.layers)
+/// // [followingRedirects(limit: 20), retrying(retries: 3), URLSessionConnection]
+/// ```
+public struct Layer: Sendable, Hashable {
+    /// What a layer does for the stack, as an open set.
+    public struct Role: Sendable, Hashable {
+        /// The name of the role.
+        public let name: String
+
+        /// Creates a role of your own.
+        ///
+        /// - Parameter name: The name of the role.
+        public init(_ name: String) {
+            self.name = name
+        }
+
+        /// Sends over a network, or stands in for one.
+        public static let transport = Role("transport")
+        /// Changes requests before they are sent.
+        public static let preparation = Role("preparation")
+        /// Follows redirections.
+        public static let redirection = Role("redirection")
+        /// Answers from stored responses.
+        public static let caching = Role("caching")
+        /// Sends again, or bounds how and how long to try.
+        public static let resilience = Role("resilience")
+        /// Adds credentials.
+        public static let authentication = Role("authentication")
+        /// Looks on.
+        public static let observation = Role("observation")
+        /// Judges responses.
+        public static let validation = Role("validation")
+        /// Claims nothing.
+        public static let other = Role("other")
+    }
+
+    /// What a layer does that others have to know, as an open set.
+    public struct Fact: Sendable, Hashable {
+        /// The name of the fact.
+        public let name: String
+
+        /// Creates a fact of your own.
+        ///
+        /// - Parameter name: The name of the fact.
+        public init(_ name: String) {
+            self.name = name
+        }
+
+        /// Adds credentials, so that what comes back may be meant for one principal alone.
+        public static let addsCredentials = Fact("adds credentials")
+        /// May send a request more than once.
+        public static let resends = Fact("resends")
+        /// Changes parts of a request that a signature may cover.
+        public static let changesSignedParts = Fact("changes signed parts")
+        /// Reads the clock, so that what it sends or answers depends on the time.
+        public static let readsClock = Fact("reads the clock")
+        /// May answer without forwarding the request.
+        public static let answers = Fact("answers")
+        /// Writes requests or responses down, outside of memory.
+        public static let records = Fact("records")
+    }
+
+    /// One setting of a layer, as it is shown.
+    public struct Setting: Sendable, Hashable {
+        /// The name, spelled as the modifier's argument.
+        public let name: String
+        /// The value, which never holds a secret.
+        public let value: String
+
+        /// Creates a setting.
+        ///
+        /// - Parameters:
+        ///   - name: The name, spelled as the modifier's argument.
+        ///   - value: The value; it is described, so it must not hold a secret.
+        public init(_ name: String, _ value: some Sendable) {
+            self.name = name
+            self.value = String(describing: value)
+        }
+    }
+
+    /// The name, spelled as the modifier or the type.
+    public let name: String
+    /// What the layer does for the stack.
+    public let role: Role
+    /// The settings that a reader of the stack wants to see, in order.
+    public let settings: [Setting]
+    /// What the layer does that others have to know.
+    public let facts: Set<Fact>
+    /// The fields that hold the layer's secrets; a redirection to another origin drops them.
+    public let secretFields: Set<HTTPField.Name>
+
+    /// Creates a description of a layer.
+    ///
+    /// - Parameters:
+    ///   - name: The name, spelled as the modifier or the type.
+    ///   - role: What the layer does for the stack.
+    ///   - settings: The settings that a reader wants to see, in order.
+    ///   - facts: What the layer does that others have to know.
+    ///   - secretFields: The fields that hold the layer's secrets.
+    public init(
+        name: String,
+        role: Role = .other,
+        settings: [Setting] = [],
+        facts: Set<Fact> = [],
+        secretFields: Set<HTTPField.Name> = []
+    ) {
+        self.name = name
+        self.role = role
+        self.settings = settings
+        self.facts = facts
+        self.secretFields = secretFields
+    }
+
+    init(describing type: Any.Type, role: Role = .other) {
+        self.init(name: String(String(describing: type).prefix { $0 != "<" }), role: role)
+    }
+}
+
+extension Layer: CustomStringConvertible, CustomDebugStringConvertible {
+    /// The name with its settings, as in `retrying(retries: 3)`.
+    public var description: String {
+        settings.isEmpty ? name : "\(name)(\(settings.map { "\($0.name): \($0.value)" }.joined(separator: ", ")))"
+    }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+}

@@ -1,0 +1,38 @@
+/// On whose behalf a request is made: an opaque name that keeps what is stored for one apart from another.
+///
+/// Layers that share responses key by it. Make one from something that names an account, such as a user's
+/// identifier; never from a password or a token.
+///
+/// ```swift
+/// var request = try Request.get("https://api.example.com/inbox")
+/// request.options.principal = Principal("user-42")
+/// ```
+public struct Principal: Sendable, Hashable {
+    private let name: String
+
+    /// Creates a principal.
+    ///
+    /// - Parameter name: What tells this principal from another; not a secret.
+    public init(_ name: String) {
+        self.name = name
+    }
+}
+
+extension Principal: CustomStringConvertible {
+    /// A word that does not tell the name, which may be somebody's.
+    public var description: String { "principal" }
+}
+
+extension RequestOptions {
+    /// On whose behalf the request is made; nil where nobody said.
+    ///
+    /// Where a layer further in adds credentials and no principal is set, responses are neither shared nor stored.
+    public var principal: Principal? {
+        get { self[PrincipalKey.self] }
+        set { self[PrincipalKey.self] = newValue }
+    }
+}
+
+private enum PrincipalKey: RequestOptionKey {
+    static let defaultValue: Principal? = nil
+}

@@ -1,0 +1,204 @@
+public import Foundation
+public import HTTPTypes
+
+/// What is sent: a head, a body, and the options that travel with them.
+///
+/// ```swift
+/// var request = try Request.post("https://api.example.com/items", body: Body(#"{"title":"one"}"#))
+/// request.head.headerFields[.contentType] = "application/json"
+/// request.options.idleTimeout = .seconds(10)
+/// ```
+///
+/// Two requests are equal when their method, target, fields (names in any letter case) and bodies are; see ``Body``
+/// for when two bodies are. Options do not count.
+public struct Request: Sendable {
+    /// The method, the target and the header fields.
+    public var head: HTTPRequest
+    /// The content.
+    public var body: Body
+    /// What the caller wants of the layers.
+    public var options: RequestOptions
+
+    /// Creates a request from a head, which is checked only when it is sent.
+    ///
+    /// - Parameters:
+    ///   - head: The method, the target and the header fields.
+    ///   - body: The content.
+    ///   - options: What the caller wants of the layers.
+    public init(head: HTTPRequest, body: Body = .empty, options: RequestOptions = RequestOptions()) {
+        self.head = head
+        self.body = body
+        self.options = options
+    }
+
+    /// Creates a request from a method and a URL.
+    ///
+    /// A relative reference, such as `"/items"` or `"items?page=2"`, makes a request for a stack that has
+    /// ``Connection/relative(to:)``. A fragment is kept in the options, since it is never sent.
+    ///
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - url: An absolute URL, or a reference relative to the stack's base URL.
+    ///   - fields: The header fields.
+    ///   - body: The content.
+    /// - Throws: ``InvalidRequestError`` when the URL cannot be parsed or cannot be sent to.
+    public init(
+        _ method: HTTPRequest.Method, _ url: String, fields: HTTPFields = [:], body: Body = .empty
+    ) throws(InvalidRequestError) {
+        try self.init(method, Target(url), fields: fields, body: body)
+    }
+
+    /// Creates a request from a method and a URL.
+    ///
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - url: An absolute URL, or one relative to the stack's base URL.
+    ///   - fields: The header fields.
+    ///   - body: The content.
+    /// - Throws: ``InvalidRequestError`` when the URL cannot be sent to.
+    public init(
+        _ method: HTTPRequest.Method, url: URL, fields: HTTPFields = [:], body: Body = .empty
+    ) throws(InvalidRequestError) {
+        try self.init(method, Target(url.absoluteURL), fields: fields, body: body)
+    }
+
+    private init(
+        _ method: HTTPRequest.Method, _ target: Target, fields: HTTPFields, body: Body
+    ) throws(InvalidRequestError) {
+        head = HTTPRequest(
+            method: method, scheme: target.scheme, authority: target.authority, path: target.path, headerFields: fields)
+        self.body = body
+        options = RequestOptions()
+        options.fragment = target.fragment
+        if target.scheme != nil || target.authority != nil {
+            try validate()
+        }
+    }
+
+    /// Checks that the request can be sent: an origin over `http` or `https`, a path, and no user name in the URL.
+    ///
+    /// Transports call this before they send.
+    ///
+    /// - Throws: ``InvalidRequestError`` that says what to change.
+    public func validate() throws(InvalidRequestError) {
+        _ = try Origin(head)
+        guard let path = head.path, path.hasPrefix("/") || path == "*" else { throw .invalidPath }
+        guard path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw .invalidURL }
+    }
+
+    /// The URL of the request with its fragment; nil while it has no origin.
+    public var url: URL? {
+        guard let scheme = head.scheme, let authority = head.authority else { return nil }
+        let fragment = options.fragment.map { "#" + $0 } ?? ""
+        return URL(string: "\(scheme)://\(authority)\(head.path ?? "/")\(fragment)")
+    }
+}
+
+extension Request: Equatable {
+    /// Compares heads, names of fields in any letter case, and bodies; options do not count.
+    public static func == (lhs: Request, rhs: Request) -> Bool {
+        lhs.head == rhs.head && lhs.body == rhs.body
+    }
+}
+
+extension Request {
+    /// Creates a `GET` request.
+    ///
+    /// - Parameters:
+    ///   - url: An absolute URL, or a reference relative to the stack's base URL.
+    ///   - fields: The header fields.
+    /// - Returns: The request.
+    /// - Throws: ``InvalidRequestError`` when the URL cannot be parsed or cannot be sent to.
+    public static func get(_ url: String, fields: HTTPFields = [:]) throws(InvalidRequestError) -> Request {
+        try Request(.get, url, fields: fields)
+    }
+
+    /// Creates a `POST` request.
+    ///
+    /// - Parameters:
+    ///   - url: An absolute URL, or a reference relative to the stack's base URL.
+    ///   - fields: The header fields; no `Content-Type` is added.
+    ///   - body: The content.
+    /// - Returns: The request.
+    /// - Throws: ``InvalidRequestError`` when the URL cannot be parsed or cannot be sent to.
+    public static func post(
+        _ url: String, fields: HTTPFields = [:], body: Body
+    ) throws(InvalidRequestError) -> Request {
+        try Request(.post, url, fields: fields, body: body)
+    }
+
+    /// Creates a `PUT` request.
+    ///
+    /// - Parameters:
+    ///   - url: An absolute URL, or a reference relative to the stack's base URL.
+    ///   - fields: The header fields; no `Content-Type` is added.
+    ///   - body: The content.
+    /// - Returns: The request.
+    /// - Throws: ``InvalidRequestError`` when the URL cannot be parsed or cannot be sent to.
+    public static func put(
+        _ url: String, fields: HTTPFields = [:], body: Body
+    ) throws(InvalidRequestError) -> Request {
+        try Request(.put, url, fields: fields, body: body)
+    }
+
+    /// Creates a `DELETE` request.
+    ///
+    /// - Parameters:
+    ///   - url: An absolute URL, or a reference relative to the stack's base URL.
+    ///   - fields: The header fields.
+    /// - Returns: The request.
+    /// - Throws: ``InvalidRequestError`` when the URL cannot be parsed or cannot be sent to.
+    public static func delete(_ url: String, fields: HTTPFields = [:]) throws(InvalidRequestError) -> Request {
+        try Request(.delete, url, fields: fields)
+    }
+}
+
+extension RequestOptions {
+    /// The fragment of the URL, which is never sent but inherited by redirections (RFC 9110, section 10.2.2).
+    public var fragment: String? {
+        get { self[FragmentKey.self] }
+        set { self[FragmentKey.self] = newValue }
+    }
+
+    /// A bounded name for what the request does, such as `"feed"` or `"items/{id}"`, for logs and analytics.
+    ///
+    /// Set it where the request is made: a path holds identifiers, which make too many names and may be private.
+    public var routeName: String? {
+        get { self[RouteNameKey.self] }
+        set { self[RouteNameKey.self] = newValue }
+    }
+
+    /// How long a transfer may stand still before it fails, from the first byte asked for to the last one read.
+    ///
+    /// Every byte sent or received starts the time anew. Nil stands for the transport's own default, which is
+    /// 60 seconds; no transport waits for ever. A reader that is slow does not count, only a server that is.
+    public var idleTimeout: Duration? {
+        get { self[IdleTimeoutKey.self] }
+        set { self[IdleTimeoutKey.self] = newValue }
+    }
+
+    /// The fields of this request that hold secrets beyond the well-known ones.
+    ///
+    /// A layer that adds such a field names it here, so that a redirection to another origin drops it
+    /// and nothing that writes requests down shows it.
+    public var secretFields: Set<HTTPField.Name> {
+        get { self[SecretFieldsKey.self] }
+        set { self[SecretFieldsKey.self] = newValue }
+    }
+}
+
+private enum FragmentKey: RequestOptionKey {
+    static let defaultValue: String? = nil
+}
+
+private enum RouteNameKey: RequestOptionKey {
+    static let defaultValue: String? = nil
+}
+
+private enum IdleTimeoutKey: RequestOptionKey {
+    static let defaultValue: Duration? = nil
+}
+
+private enum SecretFieldsKey: RequestOptionKey {
+    static let defaultValue: Set<HTTPField.Name> = []
+}

@@ -1,0 +1,36 @@
+/// A key for an option that travels with a request through layers that do not know it.
+///
+/// ```swift
+/// enum TenantKey: RequestOptionKey {
+///     static let defaultValue: String? = nil
+/// }
+///
+/// extension RequestOptions {
+///     var tenant: String? {
+///         get { self[TenantKey.self] }
+///         set { self[TenantKey.self] = newValue }
+///     }
+/// }
+/// ```
+public protocol RequestOptionKey {
+    /// The type of the option.
+    associatedtype Value: Sendable
+    /// What a request has that was not given the option.
+    static var defaultValue: Value { get }
+}
+
+/// What a caller wants of the layers that a request passes, and what one layer tells those further in.
+///
+/// Options are never sent. They do not count when two requests are compared.
+public struct RequestOptions: Sendable {
+    private var values = TypedValues()
+
+    /// Creates options that are all at their defaults.
+    public init() {}
+
+    /// The option of a key.
+    public subscript<Key: RequestOptionKey>(_ key: Key.Type) -> Key.Value {
+        get { values.value(for: key, as: Key.Value.self) ?? Key.defaultValue }
+        set { values.set(newValue, for: key) }
+    }
+}

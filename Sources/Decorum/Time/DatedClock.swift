@@ -1,0 +1,32 @@
+public import Foundation
+
+/// The time that layers go by: a monotonic clock and the date, in one value that a test can replace.
+///
+/// Every modifier that waits, measures or dates takes one as `clock:`. ``SystemClock`` is the default;
+/// `VirtualClock` in `DecorumTesting` moves only when a test says so.
+public protocol DatedClock: Clock where Instant == ContinuousClock.Instant, Duration == Swift.Duration {
+    /// The date and time of day, which may jump.
+    var date: Date { get }
+}
+
+/// The machine's own time.
+public struct SystemClock: DatedClock {
+    private let clock = ContinuousClock()
+
+    /// Creates a clock that tells the machine's time.
+    public init() {}
+
+    /// The current instant, which only moves forwards and goes on while the machine sleeps.
+    public var now: ContinuousClock.Instant { clock.now }
+
+    /// The smallest difference that the clock can tell.
+    public var minimumResolution: Duration { clock.minimumResolution }
+
+    /// The date and time of day.
+    public var date: Date { Date() }
+
+    /// Waits until an instant, or until the task is cancelled.
+    public func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+        try await clock.sleep(until: deadline, tolerance: tolerance)
+    }
+}

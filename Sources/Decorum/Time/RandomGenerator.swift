@@ -1,0 +1,52 @@
+import Synchronization
+
+/// The chance that layers go by: random bits that many tasks may draw at the same time.
+///
+/// Every modifier that draws takes one as `generator:`. ``SystemGenerator`` is the default; a ``SeededGenerator``
+/// makes two runs the same run.
+public protocol RandomGenerator: Sendable {
+    /// Draws 64 random bits.
+    ///
+    /// - Returns: A number in which each bit is as likely to be set as not.
+    func next() -> UInt64
+}
+
+extension RandomGenerator {
+    /// Draws a number that is uniform from 0, which it may be, to 1, which it is not.
+    ///
+    /// - Returns: A multiple of 2⁻⁵³.
+    public func uniform() -> Double {
+        Double(next() >> 11) * 0x1p-53
+    }
+}
+
+/// The system's random bits, which nobody can foresee.
+public struct SystemGenerator: RandomGenerator {
+    /// Creates a generator that asks the system.
+    public init() {}
+
+    /// Draws 64 random bits.
+    public func next() -> UInt64 {
+        UInt64.random(in: .min ... .max)
+    }
+}
+
+/// Random bits that follow from a seed (SplitMix64); not for secrets.
+public final class SeededGenerator: RandomGenerator {
+    private let state: Atomic<UInt64>
+
+    /// Creates a generator.
+    ///
+    /// - Parameter seed: The number that decides all that follow.
+    public init(seed: UInt64) {
+        state = Atomic(seed)
+    }
+
+    /// Draws the next 64 bits of the sequence.
+    public func next() -> UInt64 {
+        var bits = state.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
+        bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
+        return bits ^ (bits >> 31)
+    }
+}

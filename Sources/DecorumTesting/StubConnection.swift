@@ -1,0 +1,89 @@
+public import Decorum
+import Foundation
+public import HTTPTypes
+import Synchronization
+
+/// A connection that answers from memory and remembers what it was asked.
+///
+/// ```swift
+/// let stub = StubConnection(
+///     Response(status: .serviceUnavailable),
+///     Response(status: .ok, body: "hello"))
+/// let response = try await stub.retrying().send(.get("https://api.example.com/"))
+/// #expect(stub.requests.count == 2)
+/// ```
+///
+/// Queued answers are given in order; when none is left, sending throws ``StubExhaustedError``.
+/// Answers of a closure are computed for each request.
+///
+/// It is the innermost layer, where the transport would be.
+public final class StubConnection: Connection {
+    /// Computes the answer to a request.
+    public typealias Answer = @Sendable (_ request: Request) async throws -> Response
+
+    private let state: Mutex<(answers: ArraySlice<Answer>, requests: [Request])>
+    private let fallback: Answer
+
+    /// Creates a stub that gives these responses in order.
+    ///
+    /// - Parameter responses: The answers, one for each request.
+    public convenience init(_ responses: Response...) {
+        self.init(answers: responses.map { response in { _ in response } })
+    }
+
+    /// Creates a stub that computes every answer.
+    ///
+    /// - Parameter answer: Computes the answer to a request, or throws in its stead.
+    public convenience init(_ answer: @escaping Answer) {
+        self.init(answers: [], then: answer)
+    }
+
+    /// Creates a stub that runs these closures in order, one for each request.
+    ///
+    /// - Parameters:
+    ///   - answers: The closures; each answers one request, or throws in its stead.
+    ///   - fallback: Answers all further requests.
+    public init(
+        answers: [Answer],
+        then fallback: @escaping Answer = { request in throw StubExhaustedError(method: request.head.method) }
+    ) {
+        state = Mutex((answers[...], []))
+        self.fallback = fallback
+    }
+
+    /// The requests so far, in the order in which they came.
+    public var requests: [Request] {
+        state.withLock { $0.requests }
+    }
+
+    /// Adds an answer behind those that are queued.
+    ///
+    /// - Parameter answer: Answers one request, or throws in its stead.
+    public func enqueue(_ answer: @escaping Answer) {
+        state.withLock { $0.answers.append(answer) }
+    }
+
+    /// Answers a request with the next answer, and marks it as a stub's unless it names its source.
+    public func send(_ request: consuming Request) async throws -> Response {
+        let request = request
+        try Task.checkCancellation()
+        let answer = state.withLock { state in
+            state.requests.append(request)
+            return state.answers.popFirst()
+        }
+        var response = try await (answer ?? fallback)(request)
+        response.metadata.source = response.metadata.source ?? .stub
+        return response
+    }
+}
+
+/// A stub was asked more often than it has answers.
+public struct StubExhaustedError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The method of the request that found no answer.
+    public let method: HTTPRequest.Method
+
+    /// What happened and how to mend it.
+    public var description: String {
+        "The stub has no answer left for a \(method) request; queue one more, or give it a closure."
+    }
+}
