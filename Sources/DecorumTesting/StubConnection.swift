@@ -82,6 +82,13 @@ public struct StubExhaustedError: Error, Hashable, Sendable, CustomStringConvert
     /// The method of the request that found no answer.
     public let method: HTTPRequest.Method
 
+    /// Creates an error.
+    ///
+    /// - Parameter method: The method of the request that found no answer.
+    public init(method: HTTPRequest.Method) {
+        self.method = method
+    }
+
     /// What happened and how to mend it.
     public var description: String {
         "The stub has no answer left for a \(method) request; queue one more, or give it a closure."
