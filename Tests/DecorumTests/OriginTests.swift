@@ -22,10 +22,12 @@ import Testing
         #expect(try Origin(scheme: "https", host: "[::1]", port: 1).authority == "[::1]:1")
     }
 
-    @Test(arguments: [
-        ("http", "", nil), ("ftp", "a", nil), ("http", "a", -1), ("http", "a", 65_536), ("http", "a b", nil),
-        ("http", "a/b", nil), ("http", "u@a", nil), ("http", "a\r\n", nil),
-    ] as [(String, String, Int?)]) func `Parts that make no origin throw`(scheme: String, host: String, port: Int?) {
+    @Test(
+        arguments: [
+            ("http", "", nil), ("ftp", "a", nil), ("http", "a", -1), ("http", "a", 65_536), ("http", "a b", nil),
+            ("http", "a/b", nil), ("http", "u@a", nil), ("http", "a\r\n", nil),
+        ] as [(String, String, Int?)]) func `Parts that make no origin throw`(scheme: String, host: String, port: Int?)
+    {
         #expect(throws: InvalidRequestError.self) { try Origin(scheme: scheme, host: host, port: port) }
     }
 

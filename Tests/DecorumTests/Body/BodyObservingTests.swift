@@ -54,7 +54,8 @@ import Testing
         #expect(kept.withLock(\.self) == [Data("abc".utf8)])
     }
 
-    @Test(arguments: [["abcd"], ["ab", "cd"]]) func `A tee keeps nothing above its limit`(chunks: [String]) async throws {
+    @Test(arguments: [["abcd"], ["ab", "cd"]]) func `A tee keeps nothing above its limit`(chunks: [String]) async throws
+    {
         let kept = Mutex(0)
         let body = Body(replay: .once) { _ in ChunkReader(chunks: chunks) }
             .teed(upTo: 3) { _, _ in kept.withLock { $0 += 1 } }

@@ -4,10 +4,13 @@ import Testing
 @testable import Decorum
 
 @Suite struct FieldListTests {
-    @Test(arguments: [
-        ("", []), (",", []), (" , ,", []), ("a", ["a"]), ("a,b", ["a", "b"]), (" a ,\tb ", ["a", "b"]),
-        (#"a="x, y", b"#, [#"a="x, y""#, "b"]), (#"a="\", b", c"#, [#"a="\", b""#, "c"]), (#"a="x, b"#, [#"a="x, b"#]),
-    ] as [(String, [String])]) func `A list is split at commas outside of quotes`(value: String, members: [String]) {
+    @Test(
+        arguments: [
+            ("", []), (",", []), (" , ,", []), ("a", ["a"]), ("a,b", ["a", "b"]), (" a ,\tb ", ["a", "b"]),
+            (#"a="x, y", b"#, [#"a="x, y""#, "b"]), (#"a="\", b", c"#, [#"a="\", b""#, "c"]),
+            (#"a="x, b"#, [#"a="x, b"#]),
+        ] as [(String, [String])]) func `A list is split at commas outside of quotes`(value: String, members: [String])
+    {
         #expect(ListMembers(value).map(String.init) == members)
     }
 
