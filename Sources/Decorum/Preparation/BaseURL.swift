@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 import HTTPTypes
 
 extension Connection {
@@ -24,9 +24,9 @@ extension Connection {
     /// A relative reference never leads to another origin: one that would is refused. It may lead out of the base's
     /// path, so a part that comes from elsewhere must be percent-encoded before it is put into a reference.
     ///
-    /// **A request with an absolute URL passes unchanged**, to whatever origin it names. Who makes a request from text
-    /// that he does not trust lets that text choose the server; check it, or give the request its path alone, in
-    /// ``Request/head``, where an absolute URL is refused.
+    /// **A request with an absolute URL passes unchanged**, to whatever origin it names. A URL made from text that is not
+    /// trusted lets that text choose the server. Put such text into ``Request/head`` as the path of a request without
+    /// scheme and authority: there, a URL of another origin is refused.
     ///
     /// It belongs outside of all layers that need to know the origin: redirects, caching, authentication.
     ///
@@ -35,15 +35,6 @@ extension Connection {
     /// - Throws: ``InvalidRequestError`` when the base cannot be parsed or sent to, or holds a user name or password.
     public func relative(to base: String) throws(InvalidRequestError) -> some Connection {
         RelativeConnection(base: self, baseURL: try BaseURL(base))
-    }
-
-    /// Resolves requests that have a relative reference against a base URL, as with one that is written out.
-    ///
-    /// - Parameter base: An absolute URL over `http` or `https`; its fragment is ignored.
-    /// - Returns: A connection that sends relative requests to the base.
-    /// - Throws: ``InvalidRequestError`` when the base cannot be sent to, or holds a user name or password.
-    public func relative(to base: URL) throws(InvalidRequestError) -> some Connection {
-        RelativeConnection(base: self, baseURL: try BaseURL(base.absoluteString))
     }
 }
 
