@@ -21,8 +21,8 @@ extension Connection {
     /// | `https://api.example.com/v1/` | `/items` | `https://api.example.com/items` |
     /// | `https://api.example.com/v1/` | `../v2/items` | `https://api.example.com/v2/items` |
     ///
-    /// A relative reference never leads to another origin: one that would is refused. It may lead out of the base's
-    /// path, so a part that comes from elsewhere must be percent-encoded before it is put into a reference.
+    /// A relative reference never leads to another origin: for one that would, sending throws ``InvalidRequestError``. It
+    /// may lead out of the base's path, so encode a part that comes from elsewhere before it goes into a reference.
     ///
     /// **A request with an absolute URL passes unchanged**, to whatever origin it names. A URL made from text that is not
     /// trusted lets that text choose the server. Put such text into ``Request/head`` as the path of a request without

@@ -72,7 +72,7 @@ import Testing
         try stub.requests[0].validate()
     }
 
-    @Test(arguments: ["/x\r\nHost: evil.example", "/ x", "\0", "/\u{7F}", "\n//evil.example/", "\t", "/x\u{A0}", ":80/x"])
+    @Test(arguments: ["/x\r\nHost: evil.example", "/ x", "\0", "/\u{7F}", "\n//evil.example/", "\t", ":80/x"])
     func `An odd path is refused or stays at the origin`(path: String) async throws {
         let head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: path)
         let connection = try stub.relative(to: "https://api.example.com/v1/")
