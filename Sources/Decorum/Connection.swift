@@ -5,7 +5,7 @@
 /// and knows nothing of what stands behind it.
 ///
 /// ```swift
-/// let connection = URLSessionConnection()
+/// let connection = try URLSessionConnection()
 ///     .authenticating(with: .bearer("token"), for: api)
 ///     .retrying()
 ///     .revalidating(in: MemoryResponseStore())

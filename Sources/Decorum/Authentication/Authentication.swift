@@ -1,0 +1,97 @@
+import HTTPTypes
+
+extension Connection {
+    /// Adds credentials to the requests for the origins that the credentials were given for.
+    ///
+    /// ```swift
+    /// let api = try Origin("https://api.example.com")
+    /// let connection = try URLSessionConnection()
+    ///     .authenticating(with: .bearer(token), for: api)
+    ///     .retrying()
+    ///     .followingRedirects()
+    /// ```
+    ///
+    /// A request to any other origin passes without them: another scheme, another host, even a subdomain, or another
+    /// port. So does a request with ``RequestOptions/skipsAuthentication``. A request that already carries one of
+    /// the fields of the credentials passes as it is: what the caller set for this one request is meant.
+    ///
+    /// An origin names its scheme. Credentials for an `http` origin are sent in the clear, to whoever answers there;
+    /// give one only for a server on this machine.
+    ///
+    /// It belongs innermost, just outside of logs of the wire and the transport: inside `retrying`, so that each attempt
+    /// is signed anew, with a date of its own, and after every layer that changes the request, since a signature covers
+    /// what it sees. It belongs inside `followingRedirects` too, which asks it anew at each hop. A hop that leads back
+    /// to one of the origins is authenticated, although another server chose its URL.
+    ///
+    /// See RFC 9110, section 11.
+    ///
+    /// - Parameters:
+    ///   - credentials: What to add.
+    ///   - origin: The origin that may see the credentials.
+    ///   - others: Further origins that may see them.
+    /// - Returns: A connection that adds the credentials.
+    public func authenticating(
+        with credentials: Credentials, for origin: Origin, _ others: Origin...
+    ) -> some Connection {
+        authenticating(with: credentials, for: Set(others).union([origin]))
+    }
+
+    /// Adds credentials to the requests for a set of origins, as with origins that are named one by one.
+    ///
+    /// - Parameters:
+    ///   - credentials: What to add.
+    ///   - origins: The origins that may see the credentials; with none, no request gets them.
+    /// - Returns: A connection that adds the credentials.
+    public func authenticating(with credentials: Credentials, for origins: Set<Origin>) -> some Connection {
+        AuthenticatingConnection(base: self, credentials: credentials, origins: origins)
+    }
+}
+
+extension RequestOptions {
+    /// Whether layers that add credentials pass the request as it is; false where nobody said.
+    public var skipsAuthentication: Bool {
+        get { self[SkipsAuthenticationKey.self] }
+        set { self[SkipsAuthenticationKey.self] = newValue }
+    }
+}
+
+struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
+    let base: Base
+    let credentials: Credentials
+    let origins: Set<Origin>
+
+    var layer: Layer {
+        Layer(
+            name: "authenticating",
+            role: .authentication,
+            settings: [
+                Layer.Setting("with", credentials.kind),
+                Layer.Setting("for", origins.map(\.description).sorted().joined(separator: ", ")),
+            ],
+            facts: [.addsCredentials],
+            secretFields: credentials.secretFields
+        )
+    }
+
+    func send(_ request: consuming Request) async throws -> Response {
+        // Also where the caller set such a field, and for other origins: its name alone says that it is secret.
+        request.options.secretFields.formUnion(credentials.secretFields)
+        if needsCredentials(request) {
+            let fields = try await credentials.signer.sign(request)
+            request.head.headerFields.override(with: fields)
+        }
+        return try await base.send(request)
+    }
+
+    private func needsCredentials(_ request: borrowing Request) -> Bool {
+        guard !request.options.skipsAuthentication,
+            !request.head.headerFields.contains(where: { credentials.secretFields.contains($0.name) }),
+            let origin = try? Origin(request.head)
+        else { return false }
+        return origins.contains(origin)
+    }
+}
+
+private enum SkipsAuthenticationKey: RequestOptionKey {
+    static let defaultValue = false
+}

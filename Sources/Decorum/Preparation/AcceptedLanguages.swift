@@ -1,0 +1,90 @@
+import Foundation
+import HTTPTypes
+
+extension Connection {
+    /// Asks for content in one of several languages, best first.
+    ///
+    /// ```swift
+    /// let connection = try URLSessionConnection()
+    ///     .acceptingLanguages(["de-CH", "de", "en"])
+    /// // Accept-Language: de-CH, de;q=0.9, en;q=0.8
+    /// ```
+    ///
+    /// A language that is named twice counts once. Six are sent, and any further ones are left out: a long list tells
+    /// more about a user than a server needs. A request that has an `Accept-Language` passes unchanged.
+    ///
+    /// It belongs where default fields do: outside of everything that reads the fields, the cache above all.
+    ///
+    /// See RFC 9110, section 12.5.4.
+    ///
+    /// - Parameter languages: Language tags of BCP 47, such as `pt-BR`, or `*` for any language.
+    /// - Returns: A connection that adds the field.
+    /// - Throws: ``InvalidRequestError`` for an empty list, or for what is not a tag, such as `pt_BR`.
+    public func acceptingLanguages(_ languages: [String]) throws(InvalidRequestError) -> some Connection {
+        guard !languages.isEmpty, languages.allSatisfy(\.isLanguageRange) else { throw .invalidLanguages }
+        return accepting(LanguagePreference(languages))
+    }
+
+    /// Asks for content in the languages that the user prefers, by the settings of the system.
+    ///
+    /// The settings are read once, when the stack is composed. Where they have no language that can be sent, no field
+    /// is added. In all else it is the same as with languages that are given.
+    ///
+    /// - Returns: A connection that adds the field.
+    public func acceptingLanguages() -> some Connection {
+        accepting(LanguagePreference(Locale.preferredLanguages.filter(\.isLanguageRange)))
+    }
+
+    private func accepting(_ preference: LanguagePreference) -> DefaultFieldsConnection<Self> {
+        let value = preference.fieldValue
+        return DefaultFieldsConnection(
+            base: self,
+            name: "acceptingLanguages",
+            settings: [Layer.Setting("languages", value)],
+            source: .fixed(value.isEmpty ? [:] : [.acceptLanguage: value])
+        )
+    }
+}
+
+/// The languages to ask for, best first.
+struct LanguagePreference: Sendable, Equatable {
+    static let limit = 6
+
+    private(set) var languages: [String] = []
+
+    init(_ tags: [String]) {
+        for tag in tags where languages.count < Self.limit {
+            let isKnown = languages.contains { $0.caseInsensitiveCompare(tag) == .orderedSame }
+            if !isKnown { languages.append(tag) }
+        }
+    }
+
+    var fieldValue: String {
+        languages.enumerated()
+            .map { index, language in index == 0 ? language : "\(language);q=0.\(10 - index)" }
+            .joined(separator: ", ")
+    }
+}
+
+extension InvalidRequestError {
+    fileprivate static let invalidLanguages = Self(
+        .invalidField, "The languages to accept are an empty list, or one is not a tag of BCP 47, such as pt-BR.")
+}
+
+extension String {
+    /// Whether this is a basic language range (RFC 4647, section 2.1), which each tag of BCP 47 is.
+    var isLanguageRange: Bool {
+        let subtags = utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        return self == "*"
+            || subtags.enumerated().allSatisfy { index, subtag in
+                (1...8).contains(subtag.count)
+                    && subtag.allSatisfy { $0.isASCIILetter || (index > 0 && $0.isASCIIDigit) }
+            }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isASCIILetter: Bool { (0x61...0x7A).contains(self | 0x20) }
+
+    fileprivate var isASCIIDigit: Bool { (0x30...0x39).contains(self) }
+}

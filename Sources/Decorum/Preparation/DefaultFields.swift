@@ -1,0 +1,73 @@
+public import HTTPTypes
+
+extension Connection {
+    /// Adds fields to each request that has none of the same name.
+    ///
+    /// ```swift
+    /// let connection = URLSessionConnection()
+    ///     .addingDefaultFields([.accept: "application/json", .acceptEncoding: "gzip"])
+    /// ```
+    ///
+    /// A request's own fields stay as they are, names compared in any letter case. A name that is given several times
+    /// is added as often, in order, behind the request's own fields. Where two such layers name the same field, the
+    /// outer one decides, since the inner one finds the field set.
+    ///
+    /// A value with a line break or another control character does not get this far: `HTTPField` puts blanks in
+    /// its place. The fields go to every origin; secrets belong to ``authenticating(with:for:_:)``.
+    ///
+    /// It belongs outside of everything that reads the fields: caching, redirects, retries, signing.
+    ///
+    /// - Parameter fields: The fields to add.
+    /// - Returns: A connection that adds the fields.
+    public func addingDefaultFields(_ fields: HTTPFields) -> some Connection {
+        DefaultFieldsConnection(base: self, name: "addingDefaultFields", source: .fixed(fields))
+    }
+
+    /// Adds fields that a closure makes for each request that has none of the same name.
+    ///
+    /// ```swift
+    /// let connection = URLSessionConnection()
+    ///     .addingDefaultFields { request in
+    ///         request.head.method == .post ? [.contentType: "application/json"] : [:]
+    ///     }
+    /// ```
+    ///
+    /// The rules are those of ``addingDefaultFields(_:)-(HTTPFields)``.
+    ///
+    /// - Parameter fields: Returns the fields to add to a request, or throws, so that nothing is sent.
+    /// - Returns: A connection that adds the fields.
+    public func addingDefaultFields(
+        _ fields: @escaping @Sendable (_ request: Request) async throws -> HTTPFields
+    ) -> some Connection {
+        DefaultFieldsConnection(base: self, name: "addingDefaultFields", source: .computed(fields))
+    }
+}
+
+struct DefaultFieldsConnection<Base: Connection>: ComposedConnection {
+    let base: Base
+    let layer: Layer
+    let source: FieldSource
+
+    init(base: Base, name: String, settings: [Layer.Setting]? = nil, source: FieldSource) {
+        self.base = base
+        self.source = source
+        layer = Layer(
+            name: name, role: .preparation, settings: settings ?? [source.setting], facts: [.changesSignedParts])
+    }
+
+    func send(_ request: consuming Request) async throws -> Response {
+        let defaults = try await source.fields(for: request)
+        request.head.headerFields.add(defaults: defaults)
+        return try await base.send(request)
+    }
+}
+
+extension HTTPFields {
+    /// Adds each field whose name was not there before.
+    mutating func add(defaults: HTTPFields) {
+        let ownCount = count
+        for field in defaults where !self[..<ownCount].contains(where: { $0.name == field.name }) {
+            append(field)
+        }
+    }
+}

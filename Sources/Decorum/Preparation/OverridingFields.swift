@@ -1,0 +1,62 @@
+public import HTTPTypes
+
+extension Connection {
+    /// Sets fields on each request in place of those of the same name that it has.
+    ///
+    /// ```swift
+    /// let connection = URLSessionConnection()
+    ///     .overridingFields(with: [.accept: "application/json"])
+    /// ```
+    ///
+    /// All values that a request has under a name are replaced by all that are given here, in order; names compare in
+    /// any letter case. Fields of other names stay as they are. Where two such layers name the same field, the
+    /// inner one decides, since it sees the request last.
+    ///
+    /// A value with a line break or another control character does not get this far: `HTTPField` puts blanks in
+    /// its place. The fields go to every origin; secrets belong to ``authenticating(with:for:_:)``.
+    ///
+    /// It belongs outside of everything that reads the fields: caching, redirects, retries, signing.
+    ///
+    /// - Parameter fields: The fields to set.
+    /// - Returns: A connection that sets the fields.
+    public func overridingFields(with fields: HTTPFields) -> some Connection {
+        OverridingFieldsConnection(base: self, source: .fixed(fields))
+    }
+
+    /// Sets fields that a closure makes for each request in place of those of the same name that it has.
+    ///
+    /// The rules are those of ``overridingFields(with:)-(HTTPFields)``.
+    ///
+    /// - Parameter fields: Returns the fields to set on a request, or throws, so that nothing is sent.
+    /// - Returns: A connection that sets the fields.
+    public func overridingFields(
+        with fields: @escaping @Sendable (_ request: Request) async throws -> HTTPFields
+    ) -> some Connection {
+        OverridingFieldsConnection(base: self, source: .computed(fields))
+    }
+}
+
+struct OverridingFieldsConnection<Base: Connection>: ComposedConnection {
+    let base: Base
+    let source: FieldSource
+
+    var layer: Layer {
+        Layer(
+            name: "overridingFields", role: .preparation, settings: [source.setting], facts: [.changesSignedParts])
+    }
+
+    func send(_ request: consuming Request) async throws -> Response {
+        let fields = try await source.fields(for: request)
+        request.head.headerFields.override(with: fields)
+        return try await base.send(request)
+    }
+}
+
+extension HTTPFields {
+    /// Replaces all fields of each name that is given.
+    mutating func override(with fields: HTTPFields) {
+        for (index, field) in fields.enumerated() where !fields[..<index].contains(where: { $0.name == field.name }) {
+            self[fields: field.name] = fields[fields: field.name]
+        }
+    }
+}

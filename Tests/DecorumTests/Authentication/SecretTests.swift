@@ -1,0 +1,26 @@
+import HTTPTypes
+import Testing
+
+@testable import Decorum
+
+@Suite struct SecretTests {
+    @Test func `A secret shows only that it is one`() {
+        let secret = Secret(value: "hunter2")
+        var dumped = ""
+        dump([secret], to: &dumped)
+
+        for text in ["\(secret)", String(reflecting: secret), dumped] {
+            #expect(text.contains("redacted"))
+            #expect(!text.contains("hunter2"))
+        }
+        #expect(Mirror(reflecting: secret).children.isEmpty)
+        #expect(secret.value == "hunter2")
+    }
+
+    @Test func `A field's signer shows no secret where it is reflected`() {
+        var dumped = ""
+        dump(FixedFieldSigner(name: .authorization, secret: Secret(value: "hunter2")), to: &dumped)
+        #expect(dumped.contains("Authorization"))
+        #expect(!dumped.contains("hunter2"))
+    }
+}

@@ -1,0 +1,139 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+
+@Suite struct StatusValidationTests {
+    let request: Request
+
+    init() throws {
+        request = try .get("https://api.example.com/items/42?token=hunter2", fields: [.authorization: "Bearer hunter2"])
+    }
+
+    @Test(arguments: [200, 201, 202, 204, 206, 207, 226, 299, 304])
+    func `An accepted response passes unchanged`(code: Int) async throws {
+        let stub = StubConnection(Response(status: .init(code: code), fields: [.server: "x"], body: "content"))
+        let response = try await stub.validatingStatus().send(request)
+
+        #expect(response.status.code == code)
+        #expect(response.head.headerFields == [.server: "x"])
+        #expect(try await response.body.text(upTo: 10) == "content")
+        #expect(stub.requests == [request])
+    }
+
+    @Test(arguments: [100, 101, 199, 300, 301, 302, 303, 305, 307, 308, 400, 401, 404, 429, 500, 503, 599, 600, 999])
+    func `Any other status is an error with the whole response`(code: Int) async throws {
+        let stub = StubConnection(Response(status: .init(code: code), fields: [.retryAfter: "5"], body: "content"))
+        let error = try await #require(throws: StatusError.self) { try await stub.validatingStatus().send(request) }
+
+        #expect(error.status.code == code)
+        #expect(error.method == .get)
+        #expect(error.origin == (try Origin("https://api.example.com")))
+        #expect(error.response.head.headerFields == [.retryAfter: "5"])
+        #expect(error.response.metadata.source == .stub)
+        #expect(try await error.response.body.text(upTo: 10) == "content")
+        #expect(stub.requests == [request])
+    }
+
+    @Test(arguments: [
+        (AcceptedStatuses.codes(200..<400), [200, 304, 399], [199, 400, 404]),
+        (.codes([200, 404]), [200, 404], [201, 304, 500]),
+        (.codes(Set([404])), [404], [200]),
+        (.codes(0...Int.max), [0, 200, 999], []),
+        (.codes([]), [], [200, 304, 404]),
+        (AcceptedStatuses { $0.kind != .serverError }, [200, 301, 404], [500, 503]),
+    ])
+    func `The caller chooses what is accepted`(rule: AcceptedStatuses, accepted: [Int], refused: [Int]) async throws {
+        for code in accepted {
+            let stub = StubConnection(Response(status: .init(code: code)))
+            #expect(try await stub.validatingStatus(rule).send(request).status.code == code)
+        }
+        for code in refused {
+            let stub = StubConnection(Response(status: .init(code: code)))
+            await #expect(throws: StatusError.self) { try await stub.validatingStatus(rule).send(request) }
+        }
+    }
+
+    @Test func `The error says who answered after redirections`() async throws {
+        var response = Response(status: .notFound)
+        response.metadata.url = URL(string: "https://cdn.example:8443/file?signature=hunter2")
+        let error = try await #require(throws: StatusError.self) {
+            try await StubConnection(response).validatingStatus().send(request)
+        }
+        #expect(error.description == "GET https://cdn.example:8443 was answered with the status 404.")
+    }
+
+    @Test func `A relative request is described without an origin`() async throws {
+        let error = try await #require(throws: StatusError.self) {
+            try await StubConnection(Response(status: .notFound)).validatingStatus().send(.delete("items"))
+        }
+        #expect(error.origin == nil)
+        #expect(error.description == "DELETE was answered with the status 404.")
+    }
+
+    @Test func `No description and no reflection shows a secret`() async throws {
+        let response = Response(
+            status: .init(code: 500, reasonPhrase: "hunter2"), fields: [.setCookie: "session=hunter2"], body: "hunter2")
+        let error = try await #require(throws: StatusError.self) {
+            try await StubConnection(response).validatingStatus().send(request)
+        }
+
+        var dumped = ""
+        dump(error, to: &dumped)
+        let shown = ["\(error)", String(reflecting: error), String(reflecting: [error]), dumped]
+        for text in shown + [error.localizedDescription] {
+            #expect(!text.contains("hunter2"))
+            #expect(!text.contains("items"))
+        }
+        #expect(error.description == "GET https://api.example.com was answered with the status 500.")
+    }
+
+    @Test func `Errors of the base pass unwrapped`() async {
+        let failure = TransportError(.connectionRefused, at: .connecting)
+        await #expect(throws: TransportError.self) {
+            try await StubConnection { _ in throw failure }.validatingStatus().send(request)
+        }
+        await #expect(throws: CancellationError.self) {
+            try await StubConnection { _ in throw CancellationError() }.validatingStatus().send(request)
+        }
+    }
+
+    @Test func `Letting go of the error ends the transfer`() async throws {
+        let abandonments = Atomic(0)
+        let connection = StubConnection { _ in
+            let body = Body(length: 7, replay: .once) { _ in try await Body("content").open() }
+            return Response(
+                status: .notFound,
+                body: body.observed { event in
+                    if case .abandoned = event { abandonments.add(1, ordering: .relaxed) }
+                })
+        }.validatingStatus()
+
+        try await #require(throws: StatusError.self) {
+            do {
+                _ = try await connection.send(request)
+            } catch let error as StatusError {
+                #expect(abandonments.load(ordering: .relaxed) == 0)
+                throw error
+            }
+        }
+        #expect(abandonments.load(ordering: .relaxed) == 1)
+    }
+
+    @Test func `The layer shows what is accepted`() {
+        let stub = StubConnection()
+        let names = [
+            stub.validatingStatus().layers[0], stub.validatingStatus(.codes(200..<400)).layers[0],
+            stub.validatingStatus(.init { _ in true }).layers[0],
+            stub.validatingStatus(.init("not 5xx") { $0.kind != .serverError }).layers[0],
+        ]
+        #expect(
+            names.map(\.description) == [
+                "validatingStatus(accepted: 2xx, 304)", "validatingStatus(accepted: 200..<400)",
+                "validatingStatus(accepted: custom)", "validatingStatus(accepted: not 5xx)",
+            ])
+        #expect(names.allSatisfy { $0.role == .validation && $0.facts.isEmpty })
+    }
+}

@@ -1,0 +1,95 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite struct ClientInformationTests {
+    static let linux = OperatingSystem(name: "Linux", version: "6.8.0")
+
+    @Test func `A request says which program and system it comes from`() async throws {
+        let stub = StubConnection { _ in Response(status: .ok) }
+        let client = try ClientInformation(name: "Reader", version: "2.1", system: Self.linux)
+        let connection = stub.identifyingClient(as: client)
+
+        _ = try await connection.send(.get("https://api.example.com/"))
+        _ = try await connection.send(.get("https://api.example.com/", fields: [.userAgent: "own"]))
+
+        let sent = stub.requests.map { $0.head.headerFields[values: .userAgent] }
+        #expect(sent == [["Reader/2.1 (Linux 6.8.0)"], ["own"]])
+        #expect(connection.layers[0].description == "identifyingClient(as: Reader/2.1 (Linux 6.8.0))")
+        #expect(connection.layers[0].role == .preparation)
+    }
+
+    @Test(
+        arguments: [
+            ("Reader", "2.1", ["build 77"], "Reader/2.1 (Linux 6.8.0; build 77)"),
+            ("Reader", nil, [], "Reader (Linux 6.8.0)"),
+            ("my-app.x_y", "2.1+7", ["a", "b"], "my-app.x_y/2.1+7 (Linux 6.8.0; a; b)"),
+            ("R", "1", ["", "kind (beta)", "a\\b"], #"R/1 (Linux 6.8.0; kind \(beta\); a\\b)"#),
+            ("R", "1", [")"], #"R/1 (Linux 6.8.0; \))"#),
+        ] as [(String, String?, [String], String)])
+    func `The parts make the field`(name: String, version: String?, details: [String], field: String) throws {
+        let client = try ClientInformation(name: name, version: version, system: Self.linux, details: details)
+        #expect(client.userAgent == field)
+        #expect(HTTPField.isValidValue(client.userAgent))
+    }
+
+    @Test func `Nothing to say of the system leaves the comment out`() throws {
+        let client = try ClientInformation(name: "R", version: "1", system: OperatingSystem(name: "", version: ""))
+        #expect(client.userAgent == "R/1")
+    }
+
+    @Test(arguments: [
+        ("", "1", ""), ("My App", "1", ""), ("R\u{E9}ader", "1", ""), ("a/b", "1", ""), ("R\r\nX", "1", ""),
+        (":R", "1", ""), ("R", "", ""), ("R", "1 2", ""), ("R", "1\r\nX-Evil: 1", ""), ("R", "(1)", ""),
+        ("R", "1", "a\r\nX-Evil: 1"), ("R", "1", "a\tb"), ("R", "1", "\u{E9}"), ("R", "1", "a\0"), ("R", "1", "\u{7F}"),
+    ])
+    func `What the field cannot hold is refused`(name: String, version: String, detail: String) throws {
+        let error = try #require(throws: InvalidRequestError.self) {
+            try ClientInformation(name: name, version: version, details: [detail])
+        }
+        #expect(error.reason == .invalidField)
+    }
+
+    @Test func `A system with a line break is refused`() throws {
+        #expect(throws: InvalidRequestError.self) {
+            try ClientInformation(name: "R", system: OperatingSystem(name: "Lin\nux", version: "1"))
+        }
+    }
+
+    @Test func `The comment ends where it should, whatever is in it`() throws {
+        let generator = SeededGenerator(seed: 11)
+        for _ in 0..<500 {
+            let characters = (0..<generator.next() % 20).map { _ in UInt8(0x20 + generator.next() % 95) }
+            let text = String(decoding: characters, as: UTF8.self)
+            let client = try ClientInformation(name: "R", system: Self.linux, details: [text])
+
+            var depth = 0
+            var isQuoted = false
+            var ends: [Int] = []
+            for (offset, character) in client.userAgent.enumerated() {
+                switch character {
+                case _ where isQuoted: isQuoted = false
+                case "\\": isQuoted = true
+                case "(": depth += 1
+                case ")":
+                    depth -= 1
+                    ends.append(offset)
+                default: break
+                }
+            }
+            #expect(depth == 0)
+            #expect(ends == [client.userAgent.count - 1])
+        }
+    }
+
+    @Test func `The system of this machine has a name and a version`() throws {
+        let system = OperatingSystem.current
+        #expect(!system.name.isEmpty)
+        #expect(system.version.split(separator: ".").count == 3)
+        #expect(system.description == "\(system.name) \(system.version)")
+        #expect(try ClientInformation(name: "R").userAgent == "R (\(system.description))")
+        #expect(OperatingSystem(name: "X", version: "").description == "X")
+    }
+}
