@@ -90,7 +90,9 @@ public struct Request: Sendable {
     public var url: URL? {
         guard let scheme = head.scheme, let authority = head.authority else { return nil }
         let fragment = options.fragment.map { "#" + $0 } ?? ""
-        return URL(string: "\(scheme)://\(authority)\(head.path ?? "/")\(fragment)")
+        // The target URI of `OPTIONS *` has no path (RFC 9112, section 3.3).
+        let path = head.path == "*" ? "" : head.path ?? "/"
+        return URL(string: "\(scheme)://\(authority)\(path)\(fragment)")
     }
 }
 

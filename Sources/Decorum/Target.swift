@@ -41,7 +41,54 @@ struct Target: Sendable, Equatable {
 
     /// Resolves a reference against the URL that it was found under (RFC 3986, section 5.2).
     static func resolve(_ reference: String, against base: URL) throws(InvalidRequestError) -> Target {
-        guard let url = URL(string: reference, relativeTo: base)?.absoluteURL else { throw .invalidURL }
-        return Target(url)
+        try resolve(reference, against: Target(base.absoluteURL))
+    }
+
+    /// Resolves a reference against the target that it was found under (RFC 3986, section 5.2.2).
+    ///
+    /// Foundation's own resolution has changed between releases; this one is the RFC's, strict about schemes.
+    static func resolve(_ reference: String, against base: Target) throws(InvalidRequestError) -> Target {
+        // Foundation refuses the empty reference, which is a valid one.
+        var target = reference.isEmpty ? Target(splitting: "") : try Target(reference)
+        guard target.scheme == nil else { return target.withoutDotSegments }
+
+        target.scheme = base.scheme
+        guard target.authority == nil else { return target.withoutDotSegments }
+
+        target.authority = base.authority
+        if target.path.hasPrefix("/") { return target.withoutDotSegments }
+
+        let basePath = base.path.prefix { $0 != "?" }
+        if target.path.isEmpty {
+            target.path = base.path
+        } else if target.path.hasPrefix("?") {
+            target.path = basePath + target.path
+        } else {
+            let directory = basePath.lastIndex(of: "/").map { basePath[...$0] } ?? (base.authority == nil ? "" : "/")
+            target.path = directory + target.path
+            return target.withoutDotSegments
+        }
+        return target
+    }
+
+    /// Removes the segments `.` and `..` from the path, not from the query (RFC 3986, section 5.2.4).
+    private var withoutDotSegments: Target {
+        let path = path.prefix { $0 != "?" }
+        guard path.hasPrefix("/") else { return self }
+
+        let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        var kept: [Substring] = []
+        for segment in segments where segment != "." {
+            if segment == ".." {
+                kept = kept.dropLast()
+            } else {
+                kept.append(segment)
+            }
+        }
+        if segments.last == "." || segments.last == ".." { kept.append("") }
+
+        var target = self
+        target.path = "/" + kept.joined(separator: "/") + self.path[path.endIndex...]
+        return target
     }
 }

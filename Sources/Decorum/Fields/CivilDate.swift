@@ -1,0 +1,64 @@
+/// A date and time of the Gregorian calendar in UTC, which needs no calendar of the system's.
+struct CivilDate: Equatable {
+    static let weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
+    static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+    private static let daysPerEra = 146_097
+    private static let secondsPerDay = 86_400
+
+    var year: Int
+    var month: Int
+    var day: Int
+    var hour = 0
+    var minute = 0
+    var second = 0
+
+    /// The number of days in the month; 0 for a month that does not exist.
+    var daysInMonth: Int {
+        switch month {
+        case 2: year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400)) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        case 1...12: 31
+        default: 0
+        }
+    }
+
+    /// The day of the week, where Sunday is 0.
+    var weekday: Int {
+        ((daysSince1970 + 4) % 7 + 7) % 7
+    }
+
+    /// The seconds since 1970; a leap second counts as the one after it.
+    var seconds: Int {
+        daysSince1970 * Self.secondsPerDay + hour * 3600 + minute * 60 + second
+    }
+
+    // Years are counted from March, so that the day that leaps is the last one of a year; an era is 400 of them.
+    private var daysSince1970: Int {
+        let marchYear = month <= 2 ? year - 1 : year
+        let era = (marchYear >= 0 ? marchYear : marchYear - 399) / 400
+        let yearOfEra = marchYear - era * 400
+        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * Self.daysPerEra + dayOfEra - 719_468
+    }
+}
+
+extension CivilDate {
+    init(seconds: Int) {
+        let secondOfDay = (seconds % Self.secondsPerDay + Self.secondsPerDay) % Self.secondsPerDay
+        let days = (seconds - secondOfDay) / Self.secondsPerDay + 719_468
+        let era = (days >= 0 ? days : days - Self.daysPerEra + 1) / Self.daysPerEra
+        let dayOfEra = days - era * Self.daysPerEra
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let marchMonth = (5 * dayOfYear + 2) / 153
+
+        month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        day = dayOfYear - (153 * marchMonth + 2) / 5 + 1
+        hour = secondOfDay / 3600
+        minute = secondOfDay % 3600 / 60
+        second = secondOfDay % 60
+    }
+}

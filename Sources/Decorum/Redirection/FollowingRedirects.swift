@@ -1,0 +1,104 @@
+import HTTPTypes
+
+extension Connection {
+    /// Follows redirections to the response that they lead to.
+    ///
+    /// A `301`, `302`, `303`, `307` or `308` is answered by requesting its `Location`. A `POST` becomes a `GET` after a
+    /// `301` or `302`; every method but `HEAD` becomes a `GET` after a `303`; all others, `QUERY` among them, stay what
+    /// they are and are sent with their body again. A request that becomes a `GET` loses its body and the fields
+    /// that describe it.
+    ///
+    /// ```swift
+    /// let connection = URLSessionConnection()
+    ///     .followingRedirects(upTo: 5, policy: .sameOrigin)
+    /// let response = try await connection.send(.get("https://example.com/"))
+    /// print(response.metadata.url, response.metadata.redirects)
+    /// ```
+    ///
+    /// Towards another origin, a request loses `Authorization`, `Cookie`, `Proxy-Authorization`, `Host`, `Origin`, every field
+    /// that a layer further in declares secret, and every one in ``RequestOptions/secretFields``. They stay lost when a later
+    /// redirection leads back. `Referer` is cut to its origin, and removed on the way from `https` to `http`. The
+    /// principal and the other options are kept; they are never sent.
+    ///
+    /// The redirection itself is returned, its body untouched and the reason in ``ResponseMetadata/redirectionRefusal``,
+    /// when `policy` refuses it; when `Location` is missing, cannot be parsed, is neither `http` nor `https`, or holds
+    /// a user name; when the body can be read only once; or when the body would go to another origin, be it not
+    /// the same host over TLS, and `policy` does not allow that.
+    ///
+    /// The body of a redirection that is followed is read up to 16 KiB, so that its connection can be used again, or dropped.
+    ///
+    /// It belongs outside of cookies, caching, retries and authentication, which then see every request on the way, and
+    /// inside of ``relative(to:)``. See RFC 9110, sections 10.2.2 and 15.4, and the Fetch standard.
+    ///
+    /// - Parameters:
+    ///   - limit: The largest number of redirections to follow for one request; a negative one counts as 0.
+    ///   - policy: Which redirections to follow.
+    /// - Returns: A connection that throws ``RedirectionLimitError`` at one redirection more than `limit`, and
+    ///   ``RedirectionLoopError`` at one to a URL that was requested with the same method before. A redirection that
+    ///   sets a cookie may lead back, since the next answer may be another one.
+    public func followingRedirects(upTo limit: Int = 20, policy: RedirectionPolicy = .standard) -> some Connection {
+        FollowingRedirectsConnection(base: self, limit: max(0, limit), policy: policy)
+    }
+}
+
+struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
+    private static var drainLimit: Int { 16 << 10 }
+
+    let base: Base
+    let limit: Int
+    let policy: RedirectionPolicy
+    private let secretFields: Set<HTTPField.Name>
+
+    init(base: Base, limit: Int, policy: RedirectionPolicy) {
+        self.base = base
+        self.limit = limit
+        self.policy = policy
+        secretFields = base.layers.reduce(into: []) { $0.formUnion($1.secretFields) }
+    }
+
+    var layer: Layer {
+        Layer(
+            name: "followingRedirects", role: .redirection,
+            settings: [.init("upTo", limit), .init("policy", policy)], facts: [.resends, .changesSignedParts])
+    }
+
+    func send(_ request: consuming Request) async throws -> Response {
+        var trail = RedirectionTrail()
+        while true {
+            let response = try await base.send(copy request)
+            if let answer = try await answer(from: consume response, to: &request, trail: &trail) {
+                return answer
+            }
+            try Task.checkCancellation()
+        }
+    }
+
+    /// Returns the answer, or nil when `request` has become the next one to send.
+    ///
+    /// The response ends its life in here: the transfer behind a redirection must not outlast it.
+    private func answer(
+        from response: consuming Response, to request: inout Request, trail: inout RedirectionTrail
+    ) async throws -> Response? {
+        guard RedirectionDecision.isRedirection(response.status), let url = request.url ?? response.metadata.url else {
+            return trail.end(with: response, to: request)
+        }
+        let decision = RedirectionDecision.after(
+            response.head, to: request, at: url, policy: policy, secretFields: secretFields)
+        switch decision {
+        case .answer:
+            break
+        case .refuse(let refusal):
+            response.metadata.redirectionRefusal = refusal
+        case .follow(let next, let redirection):
+            guard try await policy.rule(redirection) else {
+                response.metadata.redirectionRefusal = .policy
+                break
+            }
+            try trail.add(redirection, after: response, to: request.head.method, limit: limit)
+            try await response.body.drain(upTo: Self.drainLimit)
+            request = next
+            return nil
+        }
+        return trail.end(with: response, to: request)
+    }
+}

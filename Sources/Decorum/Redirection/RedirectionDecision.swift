@@ -1,0 +1,143 @@
+import Foundation
+import HTTPTypes
+
+/// What to do about a response that may be a redirection.
+enum RedirectionDecision: Equatable, Sendable {
+    /// It is the answer.
+    case answer
+    /// It is a redirection, and nevertheless the answer.
+    case refuse(RedirectionRefusal)
+    /// The next request has to be sent, if the policy's rule allows the redirection.
+    case follow(Request, Redirection)
+
+    static func isRedirection(_ status: HTTPResponse.Status) -> Bool {
+        switch status.code {
+        case 301, 302, 303, 307, 308: true
+        default: false
+        }
+    }
+
+    /// Decides what follows from the response to a request that went to `url`.
+    ///
+    /// The policy's rule is not asked here. Other origins see none of `secretFields`, nor of the request's own, nor
+    /// of the well-known ones.
+    static func after(
+        _ response: HTTPResponse, to request: Request, at url: URL, policy: RedirectionPolicy,
+        secretFields: Set<HTTPField.Name>
+    ) -> RedirectionDecision {
+        guard isRedirection(response.status) else { return .answer }
+
+        let locations = response.headerFields[values: .location]
+        guard let location = locations.first, !location.isEmpty else { return .refuse(.missingLocation) }
+        guard locations.count == 1 else { return .refuse(.invalidLocation) }
+
+        var next = request
+        let source = try? Origin(url.absoluteString)
+        let target: Origin
+        do throws(InvalidRequestError) {
+            target = try next.point(to: location, from: Target(url))
+        } catch {
+            return .refuse(RedirectionRefusal(error.reason))
+        }
+        let isDowngrade = source?.scheme != "http" && target.scheme == "http"
+        guard !isDowngrade || policy.allowsDowngrades else { return .refuse(.downgrade) }
+
+        next.head.method = method(after: response.status, to: request.head.method)
+        if next.head.method != request.head.method || response.status == .seeOther {
+            next.dropContent()
+        }
+        if !next.body.isEmpty {
+            guard next.body.replay > .once else { return .refuse(.bodyReadOnce) }
+            let staysOnHost = source == target || source?.isUpgraded(by: target) == true
+            guard staysOnHost || policy.allowsBodiesAcrossOrigins else { return .refuse(.bodyAcrossOrigins) }
+        }
+        if source != target {
+            next.head.headerFields.drop(secretFields.union(next.options.secretFields))
+        }
+        next.head.headerFields.restrictReferer(from: source, to: target)
+
+        guard let to = next.url else { return .refuse(.invalidLocation) }
+        return .follow(next, Redirection(status: response.status, method: next.head.method, from: url, to: to))
+    }
+
+    /// The method of the next request (Fetch, section 4.4, HTTP-redirect fetch).
+    private static func method(
+        after status: HTTPResponse.Status, to method: HTTPRequest.Method
+    ) -> HTTPRequest.Method {
+        switch (status.code, method) {
+        case (301, .post), (302, .post): .get
+        case (303, .head): .head
+        case (303, _): .get
+        default: method
+        }
+    }
+}
+
+extension RedirectionRefusal {
+    fileprivate init(_ reason: InvalidRequestError.Reason) {
+        switch reason {
+        case .unsupportedScheme: self = .unsupportedScheme
+        case .userinfo: self = .userinfo
+        default: self = .invalidLocation
+        }
+    }
+}
+
+extension Request {
+    /// Takes over the target of a redirection, with the fragment of the old one if it has none (RFC 9110, 10.2.2).
+    fileprivate mutating func point(to location: String, from base: Target) throws(InvalidRequestError) -> Origin {
+        // Servers that forget to encode a blank are common, and what they mean is plain.
+        let target = try Target.resolve(location.replacing(" ", with: "%20"), against: base)
+        guard let scheme = target.scheme, ["http", "https"].contains(scheme) else {
+            throw .unsupportedScheme(target.scheme ?? "")
+        }
+        head.scheme = scheme
+        head.authority = target.authority
+        head.path = target.path
+        options.fragment = target.fragment ?? base.fragment
+        try validate()
+
+        let origin = try Origin(head)
+        head.authority = origin.authority
+        return origin
+    }
+
+    /// Removes the body and the fields that describe it (RFC 9110, section 15.4).
+    fileprivate mutating func dropContent() {
+        body = .empty
+        let names: Set<HTTPField.Name> = [.expect, .lastModified, .trailer, .transferEncoding]
+        head.headerFields.removeAll { field in
+            let name = field.name.canonicalName
+            return name.hasPrefix("content-") || name.hasSuffix("digest") || names.contains(field.name)
+        }
+    }
+}
+
+extension Origin {
+    /// Whether another origin is the same host over TLS, both on their default ports.
+    fileprivate func isUpgraded(by other: Origin) -> Bool {
+        (scheme, port) == ("http", 80) && (other.scheme, other.port) == ("https", 443) && host == other.host
+    }
+}
+
+extension HTTPFields {
+    private static let boundToOrigin: Set<String> = [
+        "authorization", "cookie", "proxy-authorization", "host", "origin",
+    ]
+
+    /// Removes what is meant for one origin alone.
+    fileprivate mutating func drop(_ secretFields: Set<HTTPField.Name>) {
+        removeAll { Self.boundToOrigin.contains($0.name.canonicalName) || secretFields.contains($0.name) }
+    }
+
+    /// Keeps `Referer` from telling more than browsers do: nothing to `http` from `https`, the origin alone to others.
+    fileprivate mutating func restrictReferer(from source: Origin?, to target: Origin) {
+        guard let value = self[.referer] else { return }
+        let referer = try? Origin(value)
+        if target.scheme == "http", referer?.scheme != "http" || source?.scheme != "http" {
+            self[.referer] = nil
+        } else if source != target {
+            self[.referer] = referer.map { "\($0)/" }
+        }
+    }
+}
