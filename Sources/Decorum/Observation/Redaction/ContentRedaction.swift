@@ -1,0 +1,66 @@
+public import Foundation
+
+extension Redaction {
+    /// Replaces the secrets in content, by its media type.
+    ///
+    /// JSON is read strictly, as `application/json`, any type that ends in `+json`, and newline-delimited. From the
+    /// first byte that is not JSON, or from where the content is cut short, the rest is replaced: what cannot be read is
+    /// not shown. Forms are `application/x-www-form-urlencoded`. Content without a media type is taken as JSON
+    /// where it is.
+    ///
+    /// Content of every other type, multipart forms and XML among them, has no names that a redaction knows. It is
+    /// returned as it is, so whoever writes it down decides.
+    ///
+    /// - Parameters:
+    ///   - content: The bytes, without a content coding.
+    ///   - mediaType: The value of `Content-Type`; nil where there is none.
+    /// - Returns: The content; bytes that are not part of a secret are the same.
+    public func applied(to content: Data, mediaType: String?) -> Data {
+        guard !content.isEmpty, !jsonMatcher.isEmpty || !queryItems.isEmpty || !formNames.isEmpty || userinfo else {
+            return content
+        }
+        switch ContentKind(mediaType: mediaType) {
+        case .json:
+            return Data(JSONRedactor(Array(content), redaction: self).run().bytes)
+        case .form:
+            var secrets = SecretRanges(Array(content), redaction: self)
+            secrets.findInForm()
+            return secrets.replaced().map { Data($0) } ?? content
+        case .unknown:
+            let result = JSONRedactor(Array(content), redaction: self).run()
+            return result.foundSecret ? Data(result.bytes) : content
+        case .text, .binary:
+            return content
+        }
+    }
+}
+
+/// What the media type of content says about how to read it.
+enum ContentKind: Sendable {
+    case json
+    case form
+    /// Text of another kind, which has no names to go by.
+    case text
+    case binary
+    /// There is no media type.
+    case unknown
+
+    init(mediaType: String?) {
+        guard let mediaType else {
+            self = .unknown
+            return
+        }
+        let essence = mediaType.prefix { $0 != ";" && $0 != "," }.filter { !$0.isWhitespace }.lowercased()
+        if essence.hasSuffix("json") || essence.hasPrefix("application/x-amz-json") || essence.hasSuffix("jsonl")
+            || essence.hasSuffix("/json-seq") || essence == "application/csp-report"
+        {
+            self = .json
+        } else if essence == "application/x-www-form-urlencoded" {
+            self = .form
+        } else if essence.hasPrefix("text/") || essence.hasSuffix("xml") || essence == "application/javascript" {
+            self = .text
+        } else {
+            self = .binary
+        }
+    }
+}

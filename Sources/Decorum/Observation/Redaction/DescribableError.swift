@@ -1,0 +1,28 @@
+/// An error whose description may be written down, because it never holds a secret.
+///
+/// Of any other error, logs and events show the name of its type alone: a description made elsewhere may quote a URL.
+/// Conform an error of your own to have it shown.
+public protocol DescribableError: Error, CustomStringConvertible {
+    /// A name out of a small number, fit for a metric; the name of the type unless you say otherwise.
+    var shortDescription: String { get }
+}
+
+extension DescribableError {
+    /// The name of the type.
+    public var shortDescription: String { String(describing: Self.self) }
+}
+
+extension TransportError: DescribableError {
+    /// The name of the code.
+    public var shortDescription: String { code.description }
+}
+
+extension InvalidRequestError: DescribableError {
+    /// The name of the reason.
+    public var shortDescription: String { reason.name }
+}
+
+extension BodyLimitError: DescribableError {}
+extension BodyReadTwiceError: DescribableError {}
+extension BodyOffsetError: DescribableError {}
+extension BodyLengthError: DescribableError {}

@@ -1,0 +1,79 @@
+public import HTTPTypes
+
+extension Redaction {
+    /// Replaces the secrets in header or trailer fields.
+    ///
+    /// The whole value of a listed field is replaced, and so is each of several fields of one name. In all others,
+    /// URLs lose their user name and password and the values of listed query items.
+    ///
+    /// - Parameters:
+    ///   - fields: The fields.
+    ///   - secretFields: The names that count as secret beside the listed ones, such as
+    ///     ``RequestOptions/secretFields``.
+    /// - Returns: The fields in the same order, with the values replaced.
+    public func applied(to fields: HTTPFields, secretFields: Set<HTTPField.Name> = []) -> HTTPFields {
+        var fields = fields
+        for index in fields.indices {
+            guard let value = replacement(for: fields[index], secretFields: secretFields) else { continue }
+            fields[index].value = value
+        }
+        return fields
+    }
+
+    /// Replaces the secrets in the head of a request: its target, its authority and its fields.
+    ///
+    /// - Parameters:
+    ///   - head: The head.
+    ///   - secretFields: The names that count as secret beside the listed ones, such as
+    ///     ``RequestOptions/secretFields``.
+    /// - Returns: The head with the values replaced.
+    public func applied(to head: HTTPRequest, secretFields: Set<HTTPField.Name> = []) -> HTTPRequest {
+        var head = head
+        head.headerFields = applied(to: head.headerFields, secretFields: secretFields)
+        head.path = head.path.map { applied(toURL: $0) }
+        // An authority is the part of a URL behind the two slashes.
+        head.authority = head.authority.map { String(applied(toURL: "//" + $0).dropFirst(2)) }
+        return head
+    }
+
+    /// Replaces the secrets in the fields of a response.
+    ///
+    /// - Parameters:
+    ///   - head: The head.
+    ///   - secretFields: The names that count as secret beside the listed ones, such as
+    ///     ``RequestOptions/secretFields``.
+    /// - Returns: The head with the values replaced.
+    public func applied(to head: HTTPResponse, secretFields: Set<HTTPField.Name> = []) -> HTTPResponse {
+        var head = head
+        head.headerFields = applied(to: head.headerFields, secretFields: secretFields)
+        return head
+    }
+
+    /// Replaces the secrets in a URL, a reference, or a path with its query.
+    ///
+    /// - Parameter url: The URL, which need not be valid.
+    /// - Returns: The URL with its user name, its password and the values of listed items replaced.
+    public func applied(toURL url: String) -> String {
+        var secrets = SecretRanges(Array(url.utf8), redaction: self)
+        secrets.findInURL()
+        return secrets.replaced().map { String(decoding: $0, as: UTF8.self) } ?? url
+    }
+
+    /// Replaces the secrets of the URLs in a text.
+    func applied(toText text: String) -> String {
+        var secrets = SecretRanges(Array(text.utf8), redaction: self)
+        secrets.findInText()
+        return secrets.replaced().map { String(decoding: $0, as: UTF8.self) } ?? text
+    }
+
+    private func replacement(for field: HTTPField, secretFields: Set<HTTPField.Name>) -> String? {
+        let isDeclared = declaredFields && (secretFields.contains(field.name) || field.indexingStrategy == .disallow)
+        if isDeclared || fields.contains(field.name) { return placeholder }
+
+        let value = field.value
+        let isURL = [.location, .contentLocation, .referer].contains(field.name)
+        guard isURL || value.utf8.contains(where: { "/?#".utf8.contains($0) }) else { return nil }
+        let replaced = isURL ? applied(toURL: value) : applied(toText: value)
+        return replaced == value ? nil : replaced
+    }
+}

@@ -1,0 +1,68 @@
+/// Follows all patterns of a redaction at once, level by level.
+struct JSONMatcher: Sendable, Hashable {
+    /// For each pattern but the deep names, a bit for every number of components that the way so far can stand for.
+    typealias State = [UInt64]
+
+    /// The names of all patterns of the form `**.name`: the usual ones, which need no state.
+    private var deepNames: SecretNames = []
+    private var patterns: [[JSONPattern.Component]] = []
+    private(set) var start: State = []
+
+    init(_ patterns: Set<JSONPattern>) {
+        for pattern in patterns {
+            if pattern.components.count == 2, pattern.components[0] == .anyDepth,
+                case .name(let name, nil) = pattern.components[1]
+            {
+                deepNames.insert(name)
+            } else {
+                self.patterns.append(pattern.components)
+            }
+        }
+        start = self.patterns.map { Self.closed(1, over: $0) }
+    }
+
+    var isEmpty: Bool { deepNames.isEmpty && patterns.isEmpty }
+
+    func accepts(_ state: State) -> Bool {
+        zip(state, patterns).contains { $0 & (1 << $1.count) != 0 }
+    }
+
+    func isDeepName(_ key: [UInt8]) -> Bool {
+        deepNames.contains(key)
+    }
+
+    func step(_ state: State, into key: String) -> State {
+        step(state) { component in
+            guard case .name(let name, _) = component else { return true }
+            return name == key
+        }
+    }
+
+    func step(_ state: State, intoElement index: Int) -> State {
+        let elements = step(state) { component in
+            guard case .name(_, let wanted) = component else { return true }
+            return wanted == index
+        }
+        return zip(elements, state).map { $0 | $1 }
+    }
+
+    private func step(_ state: State, where matches: (JSONPattern.Component) -> Bool) -> State {
+        zip(state, patterns).map { bits, components in
+            guard bits != 0 else { return 0 }
+            var next: UInt64 = 0
+            for (index, component) in components.enumerated() where bits & (1 << index) != 0 && matches(component) {
+                next |= component == .anyDepth ? 1 << index : 1 << (index + 1)
+            }
+            return Self.closed(next, over: components)
+        }
+    }
+
+    /// Adds what follows a `**`, which may stand for no level.
+    private static func closed(_ bits: UInt64, over components: [JSONPattern.Component]) -> UInt64 {
+        var bits = bits
+        for (index, component) in components.enumerated() where component == .anyDepth && bits & (1 << index) != 0 {
+            bits |= 1 << (index + 1)
+        }
+        return bits
+    }
+}

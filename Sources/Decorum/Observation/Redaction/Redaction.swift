@@ -1,0 +1,83 @@
+public import HTTPTypes
+
+/// What is kept out of everything that is written down: logs, cassettes, events and errors.
+///
+/// A redaction keeps names and replaces values: `?token=abc` becomes `?token=REDACTED`. Bytes that are not replaced
+/// stay exactly as they are. It is on by default wherever Decorum writes; extend it by value.
+///
+/// ```swift
+/// var redaction = Redaction.standard
+/// redaction.queryItems.insert("invitation")
+/// redaction.jsonPaths.insert("user.email")
+/// let connection = transport.logging(to: .standardError, redacting: redaction)
+/// ```
+///
+/// It goes by names, so it knows no secret that stands in a path, in plain text or under a name that is not listed.
+public struct Redaction: Sendable, Hashable {
+    /// The fields whose values are replaced.
+    public var fields: Set<HTTPField.Name>
+
+    /// The names of the items in a URL's query or fragment, and of path parameters, whose values are replaced.
+    ///
+    /// A name counts in its percent-encoded form too. URLs are also found in `Location`, `Referer`, `Link` and every
+    /// other field that holds one, in the strings of JSON, and percent-encoded in the value of another item.
+    public var queryItems: SecretNames
+
+    /// The places in JSON whose values, of any type, are replaced by a string.
+    public var jsonPaths: Set<JSONPattern> {
+        didSet { jsonMatcher = JSONMatcher(jsonPaths) }
+    }
+
+    /// The names in `application/x-www-form-urlencoded` content whose values are replaced.
+    public var formNames: SecretNames
+
+    /// Whether the user name and password of a URL are replaced.
+    public var userinfo: Bool
+
+    /// Whether fields are replaced that a request declares secret, or that are marked as never to be indexed.
+    ///
+    /// They are those of ``RequestOptions/secretFields`` and those whose indexing strategy is `disallow`, by which
+    /// HPACK marks a sensitive value.
+    public var declaredFields: Bool
+
+    /// What stands in place of a secret; percent-encoded or escaped where the place needs it.
+    public var placeholder: String
+
+    private(set) var jsonMatcher: JSONMatcher
+
+    /// Creates a redaction that lists everything itself.
+    ///
+    /// - Parameters:
+    ///   - fields: The fields whose values are replaced.
+    ///   - queryItems: The names of items in URLs whose values are replaced.
+    ///   - jsonPaths: The places in JSON whose values are replaced.
+    ///   - formNames: The names in forms whose values are replaced.
+    ///   - userinfo: Whether the user name and password of a URL are replaced.
+    ///   - declaredFields: Whether fields that a request declares secret are replaced.
+    ///   - placeholder: What stands in place of a secret.
+    public init(
+        fields: Set<HTTPField.Name>,
+        queryItems: SecretNames,
+        jsonPaths: Set<JSONPattern>,
+        formNames: SecretNames,
+        userinfo: Bool = true,
+        declaredFields: Bool = true,
+        placeholder: String = "REDACTED"
+    ) {
+        self.fields = fields
+        self.queryItems = queryItems
+        self.jsonPaths = jsonPaths
+        self.formNames = formNames
+        self.userinfo = userinfo
+        self.declaredFields = declaredFields
+        self.placeholder = placeholder
+        jsonMatcher = JSONMatcher(jsonPaths)
+    }
+
+    /// A redaction that replaces nothing.
+    public static let none = Redaction(
+        fields: [], queryItems: [], jsonPaths: [], formNames: [], userinfo: false, declaredFields: false)
+
+    /// How many times an encoding within an encoding is looked into, such as JSON in a string of JSON.
+    static let nesting = 3
+}

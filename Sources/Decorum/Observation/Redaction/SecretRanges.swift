@@ -1,0 +1,139 @@
+/// Finds the secrets in the bytes of a URL, a form or a text.
+///
+/// It prefers to find too much: a name counts after each `?`, `&`, `;`, `#` and `/`, and its value goes on to the end of
+/// the path segment or item.
+struct SecretRanges {
+    let redaction: Redaction
+    let bytes: [UInt8]
+    /// How many more encodings to look into.
+    let nesting: Int
+    private(set) var ranges: [Range<Int>] = []
+
+    init(_ bytes: [UInt8], redaction: Redaction, nesting: Int = Redaction.nesting) {
+        self.bytes = bytes
+        self.redaction = redaction
+        self.nesting = nesting
+    }
+
+    /// The bytes with a placeholder for each secret; nil where there is none.
+    func replaced() -> [UInt8]? {
+        guard !ranges.isEmpty else { return nil }
+        let placeholder = PercentCoding.encode(redaction.placeholder)
+        var output: [UInt8] = []
+        output.reserveCapacity(bytes.count)
+        var copied = 0
+        for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) where range.upperBound > copied {
+            // A secret within another, or beside it, needs no placeholder of its own.
+            if range.lowerBound >= copied {
+                output += bytes[copied..<range.lowerBound]
+                output += placeholder
+            }
+            copied = range.upperBound
+        }
+        return output + bytes[copied...]
+    }
+
+    /// Finds the secrets of a URL or a reference (RFC 3986).
+    mutating func findInURL(_ url: Range<Int>? = nil) {
+        let url = url ?? bytes.indices
+        let fragment = url.first { bytes[$0] == UInt8(ascii: "#") } ?? url.upperBound
+        let query = url.first { bytes[$0] == UInt8(ascii: "?") || $0 == fragment } ?? url.upperBound
+
+        if redaction.userinfo { findUserinfo(in: url) }
+        findItems(in: url.lowerBound..<query, separator: UInt8(ascii: "/"), names: redaction.queryItems)
+        findItems(in: query..<fragment, separator: UInt8(ascii: "&"), names: redaction.queryItems)
+        findItems(in: fragment..<url.upperBound, separator: UInt8(ascii: "&"), names: redaction.queryItems)
+    }
+
+    /// Finds the secrets of a form, as a browser sends it.
+    mutating func findInForm() {
+        findItems(in: bytes.indices, separator: UInt8(ascii: "&"), names: redaction.formNames)
+    }
+
+    /// Finds the secrets of the URLs in a text.
+    mutating func findInText() {
+        let firstURL = bytes.indices.first { isDoubleSlash(at: $0) }
+        let firstDelimiter = bytes.firstIndex(where: Self.delimits)
+        if let firstURL, firstURL < firstDelimiter ?? .max {
+            // A text that starts with a URL may be one whose secret holds a delimiter.
+            findInURL()
+            return
+        }
+        for token in bytes.indices.split(whereSeparator: { Self.delimits(bytes[$0]) }) {
+            let token = token.startIndex..<token.endIndex
+            let looksLikeURL = token.contains {
+                bytes[$0] == UInt8(ascii: "?") || bytes[$0] == UInt8(ascii: "#") || isDoubleSlash(at: $0)
+            }
+            if looksLikeURL { findInURL(token) }
+        }
+    }
+
+    private static func delimits(_ byte: UInt8) -> Bool {
+        byte <= 0x20 || byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">") || byte == UInt8(ascii: "\"")
+    }
+
+    private func isDoubleSlash(at index: Int) -> Bool {
+        bytes[index] == UInt8(ascii: "/") && index + 1 < bytes.count && bytes[index + 1] == UInt8(ascii: "/")
+    }
+
+    private mutating func findUserinfo(in url: Range<Int>) {
+        var index = url.lowerBound
+        while index + 1 < url.upperBound {
+            let startsAuthority =
+                isDoubleSlash(at: index) && (index == url.lowerBound || bytes[index - 1] == UInt8(ascii: ":"))
+            guard startsAuthority else {
+                index += 1
+                continue
+            }
+            let start = index + 2
+            let end = (start..<url.upperBound).first { "/?#\\".utf8.contains(bytes[$0]) } ?? url.upperBound
+            if let at = (start..<end).last(where: { bytes[$0] == UInt8(ascii: "@") }), at > start {
+                ranges.append(start..<at)
+            }
+            index = end
+        }
+    }
+
+    private mutating func findItems(in part: Range<Int>, separator: UInt8, names: SecretNames) {
+        var start = part.lowerBound
+        while start < part.upperBound {
+            let end = bytes[start..<part.upperBound].firstIndex(of: separator) ?? part.upperBound
+            if let value = secretValue(in: start..<end, names: names) { ranges.append(value) }
+            start = end + 1
+        }
+    }
+
+    private func secretValue(in item: Range<Int>, names: SecretNames) -> Range<Int>? {
+        var nameStart: Int? = item.lowerBound
+        var firstValue: Int?
+        for index in item {
+            switch bytes[index] {
+            case UInt8(ascii: "="):
+                firstValue = firstValue ?? index + 1
+                if let start = nameStart, names.contains(PercentCoding.decode(bytes[start..<index])) {
+                    return index + 1..<item.upperBound
+                }
+                nameStart = nil
+            case UInt8(ascii: "?"), UInt8(ascii: "&"), UInt8(ascii: ";"), UInt8(ascii: "#"), UInt8(ascii: "/"):
+                nameStart = index + 1
+            default: break
+            }
+        }
+        let value = (firstValue ?? item.lowerBound)..<item.upperBound
+        return holdsEncodedSecret(value) ? value : nil
+    }
+
+    /// Tells whether a value is an encoded URL or JSON that holds a secret.
+    private func holdsEncodedSecret(_ value: Range<Int>) -> Bool {
+        let isEncoded = bytes[value].contains(UInt8(ascii: "%"))
+        guard nesting > 0, isEncoded || bytes[value].contains(UInt8(ascii: "{")) else { return false }
+        let decoded = PercentCoding.decode(bytes[value])
+        if JSONText.isLikely(decoded) {
+            return JSONRedactor(decoded, redaction: redaction, nesting: nesting - 1).run().foundSecret
+        }
+        guard isEncoded else { return false }
+        var inner = SecretRanges(decoded, redaction: redaction, nesting: nesting - 1)
+        inner.findInURL()
+        return !inner.ranges.isEmpty
+    }
+}
