@@ -81,6 +81,13 @@ public struct BodyLimitError: Error, Hashable, Sendable, CustomStringConvertible
     /// The largest number of bytes that was acceptable.
     public let limit: Int
 
+    /// Creates an error.
+    ///
+    /// - Parameter limit: The largest number of bytes that was acceptable.
+    public init(limit: Int) {
+        self.limit = limit
+    }
+
     /// What happened.
     public var description: String { "The body has more than \(limit) bytes." }
 }

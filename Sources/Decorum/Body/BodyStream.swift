@@ -70,6 +70,9 @@ struct DataBodyReader: BodyReader {
 
 /// A body was opened for the second time that may be read only once.
 public struct BodyReadTwiceError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Creates an error.
+    public init() {}
+
     /// What happened and how to avoid it.
     public var description: String {
         "The body was read a second time but can be read only once; collect it, or make it from bytes or a file."
@@ -81,12 +84,22 @@ public struct BodyOffsetError: Error, Hashable, Sendable, CustomStringConvertibl
     /// The offset that was asked for, in bytes.
     public let offset: Int64
 
+    /// Creates an error.
+    ///
+    /// - Parameter offset: The offset that was asked for, in bytes.
+    public init(offset: Int64) {
+        self.offset = offset
+    }
+
     /// What happened.
     public var description: String { "The body cannot be read from offset \(offset)." }
 }
 
 /// A body gave fewer or more bytes than its length promised.
 public struct BodyLengthError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Creates an error.
+    public init() {}
+
     /// What happened.
     public var description: String { "The body does not have as many bytes as its length says." }
 }

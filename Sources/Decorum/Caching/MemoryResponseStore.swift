@@ -1,0 +1,125 @@
+import Foundation
+import HTTPTypes
+import Synchronization
+
+/// A store in memory, bounded in bytes and in number; what was used least recently goes first.
+///
+/// The bounds hold at every moment. A response whose size alone is above a quarter of `byteLimit` is not stored.
+public final class MemoryResponseStore: ResponseStore {
+    private let state: Mutex<State>
+
+    /// The largest body, in bytes, that the store takes.
+    public let bodyLimit: Int
+
+    /// Creates an empty store.
+    ///
+    /// - Parameters:
+    ///   - byteLimit: The largest number of bytes to keep, heads included; a negative number counts as 0.
+    ///   - countLimit: The largest number of responses to keep; a negative number counts as 0.
+    public init(byteLimit: Int = 32 << 20, countLimit: Int = 1000) {
+        bodyLimit = max(byteLimit, 0) / 4
+        state = Mutex(State(byteLimit: max(byteLimit, 0), countLimit: max(countLimit, 0)))
+    }
+
+    /// The number of responses in the store.
+    public var count: Int { state.withLock { $0.entries.count } }
+
+    /// The number of bytes that the responses in the store take, as `byteLimit` counts them.
+    public var byteCount: Int { state.withLock { $0.byteCount } }
+
+    /// Finds the stored responses for a key, the latest first.
+    public func responses(for key: ResponseKey) -> [StoredResponse] {
+        state.withLock { $0.use(key) }
+    }
+
+    /// Keeps a response whose body is in memory, in place of those of the same variant.
+    public func store(_ response: StoredResponse, for key: ResponseKey) {
+        guard response.body.bytes != nil else { return }
+        state.withLock { $0.store(response, for: key) }
+    }
+
+    /// Forgets every response under a key.
+    public func removeResponses(for key: ResponseKey) {
+        state.withLock { state in
+            for identifier in state.variants[key] ?? [] { state.remove(identifier) }
+        }
+    }
+
+    /// Forgets every response that was stored on behalf of a principal, as when somebody signs out.
+    ///
+    /// - Parameter principal: The principal; nil for the responses that were stored on nobody's behalf.
+    public func removeResponses(of principal: Principal?) {
+        state.withLock { state in
+            for (identifier, entry) in state.entries where entry.key.principal == principal {
+                state.remove(identifier)
+            }
+        }
+    }
+}
+
+private struct Entry {
+    let key: ResponseKey
+    let response: StoredResponse
+    let byteCount: Int
+}
+
+private struct State {
+    let byteLimit: Int
+    let countLimit: Int
+    var byteCount = 0
+    var entries: [Int: Entry] = [:]
+    /// The entries of each key, the latest last.
+    var variants: [ResponseKey: [Int]] = [:]
+    var recency = RecencyOrder()
+
+    init(byteLimit: Int, countLimit: Int) {
+        self.byteLimit = byteLimit
+        self.countLimit = countLimit
+    }
+
+    mutating func use(_ key: ResponseKey) -> [StoredResponse] {
+        guard let identifiers = variants[key] else { return [] }
+        for identifier in identifiers { recency.touch(identifier) }
+        return identifiers.reversed().compactMap { entries[$0]?.response }
+    }
+
+    mutating func store(_ response: StoredResponse, for key: ResponseKey) {
+        let replaced = variants[key, default: []].filter { identifier in
+            entries[identifier]?.response.isOfSameVariant(as: response) ?? false
+        }
+        for identifier in replaced { remove(identifier) }
+
+        let size = response.byteCount + key.uri.utf8.count
+        guard size <= byteLimit / 4, countLimit > 0 else { return }
+        while byteCount + size > byteLimit || entries.count >= countLimit, let oldest = recency.oldest {
+            remove(oldest)
+        }
+        let identifier = recency.add()
+        entries[identifier] = Entry(key: key, response: response, byteCount: size)
+        variants[key, default: []].append(identifier)
+        byteCount += size
+    }
+
+    mutating func remove(_ identifier: Int) {
+        guard let entry = entries.removeValue(forKey: identifier) else { return }
+        recency.remove(identifier)
+        byteCount -= entry.byteCount
+        variants[entry.key]?.removeAll { $0 == identifier }
+        if variants[entry.key]?.isEmpty == true { variants[entry.key] = nil }
+    }
+}
+
+extension StoredResponse {
+    fileprivate func isOfSameVariant(as other: StoredResponse) -> Bool {
+        Vary(head.headerFields) == Vary(other.head.headerFields) && selectingFields == other.selectingFields
+    }
+
+    fileprivate var byteCount: Int {
+        // What a dictionary entry, a list node and the heads' own storage take, roughly.
+        let overhead = 512
+        let fields = [head.headerFields, selectingFields].joined()
+        return fields.reduce(overhead + (body.bytes?.count ?? 0)) { sum, field in
+            sum + field.name.rawName.utf8.count + field.value.utf8.count + 64
+        }
+    }
+}

@@ -1,0 +1,103 @@
+public import Foundation
+public import HTTPTypes
+
+/// Where responses are kept for later requests.
+///
+/// A store keeps, for each key, one response for each variant that the server gives (``StoredResponse/isSelected(by:)``).
+/// It may forget anything at any time. Trouble of its own, such as a full disk, is a response that is not there: a
+/// store never fails a request.
+public protocol ResponseStore: Sendable {
+    /// The largest body, in bytes, that is worth handing to the store.
+    var bodyLimit: Int { get }
+
+    /// Finds the stored responses for a key, the latest first.
+    ///
+    /// - Parameter key: What the responses are kept under.
+    /// - Returns: The variants, each whole.
+    func responses(for key: ResponseKey) async -> [StoredResponse]
+
+    /// Keeps a response, in place of those of the same variant.
+    ///
+    /// - Parameters:
+    ///   - response: The response, whose body is in memory or can be read any number of times.
+    ///   - key: What to keep it under.
+    func store(_ response: StoredResponse, for key: ResponseKey) async
+
+    /// Forgets every response under a key.
+    ///
+    /// - Parameter key: What the responses are kept under.
+    func removeResponses(for key: ResponseKey) async
+}
+
+/// What a response is kept under: a method, a URI, and on whose behalf it was requested.
+///
+/// Two requests that carry different `Authorization` or `Cookie` fields, or have different principals, have
+/// different keys. A key is not described, since it holds those fields.
+public struct ResponseKey: Sendable, Hashable {
+    /// The method of the request.
+    public let method: HTTPRequest.Method
+    /// The URI without its fragment.
+    public let uri: String
+    /// On whose behalf the request is made.
+    public let principal: Principal?
+    private let credentials: [HTTPField]
+
+    /// Creates the key of a request.
+    ///
+    /// - Parameter request: A request with an origin; nil is returned for one without.
+    public init?(_ request: Request) {
+        guard let scheme = request.head.scheme, let authority = request.head.authority else { return nil }
+        method = request.head.method
+        uri = "\(scheme)://\(authority)\(request.head.path ?? "/")"
+        principal = request.options.principal
+        let secretFields = request.options.secretFields
+        credentials = request.head.headerFields.filter {
+            $0.name == .authorization || $0.name == .cookie || secretFields.contains($0.name)
+        }
+    }
+}
+
+extension ResponseKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The method alone.
+    public var description: String { "key of a \(method) request" }
+    /// The method alone.
+    public var debugDescription: String { description }
+    /// A mirror without children.
+    public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
+}
+
+/// A response that is kept, with what is needed to select and to validate it.
+public struct StoredResponse: Sendable {
+    /// The status and the header fields.
+    public var head: HTTPResponse
+    /// The whole content, which can be read any number of times.
+    public var body: Body
+    /// The fields of the request that `Vary` names, as they were.
+    public let selectingFields: HTTPFields
+    /// When the response was received, or last validated.
+    public var date: Date
+
+    /// Creates a stored response.
+    ///
+    /// - Parameters:
+    ///   - head: The status and the header fields.
+    ///   - body: The whole content.
+    ///   - request: The head of the request that it answers.
+    ///   - date: When it was received.
+    public init(head: HTTPResponse, body: Body, request: HTTPRequest, date: Date) {
+        self.head = head
+        self.body = body
+        self.date = date
+        let names = Vary(head.headerFields).names
+        selectingFields = HTTPFields(request.headerFields.filter { names.contains($0.name) })
+    }
+
+    /// Whether the response may answer a request, going by `Vary` (RFC 9111, section 4.1).
+    ///
+    /// - Parameter request: The head of a request with the same key.
+    /// - Returns: Whether each field that `Vary` names is the same in both requests.
+    public func isSelected(by request: HTTPRequest) -> Bool {
+        let vary = Vary(head.headerFields)
+        return !vary.isAny && vary.names.allSatisfy { request.headerFields[$0] == selectingFields[$0] }
+    }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import HTTPTypes
+
+extension Connection {
+    /// Asks the server whether a stored response is still current instead of transferring it again.
+    ///
+    /// A `GET` or `HEAD` with a response in `store` is sent with `If-None-Match` and `If-Modified-Since`, which carry
+    /// the stored `ETag` and `Last-Modified` as they came. A `304 Not Modified` is answered with the stored response,
+    /// its fields refreshed by those of the `304`, or with the `304` itself: see ``NotModifiedAnswer``.
+    ///
+    /// ```swift
+    /// let connection = URLSessionConnection()
+    ///     .revalidating(in: MemoryResponseStore())
+    /// ```
+    ///
+    /// A `200` with a validator is stored while its body is read, and only once the body was read to its end. It is
+    /// stored neither with `Cache-Control: no-store` on either side nor with `Vary: *`. Responses are kept by method, URI, the
+    /// fields that `Vary` names, ``RequestOptions/principal``, `Authorization` and `Cookie`. Where a layer further in adds
+    /// credentials and the request names no principal, nothing is stored and nothing stored is used.
+    ///
+    /// A request with a precondition of its own, or with `Range`, passes through, and its `304` reaches the caller.
+    ///
+    /// Apply it inside of ``followingRedirects(upTo:policy:)`` and outside of ``retrying(_:clock:generator:)``.
+    /// See RFC 9110, section 13.1, and RFC 9111, sections 3.2, 4.1 and 4.3.
+    ///
+    /// - Parameters:
+    ///   - store: Where responses are kept.
+    ///   - answer: What the caller gets for a `304`.
+    ///   - clock: Dates the stored responses.
+    /// - Returns: A connection that transfers what it has already only when it has changed.
+    public func revalidating(
+        in store: some ResponseStore,
+        answering answer: NotModifiedAnswer = .storedResponse,
+        clock: any DatedClock = SystemClock()
+    ) -> some Connection {
+        RevalidatingConnection(base: self, store: store, answer: answer, clock: clock)
+    }
+}
+
+/// What a caller of ``Connection/revalidating(in:answering:clock:)`` gets when the server answers `304 Not Modified`.
+public enum NotModifiedAnswer: Sendable, Hashable {
+    /// The stored response with refreshed fields; its source is ``ResponseMetadata/Source/revalidated``.
+    case storedResponse
+    /// The `304` itself, with the stored response in ``ResponseMetadata/storedResponse``.
+    case notModified
+}
+
+extension ResponseMetadata {
+    /// The stored response that a `304` has confirmed, with refreshed fields.
+    public var storedResponse: StoredResponse? {
+        get { self[StoredResponseKey.self] }
+        set { self[StoredResponseKey.self] = newValue }
+    }
+}
+
+private enum StoredResponseKey: ResponseMetadataKey {
+    static let defaultValue: StoredResponse? = nil
+}
+
+struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedConnection {
+    let base: Base
+    let store: Store
+    let answer: NotModifiedAnswer
+    let clock: any DatedClock
+    private let baseAddsCredentials: Bool
+
+    init(base: Base, store: Store, answer: NotModifiedAnswer, clock: any DatedClock) {
+        self.base = base
+        self.store = store
+        self.answer = answer
+        self.clock = clock
+        baseAddsCredentials = base.layers.contains { $0.facts.contains(.addsCredentials) }
+    }
+
+    var layer: Layer {
+        Layer(
+            name: "revalidating", role: .caching, settings: [.init("answering", answer)],
+            facts: [.changesSignedParts, .readsClock])
+    }
+
+    func send(_ request: consuming Request) async throws -> Response {
+        let request = request
+        guard Revalidation.applies(to: request, whenBaseAddsCredentials: baseAddsCredentials),
+            let key = ResponseKey(request)
+        else { return try await base.send(request) }
+
+        guard let stored = await store.responses(for: key).first(where: { $0.isSelected(by: request.head) }) else {
+            return await storing(try await base.send(request), to: request.head, for: key)
+        }
+        let response = try await base.send(Revalidation.validation(of: stored, for: request))
+        guard response.status == .notModified else { return await storing(response, to: request.head, for: key) }
+        guard let refreshed = Revalidation.refresh(stored, for: request.head, with: response.head, at: clock.date)
+        else {
+            // The server confirms a response that is not the one it was asked about: ask it without conditions.
+            await store.removeResponses(for: key)
+            var complete = await storing(try await base.send(request), to: request.head, for: key)
+            complete.metadata.attempts += response.metadata.attempts
+            return complete
+        }
+        await store.store(refreshed, for: key)
+        return answered(response, with: refreshed)
+    }
+
+    private func answered(_ response: Response, with stored: StoredResponse) -> Response {
+        var response = response
+        switch answer {
+        case .notModified:
+            response.metadata.storedResponse = stored
+        case .storedResponse:
+            response.head = stored.head
+            response.body = stored.body
+            response.metadata.source = .revalidated
+        }
+        return response
+    }
+
+    /// Stores a response that may be, at once or while its body is read.
+    private func storing(_ response: Response, to request: HTTPRequest, for key: ResponseKey) async -> Response {
+        guard response.status == .ok else { return response }
+        guard Revalidation.mayStore(response.head) else {
+            await store.removeResponses(for: key)
+            return response
+        }
+        let head = response.head
+        let date = clock.date
+        let keep = { @Sendable [store] (content: Data) async in
+            await store.store(StoredResponse(head: head, body: Body(content), request: request, date: date), for: key)
+        }
+        var response = response
+        if let content = response.body.bytes, content.count <= store.bodyLimit {
+            await keep(content)
+        } else {
+            response.body = response.body.teed(upTo: store.bodyLimit) { content, _ in await keep(content) }
+        }
+        return response
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import HTTPTypes
+
+/// The rules of ``Connection/revalidating(in:answering:clock:)``, as functions of values.
+enum Revalidation {
+    private static let preconditions: [HTTPField.Name] = [
+        .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange, .range,
+    ]
+
+    /// Whether a request may be answered from a stored response, and its response may be stored.
+    static func applies(to request: Request, whenBaseAddsCredentials baseAddsCredentials: Bool) -> Bool {
+        guard request.head.method == .get || request.head.method == .head, request.body.isEmpty else { return false }
+        guard !baseAddsCredentials || request.options.principal != nil else { return false }
+        let fields = request.head.headerFields
+        return !preconditions.contains(where: fields.contains) && !CacheControl(fields).contains("no-store")
+    }
+
+    /// Makes a request that asks whether a stored response is current (RFC 9110, section 13.1).
+    static func validation(of stored: StoredResponse, for request: Request) -> Request {
+        var request = request
+        request.head.headerFields[.ifNoneMatch] = stored.head.headerFields[.eTag]
+        request.head.headerFields[.ifModifiedSince] = stored.head.headerFields[.lastModified]
+        return request
+    }
+
+    /// Whether a response can be validated later and may be stored (RFC 9111, section 3).
+    static func mayStore(_ response: HTTPResponse) -> Bool {
+        let fields = response.headerFields
+        guard fields.contains(.eTag) || fields.contains(.lastModified) else { return false }
+        return !CacheControl(fields).contains("no-store") && !Vary(fields).isAny
+    }
+
+    /// Updates a stored response with the fields of a `304` (RFC 9111, sections 3.2 and 4.3.4).
+    ///
+    /// - Returns: The response with refreshed fields; nil when the `304` is about another representation.
+    static func refresh(
+        _ stored: StoredResponse, for request: HTTPRequest, with validation: HTTPResponse, at date: Date
+    ) -> StoredResponse? {
+        let validator = validation.headerFields[.eTag]
+        let storedValidator = stored.head.headerFields[.eTag]
+        if let validator, let storedValidator, validator.opaqueTag != storedValidator.opaqueTag { return nil }
+
+        var head = stored.head
+        for name in Set(validation.headerFields.map(\.name)).subtracting(keptFields(in: validation.headerFields)) {
+            head.headerFields[fields: name] = validation.headerFields[fields: name]
+        }
+        return StoredResponse(head: head, body: stored.body, request: request, date: date)
+    }
+
+    /// The fields that a `304` does not update: those of the connection, and those that describe the stored content.
+    private static func keptFields(in validation: HTTPFields) -> Set<HTTPField.Name> {
+        var names: Set<HTTPField.Name> = [
+            .connection, .contentEncoding, .contentLength, .contentRange, .contentType, .proxyAuthenticate, .te,
+            .trailer, .transferEncoding, .upgrade,
+        ]
+        for field in validation where field.name == .connection {
+            names.formUnion(ListMembers(field.value).compactMap { HTTPField.Name(String($0)) })
+        }
+        return names
+    }
+}
+
+extension String {
+    /// An entity tag without the mark of a weak one, since validation compares weakly (RFC 9110, section 8.8.3.2).
+    fileprivate var opaqueTag: Substring {
+        hasPrefix("W/") ? dropFirst(2) : self[...]
+    }
+}

@@ -1,0 +1,45 @@
+/// The members of a field whose value is a comma-separated list, without blanks around them (RFC 9110, section 5.6.1).
+///
+/// A comma within a quoted string does not separate; empty members are left out.
+struct ListMembers: Sequence, IteratorProtocol {
+    private var rest: Substring
+
+    init(_ value: String) {
+        rest = value[...]
+    }
+
+    mutating func next() -> Substring? {
+        while !rest.isEmpty {
+            let end = endOfMember()
+            let member = rest[..<end].trimmingBlanks()
+            rest = rest[end...].dropFirst()
+            if !member.isEmpty { return member }
+        }
+        return nil
+    }
+
+    private func endOfMember() -> Substring.Index {
+        var isQuoted = false
+        var isEscaped = false
+        for index in rest.utf8.indices {
+            switch rest.utf8[index] {
+            case _ where isEscaped: isEscaped = false
+            case UInt8(ascii: "\\") where isQuoted: isEscaped = true
+            case UInt8(ascii: "\""): isQuoted.toggle()
+            case UInt8(ascii: ",") where !isQuoted: return index
+            default: break
+            }
+        }
+        return rest.endIndex
+    }
+}
+
+extension Substring {
+    fileprivate func trimmingBlanks() -> Substring {
+        let isBlank = { (character: Character) in character == " " || character == "\t" }
+        guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {
+            return ""
+        }
+        return self[first...last]
+    }
+}

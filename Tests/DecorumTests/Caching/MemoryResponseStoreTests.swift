@@ -1,0 +1,78 @@
+import Decorum
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite struct MemoryResponseStoreTests {
+    private func key(_ path: String) throws -> ResponseKey {
+        try #require(ResponseKey(.get("https://example.com/\(path)")))
+    }
+
+    private func response(_ size: Int) -> StoredResponse {
+        StoredResponse(
+            head: HTTPResponse(status: .ok), body: Body(Data(count: size)),
+            request: HTTPRequest(method: .get, scheme: "https", authority: "example.com", path: "/"),
+            date: Date(timeIntervalSince1970: 0))
+    }
+
+    @Test func `The count is bounded and the least recently used response goes first`() throws {
+        let store = MemoryResponseStore(countLimit: 2)
+        store.store(response(1), for: try key("a"))
+        store.store(response(1), for: try key("b"))
+        #expect(store.responses(for: try key("a")).count == 1)
+
+        store.store(response(1), for: try key("c"))
+
+        #expect(store.count == 2)
+        #expect(store.responses(for: try key("b")).isEmpty)
+        #expect(store.responses(for: try key("a")).count == 1)
+    }
+
+    @Test func `The bytes are bounded at every moment`() throws {
+        let store = MemoryResponseStore(byteLimit: 100_000, countLimit: .max)
+        let generator = SeededGenerator(seed: 1)
+        for number in 0..<2000 {
+            store.store(response(Int(generator.next() % 30_000)), for: try key("\(number % 150)"))
+            #expect(store.byteCount <= 100_000)
+        }
+        #expect(store.count > 3)
+        for number in 0..<150 { store.removeResponses(for: try key("\(number)")) }
+        #expect(store.byteCount == 0)
+        #expect(store.count == 0)
+    }
+
+    @Test(arguments: [(0, 10), (10_000, 0), (-5, -5)]) func `A store without room keeps nothing`(
+        byteLimit: Int, countLimit: Int
+    ) throws {
+        let store = MemoryResponseStore(byteLimit: byteLimit, countLimit: countLimit)
+        store.store(response(1), for: try key("a"))
+        #expect(store.count == 0)
+        #expect(store.bodyLimit >= 0)
+    }
+
+    @Test func `A key does not show what it holds`() throws {
+        let key = try #require(
+            ResponseKey(.get("https://example.com/", fields: [.authorization: "Bearer secret-token"])))
+        var dumped = ""
+        dump(key, to: &dumped)
+        #expect(!"\(key) \(String(reflecting: key)) \(dumped)".contains("secret-token"))
+    }
+
+    @Test func `Stores from many tasks keep their bounds`() async throws {
+        let store = MemoryResponseStore(byteLimit: 64_000, countLimit: 20)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    for number in 0..<200 {
+                        store.store(response(1000), for: try key("\(task)-\(number % 30)"))
+                        _ = store.responses(for: try key("\(task)-\(number % 7)"))
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(store.count <= 20)
+        #expect(store.count > 0)
+        #expect(store.byteCount <= 64_000)
+    }
+}

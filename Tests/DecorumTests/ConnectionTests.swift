@@ -1,0 +1,84 @@
+import Decorum
+import DecorumTesting
+import HTTPTypes
+import Synchronization
+import Testing
+
+@Suite struct ConnectionTests {
+    let request = Request(head: HTTPRequest(method: .get, scheme: "https", authority: "example.com", path: "/"))
+
+    @Test func `The last modifier applied sees the request first and the response last`() async throws {
+        let passed = Mutex<[String]>([])
+        @Sendable func note(_ text: String) { passed.withLock { $0.append(text) } }
+        let connection = ClosureConnection { _ in
+            note("transport")
+            return Response(status: .ok)
+        }
+        .intercepting("inner") { request, base in
+            note("inner request")
+            defer { note("inner response") }
+            return try await base.send(request)
+        }
+        .intercepting("outer") { request, base in
+            note("outer request")
+            defer { note("outer response") }
+            return try await base.send(request)
+        }
+
+        _ = try await connection.send(request)
+
+        #expect(
+            passed.withLock(\.self) == [
+                "outer request", "inner request", "transport", "inner response", "outer response",
+            ])
+        #expect(connection.layers.map(\.name) == ["outer", "inner", "ClosureConnection"])
+    }
+
+    @Test func `A stack can be held as any Connection and as AnyConnection`() async throws {
+        let stub = StubConnection { _ in Response(status: .ok, body: "x") }
+        var connection: any Connection = stub
+        connection = connection.intercepting("one") { request, base in try await base.send(request) }
+        connection = AnyConnection(connection).intercepting("two") { request, base in try await base.send(request) }
+
+        let response = try await connection.send(request)
+
+        #expect(response.body == "x")
+        #expect(stub.requests == [request])
+        #expect(connection.layers.map(\.name) == ["two", "one", "StubConnection"])
+    }
+
+    @Test func `A decorator of ten lines names itself and its base`() async throws {
+        let stub = StubConnection(Response(status: .ok))
+        let connection = Tagging(base: stub)
+        _ = try await connection.send(request)
+        #expect(stub.requests[0].head.headerFields[.from] == "decorator")
+        #expect(connection.layers.map(\.name) == ["Tagging", "StubConnection"])
+        #expect(connection.layers.map(\.role) == [.other, .transport])
+    }
+
+    @Test func `Layers print as a stack with settings`() {
+        let layers = [Layer(name: "retrying", settings: [.init("upTo", 3), .init("base", "1 s")]), Layer(name: "t")]
+        #expect("\(layers)" == "[retrying(upTo: 3, base: 1 s), t]")
+    }
+
+    @Test func `Errors of a closure pass as they are`() async {
+        let connection = ClosureConnection { _ in throw TransportError(.timedOut, at: .head) }
+            .intercepting { request, base in try await base.send(request) }
+        let error = await #expect(throws: TransportError.self) { try await connection.send(request) }
+        #expect(error?.code == .timedOut)
+        #expect(error?.stage == .head)
+    }
+
+    @Test func `The package has a version`() {
+        #expect(DecorumVersion.current.split(separator: ".").compactMap { Int($0) }.count == 3)
+    }
+}
+
+private struct Tagging<Base: Connection>: ComposedConnection {
+    let base: Base
+
+    func send(_ request: consuming Request) async throws -> Response {
+        request.head.headerFields[.from] = "decorator"
+        return try await base.send(request)
+    }
+}

@@ -1,0 +1,41 @@
+import Decorum
+import HTTPTypes
+import Testing
+
+@Suite struct OriginTests {
+    @Test(arguments: [
+        ("https://example.com", "https://EXAMPLE.com:443/path?q", true),
+        ("http://example.com", "http://example.com:80", true),
+        ("http://example.com", "https://example.com", false),
+        ("https://example.com", "https://example.com:8443", false),
+        ("https://example.com", "https://www.example.com", false),
+        ("https://example.com", "https://example.com.evil.example", false),
+        ("http://[::1]:80", "http://[::1]", true),
+        ("http://example.com:", "http://example.com", true),
+    ]) func `Origins are the same when scheme, host and port are`(one: String, other: String, same: Bool) throws {
+        #expect(try (Origin(one) == Origin(other)) == same)
+    }
+
+    @Test func `The port is shown where it is not the default`() throws {
+        #expect(try Origin("http://Example.com").description == "http://example.com")
+        #expect(try Origin("http://example.com:443").description == "http://example.com:443")
+        #expect(try Origin(scheme: "https", host: "[::1]", port: 1).authority == "[::1]:1")
+    }
+
+    @Test(arguments: [
+        ("http", "", nil), ("ftp", "a", nil), ("http", "a", -1), ("http", "a", 65_536), ("http", "a b", nil),
+        ("http", "a/b", nil), ("http", "u@a", nil), ("http", "a\r\n", nil),
+    ] as [(String, String, Int?)]) func `Parts that make no origin throw`(scheme: String, host: String, port: Int?) {
+        #expect(throws: InvalidRequestError.self) { try Origin(scheme: scheme, host: host, port: port) }
+    }
+
+    @Test(arguments: ["", "example.com", "/path", "https:", "https://u:p@example.com"])
+    func `Text that is no absolute URL throws`(url: String) {
+        #expect(throws: InvalidRequestError.self) { try Origin(url) }
+    }
+
+    @Test func `The origin of a request is that of its head`() throws {
+        let request = try Request.get("https://example.com:8443/a")
+        #expect(try Origin(request.head) == Origin("https://example.com:8443"))
+    }
+}

@@ -1,0 +1,138 @@
+import Decorum
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite struct RequestTests {
+    @Test(arguments: [
+        ("https://example.com", "https", "example.com", "/"),
+        ("HTTPS://Example.COM/A?b=C", "https", "example.com", "/A?b=C"),
+        ("http://example.com:8080?q=1", "http", "example.com:8080", "/?q=1"),
+        ("http://[::1]:8080/x", "http", "[::1]:8080", "/x"),
+        ("https://example.com/%7Euser/a%2Fb?x=%20#part", "https", "example.com", "/%7Euser/a%2Fb?x=%20"),
+        ("https://example.com/?", "https", "example.com", "/?"),
+        ("https://example.com/caf\u{E9}", "https", "example.com", "/caf%C3%A9"),
+    ]) func `A URL becomes a target, byte for byte`(
+        url: String, scheme: String, authority: String, path: String
+    ) throws {
+        let request = try Request.get(url)
+        #expect(request.head.scheme == scheme)
+        #expect(request.head.authority == authority)
+        #expect(request.head.path == path)
+    }
+
+    @Test func `A fragment is kept aside and never part of the path`() throws {
+        let request = try Request.get("https://example.com/a#part")
+        #expect(request.options.fragment == "part")
+        #expect(request.head.path == "/a")
+        #expect(request.url == URL(string: "https://example.com/a#part"))
+    }
+
+    @Test(arguments: [
+        ("ftp://example.com/", InvalidRequestError.Reason.unsupportedScheme),
+        ("file:///etc/passwd", .unsupportedScheme),
+        ("mailto:a@example.com", .missingOrigin),
+        ("https://", .invalidHost),
+        ("https:///path", .invalidHost),
+        ("https://:80/", .invalidHost),
+        ("//example.com/", .missingOrigin),
+        ("https://example.com:99999/", .invalidPort),
+        ("https://user:secret@example.com/", .userinfo),
+        ("https://exa mple.com/", .invalidURL),
+        ("https://example.com/a b", .invalidURL),
+        ("https://example.com/\r\nX-Injected: 1", .invalidURL),
+        ("https://example.com/\u{0}", .invalidURL),
+        ("https://[::1/", .invalidURL),
+    ]) func `A URL that cannot be sent to throws`(url: String, reason: InvalidRequestError.Reason) {
+        let error = #expect(throws: InvalidRequestError.self) { try Request.get(url) }
+        #expect(error?.reason == reason)
+        #expect(error?.description.contains("secret") == false)
+    }
+
+    @Test func `A relative reference is kept for a stack with a base URL, and cannot be sent without one`() throws {
+        let request = try Request.get("items?page=2")
+        #expect(request.head.path == "items?page=2")
+        #expect(request.url == nil)
+        let error = #expect(throws: InvalidRequestError.self) { try request.validate() }
+        #expect(error?.reason == .missingOrigin)
+    }
+
+    @Test(arguments: ["", "x", "a b", "/a b", "/a\u{1F}b", "/caf\u{E9}"])
+    func `A path that no request line can hold does not validate`(path: String) {
+        let request = Request(head: HTTPRequest(method: .get, scheme: "http", authority: "example.com", path: path))
+        #expect(throws: InvalidRequestError.self) { try request.validate() }
+    }
+
+    @Test func `A line break in a field's value never makes a new field`() {
+        let fields: HTTPFields = [.userAgent: "a\r\nX-Injected: 1\0"]
+        #expect(fields[.userAgent]?.contains { $0.isNewline || $0 == "\0" } == false)
+    }
+
+    @Test func `Requests compare by method, target, fields and body`() throws {
+        let request = try Request.post("https://example.com/", fields: [.eTag: "1"], body: "x")
+        var same = try Request.post("https://EXAMPLE.com", body: "x")
+        same.head.headerFields.append(HTTPField(name: try #require(HTTPField.Name("etag")), value: "1"))
+        same.options.routeName = "other"
+        #expect(request == same)
+
+        var others = [request, request, request, request]
+        others[0].head.method = .put
+        others[1].head.path = "/other"
+        others[2].head.headerFields[.eTag] = "2"
+        others[3].body = "y"
+        for other in others { #expect(request != other) }
+    }
+
+    @Test func `Each short form has its method`() throws {
+        let url = "https://example.com/"
+        let requests = [
+            try Request.get(url), try .post(url, body: ""), try .put(url, body: ""), try .delete(url),
+        ]
+        #expect(requests.map(\.head.method) == [.get, .post, .put, .delete])
+        let link = try #require(URL(string: url))
+        #expect(try Request(.get, url: link) == requests[0])
+    }
+
+    @Test func `Options travel with a request and third parties add their own`() throws {
+        var request = try Request.get("https://example.com/")
+        #expect(request.options.tenant == nil)
+        #expect(request.options.idleTimeout == nil)
+        request.options.tenant = "a"
+        request.options.idleTimeout = .seconds(1)
+        let copy = request
+        request.options.tenant = "b"
+        #expect(copy.options.tenant == "a")
+        #expect(copy.options.idleTimeout == .seconds(1))
+        request.options.tenant = nil
+        #expect(request.options.tenant == nil)
+    }
+
+    @Test func `A principal does not show its name`() {
+        #expect(!"\(Principal("ann@example.com"))".contains("ann"))
+    }
+
+    @Test func `Random references never crash and never give a target with a control character`() {
+        let generator = SeededGenerator(seed: 7)
+        let alphabet = Array("https://:@?#[]%/\\ \r\n\0\u{E9}\u{1F600}abc.0123456789")
+        for _ in 0..<5000 {
+            let length = Int(generator.next() % 40)
+            let text = String((0..<length).map { _ in alphabet[Int(generator.next() % UInt64(alphabet.count))] })
+            for candidate in [text, "https://" + text, "http://host/" + text] {
+                guard let request = try? Request.get(candidate), (try? request.validate()) != nil else { continue }
+                #expect(request.head.path?.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } == true)
+                #expect(request.url != nil)
+            }
+        }
+    }
+}
+
+private enum TenantKey: RequestOptionKey {
+    static let defaultValue: String? = nil
+}
+
+extension RequestOptions {
+    fileprivate var tenant: String? {
+        get { self[TenantKey.self] }
+        set { self[TenantKey.self] = newValue }
+    }
+}

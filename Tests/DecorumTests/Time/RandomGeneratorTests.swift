@@ -1,0 +1,36 @@
+import Decorum
+import Testing
+
+@Suite struct RandomGeneratorTests {
+    @Test func `One seed gives one sequence`() {
+        let one = SeededGenerator(seed: 42)
+        let other = SeededGenerator(seed: 42)
+        let numbers = (0..<100).map { _ in one.next() }
+        #expect(numbers == (0..<100).map { _ in other.next() })
+        #expect(Set(numbers).count == 100)
+        #expect(SeededGenerator(seed: 43).next() != numbers[0])
+    }
+
+    // The sequence that the authors of SplitMix64 publish for this seed.
+    @Test func `The sequence is SplitMix64's`() {
+        let generator = SeededGenerator(seed: 1_234_567)
+        #expect(generator.next() == 6_457_827_717_110_365_317)
+        #expect(generator.next() == 3_203_168_211_198_807_973)
+    }
+
+    @Test(arguments: [SeededGenerator(seed: 1), SystemGenerator()] as [any RandomGenerator])
+    func `Uniform numbers fill the range from 0 up to 1`(generator: any RandomGenerator) {
+        let numbers = (0..<10_000).map { _ in generator.uniform() }
+        #expect(numbers.allSatisfy { (0..<1).contains($0) })
+        #expect(abs(numbers.reduce(0, +) / 10_000 - 0.5) < 0.03)
+    }
+
+    @Test func `Many tasks draw different numbers`() async {
+        let generator = SeededGenerator(seed: 5)
+        let numbers = await withTaskGroup(of: [UInt64].self) { group in
+            for _ in 0..<8 { group.addTask { (0..<500).map { _ in generator.next() } } }
+            return await group.reduce(into: Set()) { $0.formUnion($1) }
+        }
+        #expect(numbers.count == 4000)
+    }
+}
