@@ -1,0 +1,63 @@
+import Foundation
+
+/// Holds on to a transfer and ends it when it is let go.
+final class TransferLease: Sendable {
+    let exchange: URLSessionExchange
+
+    init(_ exchange: URLSessionExchange) {
+        self.exchange = exchange
+    }
+
+    deinit {
+        exchange.abort(with: CancellationError())
+    }
+}
+
+/// Reads the body of a response while it arrives.
+struct TransferBodyReader: BodyReader {
+    private let lease: TransferLease
+    private var batch: ArraySlice<Data> = []
+
+    init(_ lease: TransferLease) {
+        self.lease = lease
+    }
+
+    mutating func next() async throws -> Data? {
+        if let chunk = batch.popFirst(), !Task.isCancelled { return chunk }
+        let exchange = lease.exchange
+        return try await withTaskCancellationHandler {
+            try await arrive(from: exchange)
+        } onCancel: {
+            exchange.abort(with: CancellationError())
+        }
+    }
+
+    private mutating func arrive(from exchange: URLSessionExchange) async throws -> Data? {
+        while true {
+            switch try exchange.buffer.take() {
+            case .chunks(let chunks):
+                exchange.readerTook()
+                batch = chunks[...]
+                return batch.popFirst()
+            case .filed(let file, let count, let offset):
+                let data = try await Self.read(count, at: offset, of: file)
+                exchange.buffer.drop(count)
+                exchange.readerTook()
+                return data
+            case .end:
+                return nil
+            case .nothing:
+                await exchange.buffer.wait()
+            }
+        }
+    }
+
+    // The caller may be the main actor, which must not wait for a disk.
+    @concurrent private static func read(_ count: Int, at offset: Int64, of file: SpoolFile) async throws -> Data {
+        do {
+            return try file.read(count, at: offset)
+        } catch {
+            throw TransportError(.other, at: .body, underlying: error)
+        }
+    }
+}

@@ -1,0 +1,194 @@
+import Foundation
+import HTTPTypes
+import Synchronization
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// One request and its response, from the first byte asked for to the last one received.
+///
+/// The session's delegate tells it what happens; it wakes whoever waits for the head or the body. It ends once, and
+/// what comes later is ignored.
+final class URLSessionExchange: Sendable {
+    private struct State {
+        var task: URLSessionTask?
+        var head: CheckedContinuation<Response, any Error>?
+        var hasHead = false
+        var end: Result<Void, any Error>?
+        var informational: [HTTPResponse] = []
+        var upload: Upload
+        var lastProgress: ContinuousClock.Instant
+        var isHeldBack = false
+    }
+
+    let buffer: ResponseBuffer
+    private let method: HTTPRequest.Method
+    private let url: URL?
+    private let idleTimeout: Duration
+    private let watch: IdleWatch
+    private let control: DispatchQueue
+    private let state: Mutex<State>
+
+    init(
+        _ request: borrowing Request,
+        upload: Upload,
+        idleTimeout: Duration,
+        backlog: URLSessionConnection.Backlog,
+        watch: IdleWatch,
+        control: DispatchQueue
+    ) {
+        buffer = ResponseBuffer(backlog)
+        method = request.head.method
+        url = request.url
+        self.idleTimeout = idleTimeout
+        self.watch = watch
+        self.control = control
+        state = Mutex(State(upload: upload, lastProgress: watch.clock.now))
+    }
+
+    /// The stage that a failure would be at now.
+    var stage: TransportError.Stage {
+        state.withLock { $0.hasHead ? .body : .head }
+    }
+
+    /// Waits for the head of the response; `start` is called once there is somebody to wake.
+    func response(_ start: () -> Void) async throws -> Response {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let end = state.withLock { state in
+                    if state.end == nil { state.head = continuation }
+                    return state.end
+                }
+                switch end {
+                case nil:
+                    watch.add(self)
+                    start()
+                case .failure(let error): continuation.resume(throwing: error)
+                case .success: continuation.resume(throwing: TransportError(.other, at: .head))
+                }
+            }
+        } onCancel: {
+            abort(with: CancellationError())
+        }
+    }
+
+    /// Takes the task that carries the exchange, unless the exchange has ended before it began.
+    func begin(_ make: (Upload) -> URLSessionTask) -> URLSessionTask? {
+        guard let upload = state.withLock({ $0.end == nil ? $0.upload : nil }) else { return nil }
+        let task = make(upload)
+        let isWanted = state.withLock { state in
+            guard state.end == nil else { return false }
+            state.task = task
+            return true
+        }
+        if !isWanted { task.cancel() }
+        return isWanted ? task : nil
+    }
+}
+
+extension URLSessionExchange {
+    /// Takes the head of a response, which is informational, or answers the request.
+    func receive(_ response: HTTPURLResponse) {
+        guard let head = HTTPResponse(response) else {
+            abort(with: TransportError(.malformedResponse, at: .head))
+            return
+        }
+        guard head.status.kind != .informational else {
+            progress()
+            state.withLock { $0.informational.append(head) }
+            return
+        }
+        let (waiter, informational) = state.withLock { state in
+            defer { state.head = nil }
+            state.hasHead = true
+            return (state.head, state.informational)
+        }
+        progress()
+        waiter?.resume(returning: answer(head, informational: informational))
+    }
+
+    private func answer(_ head: consuming HTTPResponse, informational: [HTTPResponse]) -> Response {
+        var metadata = ResponseMetadata()
+        metadata.source = .network
+        metadata.url = url
+        metadata.informational = informational
+        guard method != .head, head.status != .noContent, head.status != .notModified else {
+            return Response(head: head, metadata: metadata)
+        }
+        metadata.decodedContentCodings = head.removeDecodedCodings()
+        let lease = TransferLease(self)
+        let body = Body(trustedLength: head.contentLength, replay: .once) { _ in TransferBodyReader(lease) }
+        return Response(head: head, body: body, metadata: metadata)
+    }
+
+    /// Takes a part of the body.
+    func receive(_ data: Data) {
+        progress()
+        do {
+            try buffer.append(data)
+            holdBack()
+        } catch {
+            abort(with: error)
+        }
+    }
+
+    /// Takes note of bytes that were sent or received, which starts the idle time anew.
+    func progress() {
+        let now = watch.clock.now
+        state.withLock { $0.lastProgress = now }
+    }
+
+    /// Takes the end of the task.
+    func complete(with error: (any Error)?, _ response: URLResponse?) {
+        if let error {
+            finish(.failure(URLSessionFailure.error(for: error, at: stage)))
+            return
+        }
+        // On Linux, a redirection without a usable Location ends without a head, and what body it had is lost.
+        if stage == .head, let response = response as? HTTPURLResponse {
+            receive(response)
+            let hasLostBody = HTTPResponse(response)?.contentLength != 0
+            finish(hasLostBody ? .failure(TransportError(.truncated, at: .body)) : .success(()))
+            return
+        }
+        finish(.success(()))
+    }
+
+    /// Ends the exchange before its time, and its task with it.
+    func abort(with error: any Error) {
+        let task = state.withLock { $0.task }
+        guard finish(.failure(error)) else { return }
+        buffer.discard(error)
+        // On Linux, cancelling waits for the queue that all sessions of the process share.
+        if let task { control.async { task.cancel() } }
+    }
+
+    /// Fails the exchange when nothing was sent or received for too long.
+    func timeOut() {
+        abort(with: TransportError(.timedOut, at: stage))
+    }
+
+    /// When the exchange fails unless something is sent or received; nil while it is not the server who is waited for.
+    var deadline: ContinuousClock.Instant? {
+        state.withLock { $0.isHeldBack || $0.end != nil ? nil : $0.lastProgress.advanced(by: idleTimeout) }
+    }
+
+    @discardableResult private func finish(_ end: Result<Void, any Error>) -> Bool {
+        let (isFirst, waiter) = state.withLock { state in
+            guard state.end == nil else { return (false, nil as CheckedContinuation<Response, any Error>?) }
+            state.end = end
+            state.task = nil
+            state.upload = .none
+            return (true, state.head.take())
+        }
+        guard isFirst else { return false }
+        watch.remove(self)
+        buffer.finish(end)
+        switch end {
+        case .success: waiter?.resume(throwing: TransportError(.connectionLost, at: .head))
+        case .failure(let error): waiter?.resume(throwing: error)
+        }
+        return true
+    }
+}

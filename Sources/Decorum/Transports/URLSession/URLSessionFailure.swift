@@ -1,0 +1,70 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// What a failed task of URLSession means.
+///
+/// On Linux many causes share one code, and only libcurl's English text tells them apart.
+enum URLSessionFailure {
+    static func error(for error: any Error, at stage: TransportError.Stage) -> any Error {
+        guard let failure = error as? URLError else { return TransportError(.other, at: stage) }
+        return Self.error(for: failure.code, failure.localizedDescription, at: stage)
+    }
+
+    static func error(for code: URLError.Code, _ text: String, at stage: TransportError.Stage) -> any Error {
+        guard code != .cancelled else { return CancellationError() }
+        // Made anew without the URL, whose query may hold secrets.
+        let underlying = URLError(code, userInfo: [NSLocalizedDescriptionKey: text])
+        let cause = Self.cause(code) ?? Self.cause(text) ?? .other
+        let neverSent = stage == .head && Self.precedesSending.contains(cause)
+        return TransportError(cause, at: neverSent ? .connecting : stage, underlying: underlying)
+    }
+
+    private static let precedesSending: Set<TransportError.Code> = [
+        .connectionRefused, .hostNotFound, .unreachable, .tls, .unreadableBody,
+    ]
+
+    private static func cause(_ code: URLError.Code) -> TransportError.Code? {
+        switch code {
+        case .cannotConnectToHost: .connectionRefused
+        case .cannotFindHost, .dnsLookupFailed: .hostNotFound
+        case .notConnectedToInternet, .internationalRoamingOff, .callIsActive, .dataNotAllowed: .unreachable
+        case .timedOut: .timedOut
+        // On Linux, bad server response: the connection was closed before the first byte.
+        case .networkConnectionLost, .badServerResponse: .connectionLost
+        // On Linux, unsupported URL: the answer does not start like HTTP. The scheme was checked before.
+        case .cannotParseResponse, .unsupportedURL: .malformedResponse
+        case .cannotDecodeContentData, .cannotDecodeRawData: .undecodableContent
+        case .fileDoesNotExist, .fileIsDirectory, .noPermissionsToReadFile: .unreadableBody
+        case .dataLengthExceedsMaximum: .limitExceeded
+        case .secureConnectionFailed, .serverCertificateHasBadDate, .serverCertificateUntrusted,
+            .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
+            .clientCertificateRequired:
+            .tls
+        default: nil
+        }
+    }
+
+    private static func cause(_ text: String) -> TransportError.Code? {
+        causes.first { text.contains($0.phrase) }?.cause
+    }
+
+    private static let causes: [(phrase: String, cause: TransportError.Code)] = [
+        ("transfer closed with", .truncated),
+        ("end of response with", .truncated),
+        ("content encoding", .undecodableContent),
+        ("unencoding", .undecodableContent),
+        ("SSL", .tls),
+        ("certificate", .tls),
+        ("TLS", .tls),
+        ("chunk", .malformedResponse),
+        ("Failed writing header", .malformedResponse),
+        ("Header without colon", .malformedResponse),
+        ("HTTP", .malformedResponse),
+        ("Out of memory", .malformedResponse),
+        ("Send failure", .connectionLost),
+        ("Recv failure", .connectionLost),
+    ]
+}

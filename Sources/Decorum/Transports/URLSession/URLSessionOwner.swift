@@ -1,0 +1,53 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// Owns one session: it starts tasks, and lets the session end with its last task once nobody can start another.
+final class URLSessionOwner: Sendable {
+    // On Linux, creating, resuming and cancelling a task waits for the network's queue, which may be busy: not on a
+    // thread of Swift's concurrency, and not in a cancellation handler, where it deadlocks.
+    let control = DispatchQueue(label: "decorum.urlsession")
+    private let session: URLSession
+    private let events: URLSessionEvents
+
+    init(connectionsPerHost: Int, platform: URLSessionPlatform) {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.urlCache = nil
+        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+        configuration.httpCookieStorage = nil
+        configuration.httpShouldSetCookies = false
+        configuration.httpCookieAcceptPolicy = .never
+        configuration.urlCredentialStorage = nil
+        configuration.httpMaximumConnectionsPerHost = connectionsPerHost
+        configuration.timeoutIntervalForRequest = URLSessionPlatform.noTimeout
+        configuration.timeoutIntervalForResource = URLSessionPlatform.noTimeout
+        platform.configure(configuration)
+        events = URLSessionEvents(control: control, platform: platform)
+        session = URLSession(configuration: configuration, delegate: events, delegateQueue: platform.makeDelegateQueue())
+    }
+
+    deinit {
+        control.async { [session] in session.finishTasksAndInvalidate() }
+    }
+
+    func start(_ exchange: URLSessionExchange, _ request: URLRequest) {
+        // The closure holds the owner: to make a task after the session was invalidated traps.
+        control.async { [self] in
+            guard let task = exchange.begin({ task(for: request, $0) }) else { return }
+            events.add(exchange, for: task)
+            task.resume()
+        }
+    }
+
+    private func task(for request: URLRequest, _ upload: Upload) -> URLSessionTask {
+        switch upload {
+        case .none: session.dataTask(with: request)
+        // Not `httpBody`, which adds a Content-Type on Linux.
+        case .data(let data): session.uploadTask(with: request, from: data)
+        case .file(let url): session.uploadTask(with: request, fromFile: url)
+        case .spooled(_, let url): session.uploadTask(with: request, fromFile: url)
+        }
+    }
+}

@@ -1,0 +1,82 @@
+#if canImport(FoundationNetworking)
+import Foundation
+import FoundationNetworking
+
+/// What URLSession needs to be told where it is built on libcurl.
+struct URLSessionPlatform: Sendable {
+    /// The codings that libcurl undoes, whether it was asked to or not.
+    static let decodedCodings: Set<String> = ["gzip", "x-gzip", "deflate", "br", "zstd"]
+
+    // The timer restarts at whole seconds only and counts the time for which a request is queued.
+    static let noTimeout: TimeInterval = 7 * 86_400
+
+    private static let automaticFields = [
+        "user-agent", "accept", "accept-language", "accept-encoding", "connection", "content-type", "expect",
+    ]
+
+    /// Adds what keeps URLSession from sending fields of its own: a field with one blank is left out.
+    static func fields(completing fields: [String: String]) -> [String: String] {
+        var fields = fields
+        for name in automaticFields where fields[name] == nil {
+            fields[name] = " "
+        }
+        return fields
+    }
+
+    static func validate(_ url: URL) throws(InvalidRequestError) {
+        guard url.host?.contains(":") != true else {
+            throw InvalidRequestError(
+                .invalidHost, "URLSession on Linux cannot reach an IPv6 address; use a name that resolves to it.")
+        }
+    }
+
+    func configure(_ configuration: URLSessionConfiguration) {}
+
+    func makeDelegateQueue() -> OperationQueue? { InlineQueue() }
+}
+
+/// Runs the delegate on the session's own queue, which saves a queue that grows without bound while the disk is slow.
+///
+/// `@unchecked`, as the class it inherits from says of itself; it adds no state.
+private final class InlineQueue: OperationQueue, @unchecked Sendable {
+    override func addOperation(_ block: @escaping @Sendable () -> Void) {
+        block()
+    }
+}
+
+extension URLSessionExchange {
+    /// Does nothing: a task that is suspended and resumed sends its request a second time, so the buffer has to do.
+    func holdBack() {}
+
+    /// Does nothing, as nothing was held back.
+    func readerTook() {}
+}
+
+extension URLSessionEvents {
+    /// Takes a `401` with a `Basic` challenge as the answer, which has arrived whole by now.
+    ///
+    /// Any other way out of this call loses the answer, or never ends.
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        exchange(of: task)?.complete(with: nil, task.response)
+        control.async { completionHandler(.cancelAuthenticationChallenge, nil) }
+    }
+
+    /// Fails a request that libcurl is about to send again, with nothing in it, after it found a pooled connection dead.
+    ///
+    /// No task has a stream for its body here, so this is the only reason for the call.
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+    ) {
+        exchange(of: task)?.abort(with: TransportError(.connectionLost, at: .head))
+        // The queue of all sessions waits for up to seven seconds when this is not called.
+        completionHandler(nil)
+    }
+}
+#endif
