@@ -1,0 +1,22 @@
+import Decorum
+import DecorumTesting
+
+/// Signs with a keyed checksum (FNV-1a): it shows where a signature goes and is no protection whatever.
+struct ChecksumSigner: RequestSigner {
+    let key: UInt64
+    let secretFields: Set<HTTPField.Name> = [.authorization]
+
+    func sign(_ request: Request) -> HTTPFields {
+        let path = request.head.path ?? "/"
+        return [.authorization: "Checksum \(checksum(of: "\(request.head.method) \(path)"))"]
+    }
+
+    func verifies(_ request: ReceivedRequest) -> Bool {
+        request.fields["Authorization"] == "Checksum \(checksum(of: "\(request.method) \(request.target)"))"
+    }
+
+    private func checksum(of text: String) -> String {
+        let hash = text.utf8.reduce(key ^ 0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        return String(hash, radix: 16)
+    }
+}

@@ -1,0 +1,64 @@
+import Decorum
+import DecorumTesting
+import Foundation
+
+/// Two servers, and the stack that talks to them.
+struct Stage {
+    let terminal: Terminal
+    let origin: LoopbackOrigin
+    let otherOrigin: LoopbackOrigin
+    let connection: any Connection
+    let calls = ExchangeStatistics()
+    let attempts = ExchangeStatistics()
+
+    init(terminal: Terminal) throws {
+        self.terminal = terminal
+        origin = try LoopbackOrigin()
+        otherOrigin = try LoopbackOrigin()
+        connection = try URLSessionConnection()
+            .printingWire(on: terminal)
+            .observing(attempts, as: .attempt)
+            .authenticating(with: .signer(ChecksumSigner(key: Self.key)), for: origin.origin)
+            .retrying()
+            .revalidating(in: MemoryResponseStore())
+            .followingRedirects()
+            .acceptingLanguages(["en"])
+            .identifyingClient(as: ClientInformation(name: "tour", version: DecorumVersion.current))
+            .addingDefaultFields([.accept: "*/*"])
+            .overridingFields(with: [.cacheControl: "max-age=0"])
+            .relative(to: origin.url)
+            .logging(to: LogSink(terminal.log))
+            .observing(calls)
+            .validatingStatus()
+    }
+
+    static let key: UInt64 = 0x5EC2_E7C0_FFEE
+
+    func close() {
+        origin.stop()
+        otherOrigin.stop()
+    }
+
+    /// Makes a request on behalf of the tour's one user.
+    func request(_ path: String, as routeName: String) throws -> Request {
+        var request = try Request.get(path)
+        request.options.routeName = routeName
+        request.options.principal = Principal("visitor")
+        return request
+    }
+
+    /// Sends a `GET` and prints what the app sees of it.
+    func get(_ path: String, as routeName: String) async throws -> (response: Response, text: String) {
+        terminal.app("GET \(path)")
+        let response = try await connection.send(request(path, as: routeName))
+        let text = try await response.body.text(upTo: 1 << 20)
+        let source = response.metadata.source.map { " from \($0)" } ?? ""
+        terminal.app("\(response.status)\(source): \(text)")
+        return (response, text)
+    }
+
+    /// Holds the tour to what it says.
+    func check(_ condition: Bool, _ expectation: String) throws {
+        guard condition else { throw CheckFailure(description: "Not so: \(expectation).") }
+    }
+}

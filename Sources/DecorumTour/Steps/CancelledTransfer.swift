@@ -1,0 +1,38 @@
+import Decorum
+import DecorumTesting
+
+struct CancelledTransfer: Step {
+    let title = "A cancelled transfer closes its connection at once"
+
+    func run(on stage: Stage) async throws {
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        origin.route(.get, "/endless", .generated(count: 1 << 40))
+        let started = Gate()
+
+        let connection = stage.connection
+        let request = try Request.get("\(origin.url)/endless")
+        stage.terminal.app("GET /endless, a body of 1 TiB")
+        let transfer = Task {
+            var count = 0
+            for try await chunk in try await connection.send(request).body {
+                count += chunk.count
+                if count > 1 << 20 { started.open() }
+            }
+            return count
+        }
+        try await started.wait()
+        let start = ContinuousClock.now
+        transfer.cancel()
+        let outcome = await transfer.result
+        try await origin.waitForOpenConnections(0)
+        let elapsed = (ContinuousClock.now - start) / .milliseconds(1)
+
+        stage.terminal.app("cancelled after the first MiB; the origin saw the connection close within \(Int(elapsed) + 1) ms")
+        try stage.check(throws(CancellationError.self, outcome), "the reader gets a CancellationError")
+    }
+
+    private func throws<Failure: Error>(_ type: Failure.Type, _ outcome: Result<Int, any Error>) -> Bool {
+        if case .failure(let error) = outcome { error is Failure } else { false }
+    }
+}

@@ -1,0 +1,16 @@
+import DecorumTesting
+
+struct Redirection: Step {
+    let title = "A page that has moved is followed: 301"
+
+    func run(on stage: Stage) async throws {
+        stage.origin.route(.get, "/old", LoopbackOrigin.Answer(.movedPermanently, fields: ["Location": "/new"]))
+        stage.origin.route(.get, "/new", LoopbackOrigin.Answer(body: "I live here now."))
+
+        let (response, text) = try await stage.get("/old#door", as: "moved")
+
+        try stage.check(text == "I live here now.", "the answer is that of the new page")
+        try stage.check(response.metadata.url?.absoluteString == "\(stage.origin.url)/new#door", "the URL is the new one")
+        try stage.check(response.metadata.redirects.count == 1, "the history has one redirection")
+    }
+}

@@ -1,0 +1,18 @@
+import DecorumTesting
+
+struct Retry: Step {
+    let title = "A busy server is asked again when it says so: 503, Retry-After: 1"
+
+    func run(on stage: Stage) async throws {
+        stage.origin.enqueue(
+            LoopbackOrigin.Answer(.serviceUnavailable, fields: ["Retry-After": "1"]),
+            LoopbackOrigin.Answer(body: "Sorry for the wait."))
+        let start = ContinuousClock.now
+
+        let (response, text) = try await stage.get("/busy", as: "busy")
+
+        try stage.check(text == "Sorry for the wait.", "the second answer is the one that counts")
+        try stage.check(response.metadata.attempts == 2, "there were two attempts")
+        try stage.check(ContinuousClock.now - start >= .seconds(1), "the second attempt waited for its second")
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import Synchronization
+
+/// Prints in columns, and with emphasis where somebody looks on.
+final class Terminal: Sendable {
+    private let isStyled: Bool
+    private let output = Mutex(FileHandle.standardOutput)
+
+    init() {
+        let environment = ProcessInfo.processInfo.environment
+        isStyled = isatty(FileHandle.standardOutput.fileDescriptor) == 1 && environment["NO_COLOR"] == nil
+    }
+
+    func title(_ text: String) {
+        write("\n\(styled(text, "1"))\n")
+    }
+
+    func heading(_ number: String, _ text: String) {
+        write("\n\(styled("\(number). \(text)", "1;36"))\n")
+    }
+
+    func text(_ text: String) {
+        write("   \(text)\n")
+    }
+
+    /// What the app does and gets.
+    func app(_ text: String) {
+        write("   \(styled("app ", "32")) \(text)\n")
+    }
+
+    /// What goes over the wire.
+    func wire(_ text: String) {
+        write("   \(styled("wire", "33")) \(text)\n")
+    }
+
+    func log(_ text: String) {
+        write("   \(styled("log ", "2")) \(styled(text, "2"))\n")
+    }
+
+    func failure(_ text: String) {
+        write("   \(styled("FAILED", "1;31")) \(text)\n")
+    }
+
+    private func styled(_ text: String, _ code: String) -> String {
+        isStyled ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    }
+
+    private func write(_ text: String) {
+        // A reader that has gone away, as after `swift run tour | head`, is no failure of the tour.
+        output.withLock { try? $0.write(contentsOf: Data(text.utf8)) }
+    }
+}

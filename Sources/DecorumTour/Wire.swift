@@ -1,0 +1,31 @@
+import Decorum
+
+extension Connection {
+    /// Prints each request and response as it goes over the wire: the tour's own decorator.
+    func printingWire(on terminal: Terminal) -> some Connection {
+        WirePrintingConnection(base: self, terminal: terminal)
+    }
+}
+
+struct WirePrintingConnection<Base: Connection>: ComposedConnection {
+    let base: Base
+    let terminal: Terminal
+
+    func send(_ request: consuming Request) async throws -> Response {
+        let head = Redaction.standard.redact(request.head)
+        terminal.wire("→ \(head.method) \(head.authority ?? "")\(head.path ?? "")")
+        for field in head.headerFields where Self.shown.contains(field.name) {
+            terminal.wire("    \(field.name.rawName): \(field.value)")
+        }
+        let response = try await base.send(request)
+        terminal.wire("← \(response.status)")
+        for field in Redaction.standard.redact(response.head).headerFields where Self.shown.contains(field.name) {
+            terminal.wire("    \(field.name.rawName): \(field.value)")
+        }
+        return response
+    }
+
+    private static var shown: Set<HTTPField.Name> {
+        [.authorization, .ifNoneMatch, .ifModifiedSince, .eTag, .lastModified, .location, .retryAfter]
+    }
+}
