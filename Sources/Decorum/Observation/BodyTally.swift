@@ -1,0 +1,39 @@
+import Foundation
+import Synchronization
+
+/// The number of bytes of a body that have gone by, and the first few of them.
+final class BodyTally: Sendable {
+    struct Reading: Sendable {
+        var count: Int64 = 0
+        var preview = Data()
+    }
+
+    private let limit: Int
+    private let state = Mutex(Reading())
+
+    init(previewLimit: Int = 0) {
+        limit = max(0, previewLimit)
+    }
+
+    /// What went by since the body was last opened.
+    var reading: Reading { state.withLock { $0 } }
+
+    func add(_ chunk: Data) {
+        state.withLock { reading in
+            reading.count += Int64(chunk.count)
+            let room = limit - reading.preview.count
+            if room > 0 { reading.preview.append(chunk.prefix(room)) }
+        }
+    }
+
+    /// Counts a body while it is sent; a body that is opened again is counted anew.
+    func counting(_ body: Body) -> Body {
+        let counted = body.observed { event in
+            if case .chunk(let chunk) = event { self.add(chunk) }
+        }
+        return Body(trustedLength: body.length, replay: body.replay) { offset in
+            self.state.withLock { $0 = Reading(count: offset) }
+            return try await counted.open(at: offset)
+        }
+    }
+}

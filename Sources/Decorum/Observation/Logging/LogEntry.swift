@@ -1,0 +1,102 @@
+import Foundation
+import HTTPTypes
+
+/// The text of one exchange in a log: a pure function of what happened.
+struct LogEntry {
+    let redaction: Redaction
+    let detail: LogDetail
+    let secretFields: Set<HTTPField.Name>
+    let request: HTTPRequest
+    let sent: BodyTally.Reading
+    let attempt: Int?
+    let report: ExchangeWatch.Report
+
+    var text: String {
+        var lines = [line]
+        if detail.showsFields {
+            lines += message(request.headerFields, body: sent, prefix: "  > ")
+            if let head = report.head {
+                lines += message(head.headerFields, body: report.received, prefix: "  < ")
+            }
+        }
+        return lines.map(Self.printable).joined(separator: "\n")
+    }
+
+    private var line: String {
+        let start = "\(request.method.rawValue) \(url)"
+        guard let head = report.head, let timeToHead = report.timeToHead else {
+            return "\(start) \(ending) after \(report.duration.shortText)\(reason)"
+        }
+        var line = "\(start) \(head.status.code) in \(timeToHead.shortText)"
+        let bytes = report.received.count
+        switch report.ending {
+        case .finished: line += bytes == 0 ? "" : ", \(bytes) bytes in \(report.duration.shortText)"
+        default: line += ", body \(ending) after \(bytes) bytes in \(report.duration.shortText)"
+        }
+        if let source = report.metadata?.source { line += ", from \(source)" }
+        if let attempt {
+            line += ", attempt \(attempt)"
+        } else if let attempts = report.metadata?.attempts, attempts > 1 {
+            line += ", \(attempts) attempts"
+        }
+        return line + reason
+    }
+
+    private var url: String {
+        let head = redaction.applied(to: request)
+        let origin = head.scheme.flatMap { scheme in head.authority.map { "\(scheme)://\($0)" } } ?? ""
+        return origin + (head.path ?? "/")
+    }
+
+    private var ending: String {
+        switch report.ending {
+        case .finished: "finished"
+        case .failed(let error): error is CancellationError ? "cancelled" : "failed"
+        case .abandoned: "abandoned"
+        }
+    }
+
+    private var reason: String {
+        guard case .failed(let error) = report.ending, !(error is CancellationError) else { return "" }
+        return ": " + redaction.description(of: error)
+    }
+
+    private func message(_ fields: HTTPFields, body: BodyTally.Reading, prefix: String) -> [String] {
+        var lines = redaction.applied(to: fields, secretFields: secretFields).map {
+            "\(prefix)\($0.name): \($0.value)"
+        }
+        if detail.bodyLimit > 0, body.count > 0 {
+            lines += content(of: body, fields: fields).split(separator: "\n").map { prefix + $0 }
+        }
+        return lines
+    }
+
+    private func content(of body: BodyTally.Reading, fields: HTTPFields) -> String {
+        let mediaType = fields[.contentType]
+        let isReadable =
+            switch ContentKind(mediaType: mediaType) {
+            case .json, .form: true
+            case .text: redaction == .none
+            case .binary, .unknown: false
+            }
+        guard isReadable, !fields.contains(.contentEncoding), !body.preview.isEmpty else {
+            return "(\(body.count) bytes)"
+        }
+        let shown = redaction.applied(to: body.preview, mediaType: mediaType)
+        let rest = body.count - Int64(body.preview.count)
+        return String(decoding: shown, as: UTF8.self) + (rest > 0 ? " (\(rest) more bytes)" : "")
+    }
+
+    /// Writes control characters as escapes, so that no value starts a line or drives a terminal.
+    private static func printable(_ line: String) -> String {
+        guard line.unicodeScalars.contains(where: isControl) else { return line }
+        return line.unicodeScalars.map { isControl($0) ? $0.escaped(asASCII: true) : String($0) }.joined()
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
+        default: false
+        }
+    }
+}

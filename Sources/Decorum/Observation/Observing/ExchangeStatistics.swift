@@ -1,0 +1,83 @@
+import HTTPTypes
+import Synchronization
+
+/// An observer that counts exchanges, errors and durations for each route, in constant memory.
+///
+/// ```swift
+/// let statistics = ExchangeStatistics()
+/// let connection = transport.retrying().observing(statistics)
+/// …
+/// print(statistics.snapshot())
+/// ```
+///
+/// A row stands for a method and a route name, or an origin where the request has no route name; calls and attempts
+/// have rows of their own. When there are as many rows as the limit allows, all further exchanges go into one row
+/// named `(other)` for calls and one for attempts. A row takes at most 16 KB.
+public final class ExchangeStatistics: ExchangeObserver {
+    struct Key: Sendable, Hashable {
+        var scope: ExchangeEvent.Scope
+        var method: String
+        var route: String
+    }
+
+    private let routeLimit: Int
+    private let totals = Mutex<[Key: RouteTotals]>([:])
+
+    /// Creates statistics without a count.
+    ///
+    /// - Parameter routeLimit: The largest number of rows beside those for other routes; a negative one counts as 0.
+    public init(routeLimit: Int = 100) {
+        self.routeLimit = max(0, routeLimit)
+    }
+
+    /// Counts an exchange.
+    public func record(_ event: ExchangeEvent) {
+        let route = event.routeName ?? event.origin?.description ?? "(no origin)"
+        let key = Key(
+            scope: event.scope, method: String(event.method.rawValue.prefix(32)), route: String(route.prefix(128)))
+        let other = Key(scope: event.scope, method: "*", route: "(other)")
+
+        totals.withLock { totals in
+            let isKnown = totals[key] != nil || totals.count < routeLimit
+            totals[isKnown ? key : other, default: RouteTotals()].add(event)
+        }
+    }
+
+    /// Forgets everything that was counted.
+    public func reset() {
+        totals.withLock { $0 = [:] }
+    }
+
+    /// Reads all counts at one moment.
+    ///
+    /// - Returns: A row for each method and route, calls before attempts, the most frequent first.
+    public func snapshot() -> StatisticsSnapshot {
+        StatisticsSnapshot(totals.withLock { $0 })
+    }
+}
+
+/// What is counted of one method and route.
+struct RouteTotals: Sendable {
+    private(set) var count = 0
+    private(set) var errors = 0
+    private(set) var cancelled = 0
+    private(set) var attempts = 0
+    private(set) var bytesSent: Int64 = 0
+    private(set) var bytesReceived: Int64 = 0
+    private(set) var durations = Histogram()
+
+    mutating func add(_ event: ExchangeEvent) {
+        count += 1
+        errors += event.isError ? 1 : 0
+        attempts += max(0, event.attempts ?? 1)
+        bytesSent &+= event.bytesSent
+        bytesReceived &+= event.bytesReceived
+
+        switch event.outcome {
+        case .cancelled: cancelled += 1
+        case .finished, .failed: durations.record(event.duration)
+        // How long the reader kept the body before letting it go says nothing about the server.
+        case .abandoned: durations.record(event.timeToHead ?? event.duration)
+        }
+    }
+}

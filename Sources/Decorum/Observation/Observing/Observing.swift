@@ -1,0 +1,126 @@
+import HTTPTypes
+
+extension Connection {
+    /// Tells an observer of each call, or of each attempt, once when it has ended.
+    ///
+    /// An exchange has ended when the body of its response has been read, has failed or has been dropped, or when no
+    /// response arrived. Each ends in exactly one event; a cancelled one says so and counts as no error.
+    ///
+    /// ```swift
+    /// let statistics = ExchangeStatistics()
+    /// let connection = transport
+    ///     .observing(statistics, as: .attempt)
+    ///     .retrying()
+    ///     .followingRedirects()
+    ///     .observing(statistics)
+    /// ```
+    ///
+    /// Requests and responses pass through as they are; bodies are watched while their reader reads them, and a body in
+    /// memory is not touched. Observe calls as the outermost layer, and attempts inside of all that sends a request
+    /// again. Between the two, the call's identifier and the count of its attempts travel in the request's options, so
+    /// the attempts are numbered over retries and redirections. Attempts that no layer observes as a call are each
+    /// the first of a call of their own.
+    ///
+    /// - Parameters:
+    ///   - observer: Is told; it must not block.
+    ///   - scope: Whether a request that passes is a call or an attempt.
+    ///   - clock: The time that durations are measured by.
+    ///   - generator: The chance that calls are identified by.
+    /// - Returns: A connection that is observed.
+    public func observing(
+        _ observer: some ExchangeObserver,
+        as scope: ExchangeEvent.Scope = .call,
+        clock: any DatedClock = SystemClock(),
+        generator: any RandomGenerator = SystemGenerator()
+    ) -> some Connection {
+        ObservingConnection(base: self, observer: observer, scope: scope, clock: clock, generator: generator)
+    }
+
+    /// Tells a closure of each call, or of each attempt, once when it has ended.
+    ///
+    /// ```swift
+    /// let connection = transport.observing { event in
+    ///     analytics.count(event.routeName, isError: event.isError)
+    /// }
+    /// ```
+    ///
+    /// It belongs where ``observing(_:as:clock:generator:)`` does.
+    ///
+    /// - Parameters:
+    ///   - scope: Whether a request that passes is a call or an attempt.
+    ///   - clock: The time that durations are measured by.
+    ///   - generator: The chance that calls are identified by.
+    ///   - record: Is called from many tasks at a time and must not block.
+    /// - Returns: A connection that is observed.
+    public func observing(
+        as scope: ExchangeEvent.Scope = .call,
+        clock: any DatedClock = SystemClock(),
+        generator: any RandomGenerator = SystemGenerator(),
+        _ record: @escaping @Sendable (_ event: ExchangeEvent) -> Void
+    ) -> some Connection {
+        observing(ClosureObserver(closure: record), as: scope, clock: clock, generator: generator)
+    }
+}
+
+struct ObservingConnection<Base: Connection, Observer: ExchangeObserver>: ComposedConnection {
+    let base: Base
+    let observer: Observer
+    let scope: ExchangeEvent.Scope
+    let clock: any DatedClock
+    let generator: any RandomGenerator
+
+    var layer: Layer {
+        Layer(
+            name: "observing", role: .observation, settings: [Layer.Setting("as", scope.rawValue)],
+            facts: [.readsClock])
+    }
+
+    func send(_ request: consuming Request) async throws -> Response {
+        let call = request.options.callContext ?? CallContext(id: generator.next())
+        request.options.callContext = call
+        let attempt = scope == .attempt ? request.options.beginAttempt(of: call) : nil
+        let subject = Subject(
+            scope: scope, call: call, attempt: attempt, method: request.head.method,
+            routeName: request.options.routeName, origin: try? Origin(request.head))
+        let sent = countingSent(&request)
+
+        let watch = ExchangeWatch(clock: clock) { [observer] report in
+            observer.record(subject.event(sent: sent(), report: report))
+        }
+        return try await base.send(request, under: watch)
+    }
+
+    private func countingSent(_ request: inout Request) -> @Sendable () -> Int64 {
+        if let length = request.body.length {
+            return { length }
+        }
+        let tally = BodyTally()
+        request.body = tally.counting(request.body)
+        return { tally.reading.count }
+    }
+}
+
+/// What an event knows before the request is sent.
+private struct Subject: Sendable {
+    let scope: ExchangeEvent.Scope
+    let call: CallContext
+    let attempt: Int?
+    let method: HTTPRequest.Method
+    let routeName: String?
+    let origin: Origin?
+
+    func event(sent: Int64, report: ExchangeWatch.Report) -> ExchangeEvent {
+        ExchangeEvent(
+            scope: scope, callID: call.id, attempt: attempt, method: method, routeName: routeName, origin: origin,
+            status: report.head?.status, outcome: ExchangeEvent.Outcome(report.ending),
+            timeToHead: report.timeToHead, duration: report.duration, bytesSent: sent,
+            bytesReceived: report.received.count, attempts: attempts(in: report), source: report.metadata?.source)
+    }
+
+    private func attempts(in report: ExchangeWatch.Report) -> Int? {
+        guard scope == .call else { return 1 }
+        if call.attempts > 0 { return call.attempts }
+        guard let metadata = report.metadata else { return nil }
+        return metadata.source == .cache ? 0 : metadata.attempts
+    }
+}

@@ -1,0 +1,93 @@
+/// The counts of ``ExchangeStatistics`` at one moment; it prints as a table.
+public struct StatisticsSnapshot: Sendable, Hashable {
+    /// The counts of one method and route.
+    public struct Row: Sendable, Hashable {
+        /// Whether the row counts calls or attempts.
+        public let scope: ExchangeEvent.Scope
+        /// The method; `*` where the row stands for all other routes.
+        public let method: String
+        /// The route name, or the origin where there is none.
+        public let route: String
+        /// The number of exchanges.
+        public let count: Int
+        /// How many of them failed, or were answered with a status of 4xx or 5xx.
+        public let errors: Int
+        /// How many of them were cancelled.
+        public let cancelled: Int
+        /// The number of attempts over all exchanges.
+        public let attempts: Int
+        /// The bytes of all request bodies.
+        public let bytesSent: Int64
+        /// The bytes of all response bodies, as far as they were read.
+        public let bytesReceived: Int64
+        /// The duration that half of the exchanges do not exceed.
+        public let p50: Duration?
+        /// The duration that 90 % of the exchanges do not exceed.
+        public let p90: Duration?
+        /// The duration that 99 % of the exchanges do not exceed.
+        public let p99: Duration?
+
+        /// The share of errors among the exchanges that were not cancelled, from 0 to 1.
+        public var errorRate: Double {
+            count > cancelled ? Double(errors) / Double(count - cancelled) : 0
+        }
+    }
+
+    /// The rows: calls before attempts, the most frequent first.
+    public let rows: [Row]
+
+    init(_ totals: [ExchangeStatistics.Key: RouteTotals]) {
+        rows = totals.map { Row($0, $1) }.sorted { $0.precedes($1) }
+    }
+}
+
+extension StatisticsSnapshot.Row {
+    fileprivate init(_ key: ExchangeStatistics.Key, _ totals: RouteTotals) {
+        scope = key.scope
+        method = key.method
+        route = key.route
+        count = totals.count
+        errors = totals.errors
+        cancelled = totals.cancelled
+        attempts = totals.attempts
+        bytesSent = totals.bytesSent
+        bytesReceived = totals.bytesReceived
+        p50 = totals.durations.percentile(0.5)
+        p90 = totals.durations.percentile(0.9)
+        p99 = totals.durations.percentile(0.99)
+    }
+
+    fileprivate func precedes(_ other: Self) -> Bool {
+        if scope != other.scope { return scope == .call }
+        if count != other.count { return count > other.count }
+        return (route, method) < (other.route, other.method)
+    }
+
+    fileprivate var cells: [String] {
+        let tenths = Int((errorRate * 1000).rounded())
+        return [scope.rawValue, method, route, "\(count)", "\(tenths / 10).\(tenths % 10) %", "\(cancelled)"]
+            + [p50, p90, p99].map { $0?.shortText ?? "-" }
+            + ["\(attempts)", "\(bytesSent)", "\(bytesReceived)"]
+    }
+}
+
+extension StatisticsSnapshot: CustomStringConvertible {
+    /// A table in plain text, with a line for each row.
+    public var description: String {
+        let titles = [
+            "scope", "method", "route", "count", "errors", "cancelled", "p50", "p90", "p99", "attempts", "sent",
+            "received",
+        ]
+        let table = [titles] + rows.map(\.cells)
+        let widths = titles.indices.map { column in table.map { $0[column].count }.max() ?? 0 }
+        return table.map { line(of: $0, widths: widths) }.joined(separator: "\n")
+    }
+
+    /// Texts stand on the left of their columns, numbers on the right.
+    private func line(of cells: [String], widths: [Int]) -> String {
+        zip(cells, widths).enumerated().map { column, cell in
+            let padding = String(repeating: " ", count: cell.1 - cell.0.count)
+            return column < 3 ? cell.0 + padding : padding + cell.0
+        }.joined(separator: "  ")
+    }
+}
