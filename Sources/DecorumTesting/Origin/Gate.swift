@@ -1,0 +1,71 @@
+/// A gate that tasks wait at until a test lets them pass.
+///
+/// ```swift
+/// let gate = Gate()
+/// origin.enqueue(.script(.head(.ok, ["Content-Length": "2"]), .raw("h"), .wait(gate), .raw("i")))
+/// // … the first byte has arrived …
+/// gate.open()
+/// ```
+///
+/// A gate is closed at first. ``open()`` lets everybody pass from then on; ``admit(_:)`` lets a number of tasks pass,
+/// those that wait already and then those that come later.
+public final class Gate: Sendable {
+    private struct State {
+        var isOpen = false
+        var permits = 0
+        var waiting = 0
+    }
+
+    private let monitor = Monitor(State())
+
+    /// Creates a closed gate.
+    public init() {}
+
+    /// Whether everybody may pass.
+    public var isOpen: Bool { monitor.state.isOpen }
+
+    /// The number of tasks that wait at the gate.
+    public var waitingCount: Int { monitor.state.waiting }
+
+    /// Lets everybody pass, now and from now on.
+    public func open() {
+        monitor.update { $0.isOpen = true }
+    }
+
+    /// Stops everybody who comes from now on, and takes back the admissions that nobody has used.
+    public func close() {
+        monitor.update { state in
+            state.isOpen = false
+            state.permits = 0
+        }
+    }
+
+    /// Lets a number of tasks pass, in the order in which they came.
+    ///
+    /// - Parameter count: The number of tasks; zero or less admits nobody.
+    public func admit(_ count: Int = 1) {
+        monitor.update { $0.permits += min(max(0, count), .max - $0.permits) }
+    }
+
+    /// Waits until the gate lets the task pass.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled first.
+    public func wait() async throws {
+        monitor.update { $0.waiting += 1 }
+        defer { monitor.update { $0.waiting -= 1 } }
+        try await monitor.wait { state in
+            if state.isOpen { return true }
+            guard state.permits > 0 else { return false }
+            state.permits -= 1
+            return true
+        }
+    }
+
+    /// Waits until a number of tasks wait at the gate at the same time.
+    ///
+    /// - Parameter count: The smallest number to wait for.
+    /// - Throws: `CancellationError` when the task is cancelled first.
+    public func waitForWaiting(_ count: Int) async throws {
+        try await monitor.wait { $0.waiting >= count }
+    }
+}

@@ -1,0 +1,172 @@
+public import Foundation
+public import HTTPTypes
+
+extension LoopbackOrigin {
+    /// One thing that the origin does while it answers; what a script is made of.
+    ///
+    /// Nothing is added to what the steps say, and nothing is checked: a script can break every rule.
+    ///
+    /// ```swift
+    /// .script(
+    ///     .head(.ok, ["Transfer-Encoding": "chunked"]), .chunk("first"),
+    ///     .wait(gate), .chunk("second"), .lastChunk(trailers: ["Digest": "…"]))
+    /// ```
+    public struct Step: Sendable {
+        enum Content: Sendable {
+            case bytes(Data)
+            case chunks([Data], RawFields)
+            case untilClose(Data)
+            case generated(Int64, isChunked: Bool)
+        }
+
+        enum Action: Sendable {
+            case response(HTTPResponse.Status, RawFields, Content)
+            case head(HTTPResponse.Status, RawFields)
+            case write(Data)
+            case generate(Int64)
+            case trickle(Data, pieceSize: Int, interval: Duration)
+            case pause(Duration)
+            case wait(Gate)
+            case receive(Int64)
+            case close
+            case reset
+            case hang
+        }
+
+        let action: Action
+
+        static func response(_ status: HTTPResponse.Status, _ fields: RawFields, _ content: Content) -> Step {
+            Step(action: .response(status, fields, content))
+        }
+    }
+}
+
+/// Bytes.
+extension LoopbackOrigin.Step {
+    /// Sends bytes as they are.
+    ///
+    /// - Parameter bytes: The bytes.
+    /// - Returns: The step.
+    public static func raw(_ bytes: Data) -> Self {
+        Self(action: .write(bytes))
+    }
+
+    /// Sends text as it is.
+    ///
+    /// - Parameter text: The text, sent in UTF-8.
+    /// - Returns: The step.
+    public static func raw(_ text: String) -> Self {
+        raw(Data(text.utf8))
+    }
+
+    /// Sends a status line and field lines, of a final response or of an informational one (1xx).
+    ///
+    /// - Parameters:
+    ///   - status: The status.
+    ///   - fields: The field lines; nothing is added.
+    /// - Returns: The step.
+    public static func head(_ status: HTTPResponse.Status, _ fields: RawFields = [:]) -> Self {
+        Self(action: .head(status, fields))
+    }
+
+    /// Sends a chunk of the chunked coding; one without bytes is the last chunk, and lacks the line after the trailers.
+    ///
+    /// - Parameter bytes: The content of the chunk.
+    /// - Returns: The step.
+    public static func chunk(_ bytes: Data) -> Self {
+        raw(bytes.chunk)
+    }
+
+    /// Sends a chunk of the chunked coding; one without bytes is the last chunk, and lacks the line after the trailers.
+    ///
+    /// - Parameter text: The content of the chunk, sent in UTF-8.
+    /// - Returns: The step.
+    public static func chunk(_ text: String) -> Self {
+        chunk(Data(text.utf8))
+    }
+
+    /// Sends the end of the chunked coding.
+    ///
+    /// - Parameter trailers: The field lines after the last chunk.
+    /// - Returns: The step.
+    public static func lastChunk(trailers: RawFields = [:]) -> Self {
+        raw("0\r\n\(trailers.serialized)\r\n")
+    }
+
+    /// Sends the first bytes of ``BytePattern``, as fast as the client reads and without holding them.
+    ///
+    /// - Parameter count: The number of bytes.
+    /// - Returns: The step.
+    public static func generated(_ count: Int64) -> Self {
+        Self(action: .generate(max(0, count)))
+    }
+
+    /// Sends bytes a few at a time, with a pause between.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes.
+    ///   - count: How many to send at a time; less than one counts as one.
+    ///   - interval: The pause between, on the origin's clock.
+    /// - Returns: The step.
+    public static func trickle(_ bytes: Data, by count: Int = 1, every interval: Duration) -> Self {
+        Self(action: .trickle(bytes, pieceSize: max(1, count), interval: interval))
+    }
+
+    /// Sends text a few bytes at a time, with a pause between.
+    ///
+    /// - Parameters:
+    ///   - text: The text, sent in UTF-8.
+    ///   - count: How many bytes to send at a time; less than one counts as one.
+    ///   - interval: The pause between, on the origin's clock.
+    /// - Returns: The step.
+    public static func trickle(_ text: String, by count: Int = 1, every interval: Duration) -> Self {
+        trickle(Data(text.utf8), by: count, every: interval)
+    }
+}
+
+/// Time, and the request.
+extension LoopbackOrigin.Step {
+    /// Waits on the origin's clock.
+    ///
+    /// - Parameter duration: How long.
+    /// - Returns: The step.
+    public static func pause(_ duration: Duration) -> Self {
+        Self(action: .pause(duration))
+    }
+
+    /// Waits at a gate until the test lets the script pass.
+    ///
+    /// - Parameter gate: The gate.
+    /// - Returns: The step.
+    public static func wait(_ gate: Gate) -> Self {
+        Self(action: .wait(gate))
+    }
+
+    /// Reads the request's body to its end, in an answer that is given after the head.
+    public static let receiveBody = receive(atLeast: .max)
+
+    /// Reads a part of the request's body, in an answer that is given after the head.
+    ///
+    /// - Parameter count: How many bytes of content must have arrived in all; fewer where the body ends before.
+    /// - Returns: The step.
+    public static func receive(atLeast count: Int64) -> Self {
+        Self(action: .receive(count))
+    }
+}
+
+/// Ends.
+extension LoopbackOrigin.Step {
+    /// Closes the connection in order, whatever was promised.
+    public static let close = Self(action: .close)
+    /// Resets the connection, so that the client's system reports an error.
+    public static let reset = Self(action: .reset)
+    /// Does nothing until the client gives up or the origin stops.
+    public static let hang = Self(action: .hang)
+}
+
+extension Data {
+    /// The bytes as a chunk of the chunked coding.
+    var chunk: Data {
+        Data("\(String(count, radix: 16))\r\n".utf8) + self + Data("\r\n".utf8)
+    }
+}

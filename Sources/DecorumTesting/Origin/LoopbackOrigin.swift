@@ -1,0 +1,126 @@
+public import Decorum
+import Foundation
+
+/// A real HTTP/1.1 server on 127.0.0.1 that a test scripts and then questions.
+///
+/// ```swift
+/// let origin = try LoopbackOrigin()
+/// origin.route(.get, "/feed", LoopbackOrigin.Answer(fields: ["ETag": #""1""#], body: "news"))
+/// origin.enqueue(.closing)
+///
+/// let connection = URLSessionConnection().retrying()
+/// let response = try await connection.send(.get(origin.url + "/feed"))
+///
+/// #expect(try await response.body.text(upTo: 1 << 10) == "news")
+/// #expect(origin.requests.map(\.target) == ["/feed", "/feed"])
+/// #expect(origin.connectionCount == 2)
+/// origin.stop()
+/// ```
+///
+/// It listens as soon as it exists, on a free port, and stops when it is told to or let go of. It is one thread, and a
+/// task for each connection; a thousand exchanges at the same time are no burden. It speaks HTTP as a strict server
+/// does: it keeps connections alive, takes pipelined requests, reads chunked bodies with trailers, sends
+/// `100 Continue` to those who wait for it, answers what is not HTTP with 400, and closes.
+///
+/// ## Answers
+///
+/// A request gets **the first queued answer; where none is left, that of the route added last that matches; otherwise
+/// 404.** An answer is taken when the head of the request has arrived, and given when its body has, unless the test
+/// asks for another ``AnswerMoment``. A closure that throws makes a 500.
+///
+/// A script can do wrong whatever a server can do wrong: see ``Answer`` and ``Step``.
+///
+/// ## When the client goes away
+///
+/// A client that closes its side of the connection cancels the pauses and closures of the answer, so that
+/// ``openConnectionCount`` falls even while a script hangs. Bytes that need no wait are still sent to it.
+public final class LoopbackOrigin: Sendable {
+    /// When a request is answered.
+    public enum AnswerMoment: Sendable {
+        /// When the whole request has arrived.
+        case afterBody
+        /// When the head has arrived; what the steps have not read of the body is read, and recorded, after the answer.
+        case afterHead
+    }
+
+    /// The scheme, the address and the port.
+    public let origin: Origin
+
+    let book = AnswerBook()
+    let ledger: OriginLedger
+    let reactor: Reactor?
+    private let listener: Socket
+
+    /// Starts an origin.
+    ///
+    /// - Parameters:
+    ///   - clock: The time that the pauses of scripts go by.
+    ///   - keptBodyBytes: How much of each request's body is kept, so that large ones need no memory; all is counted.
+    ///   - headLimit: The largest head of a request; a larger one is answered with 431.
+    /// - Throws: ``SocketError`` when the system has no descriptor or port left.
+    public convenience init(
+        clock: any DatedClock = SystemClock(), keepingBodiesUpTo keptBodyBytes: Int = 1 << 20,
+        headLimit: Int = 64 << 10
+    ) throws {
+        let (listener, port) = try Socket.bound()
+        try listener.startListening()
+        let ledger = OriginLedger(keptBodyBytes: keptBodyBytes)
+        try self.init(listener: listener, port: port, ledger: ledger) { channel, book in
+            Task {
+                var server = ConnectionServer(
+                    channel: channel, book: book, ledger: ledger, clock: clock, headLimit: max(0, headLimit))
+                await server.serve()
+            }
+        }
+    }
+
+    private init(
+        listener: Socket, port: Int, ledger: OriginLedger,
+        serve: (@Sendable (Channel, AnswerBook) -> Task<Void, Never>)?
+    ) throws {
+        origin = try Origin(scheme: "http", host: "127.0.0.1", port: port)
+        self.listener = listener
+        self.ledger = ledger
+        reactor = try serve.map { [book] serve in
+            try Reactor(listener: listener) { channel in
+                ledger.connectionOpened()
+                channel.attach(serve(channel, book))
+            } closed: { _ in
+                ledger.connectionClosed()
+            }
+        }
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// Creates an origin that refuses every connection.
+    ///
+    /// Its port is bound, so that nobody else gets it, but nothing listens.
+    ///
+    /// - Returns: An origin that refuses until it is let go of.
+    /// - Throws: ``SocketError`` when the system has no descriptor or port left.
+    public static func refusing() throws -> LoopbackOrigin {
+        let (listener, port) = try Socket.bound()
+        return try LoopbackOrigin(
+            listener: listener, port: port, ledger: OriginLedger(keptBodyBytes: 0), serve: nil)
+    }
+
+    /// The start of every URL, as in `http://127.0.0.1:49152`, without a slash at the end.
+    public var url: String { origin.description }
+
+    /// The port.
+    public var port: Int { origin.port }
+
+    /// Closes all sockets, cancels the answers under way, and ends the thread; stopping again does nothing.
+    ///
+    /// All descriptors are closed when this returns. Tasks that wait for requests or connections get an
+    /// ``OriginStoppedError``.
+    public func stop() {
+        reactor?.stop()
+        listener.release()
+        ledger.stop()
+        book.clear()
+    }
+}

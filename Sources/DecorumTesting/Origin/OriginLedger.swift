@@ -1,0 +1,97 @@
+/// What an origin has seen, and the tasks that wait to see more.
+final class OriginLedger: Sendable {
+    struct State: Sendable {
+        var requests: [ReceivedRequest] = []
+        /// How many requests were forgotten; the number of a request minus this is its index.
+        var forgottenCount = 0
+        var completeCount = 0
+        var rejections: [RequestSyntaxError] = []
+        var connectionCount = 0
+        var openConnectionCount = 0
+        var isStopped = false
+    }
+
+    let monitor = Monitor(State())
+    private let keptBodyBytes: Int
+
+    init(keptBodyBytes: Int) {
+        self.keptBodyBytes = max(0, keptBodyBytes)
+    }
+
+    func connectionOpened() {
+        monitor.update { state in
+            state.connectionCount += 1
+            state.openConnectionCount += 1
+        }
+    }
+
+    func connectionClosed() {
+        monitor.update { $0.openConnectionCount -= 1 }
+    }
+
+    func stop() {
+        monitor.update { $0.isStopped = true }
+    }
+
+    func forgetRequests() {
+        monitor.update { state in
+            state.forgottenCount += state.requests.count
+            state.completeCount = 0
+            state.requests = []
+            state.rejections = []
+        }
+    }
+
+    func reject(_ error: RequestSyntaxError) {
+        monitor.update { $0.rejections.append(error) }
+    }
+
+    /// Gives the number of the request.
+    func begin(_ request: ReceivedRequest) -> Int {
+        monitor.update { state in
+            state.requests.append(request)
+            return state.forgottenCount + state.requests.count - 1
+        }
+    }
+
+    func append(_ bytes: [UInt8], raw: [UInt8], to number: Int) {
+        monitor.update { state in
+            guard let index = state.index(of: number) else { return }
+            state.requests[index].append(bytes, raw: raw, keeping: keptBodyBytes)
+        }
+    }
+
+    func end(_ number: Int, raw: [UInt8], trailers: RawFields) {
+        monitor.update { state in
+            guard let index = state.index(of: number) else { return }
+            state.requests[index].appendRaw(raw, keeping: keptBodyBytes)
+            state.requests[index].trailers = trailers
+            state.requests[index].isComplete = true
+            state.completeCount += 1
+        }
+    }
+
+    func request(_ number: Int) -> ReceivedRequest? {
+        monitor.read { state in state.index(of: number).map { state.requests[$0] } }
+    }
+
+    func wait(until condition: @escaping @Sendable (State) -> Bool) async throws {
+        try await monitor.wait { state in
+            if condition(state) { return true }
+            guard !state.isStopped else { throw OriginStoppedError() }
+            return false
+        }
+    }
+}
+
+extension OriginLedger.State {
+    fileprivate func index(of number: Int) -> Int? {
+        number < forgottenCount ? nil : number - forgottenCount
+    }
+}
+
+/// A test waits for something that a stopped origin will never see.
+public struct OriginStoppedError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What happened.
+    public var description: String { "The loopback origin has been stopped; what the test waits for will not come." }
+}

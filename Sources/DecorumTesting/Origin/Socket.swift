@@ -1,0 +1,185 @@
+import Foundation
+import Synchronization
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Glibc)
+import Glibc
+#endif
+
+/// A socket that never blocks; a thin cover of the system calls.
+///
+/// Calls on a socket that another task has closed fail, and never reach a descriptor that the system has given to
+/// somebody else: each call holds the lock that closing takes.
+final class Socket: Sendable {
+    enum Transfer<Success> {
+        case done(Success)
+        case wouldBlock
+        case failed
+    }
+
+    /// The number for poll(2), which outlives the descriptor.
+    let number: Int32
+    private let descriptor: Mutex<Int32>
+
+    init(adopting descriptor: Int32) {
+        number = descriptor
+        self.descriptor = Mutex(descriptor)
+        SocketPlatform.makeNonblocking(descriptor)
+        SocketPlatform.silenceBrokenPipes(descriptor)
+    }
+
+    deinit {
+        release()
+    }
+
+    /// Creates a socket that is bound to a free port of 127.0.0.1.
+    static func bound() throws(SocketError) -> (socket: Socket, port: Int) {
+        let descriptor = socket(AF_INET, SocketPlatform.streamType, 0)
+        guard descriptor >= 0 else { throw SocketError(call: "socket") }
+        let bound = Socket(adopting: descriptor)
+
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        // The pointers do not leave the calls, and the length is that of the address.
+        let outcome = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                unsafe bind(descriptor, pointer, length) == 0 && getsockname(descriptor, pointer, &length) == 0
+            }
+        }
+        guard outcome else { throw SocketError(call: "bind") }
+        return (bound, Int(UInt16(bigEndian: address.sin_port)))
+    }
+
+    func startListening() throws(SocketError) {
+        guard listen(number, 4096) == 0 else { throw SocketError(call: "listen") }
+    }
+
+    /// Accepts a connection; fails where the process has no descriptor left.
+    func acceptNext() -> Transfer<Socket> {
+        descriptor.withLock { descriptor in
+            while descriptor >= 0 {
+                let accepted = accept(descriptor, nil, nil)
+                if accepted >= 0 {
+                    let socket = Socket(adopting: accepted)
+                    SocketPlatform.setOption(TCP_NODELAY, at: Int32(IPPROTO_TCP), of: accepted)
+                    return .done(socket)
+                }
+                // A connection that was aborted in the queue says nothing of those behind it.
+                switch SocketPlatform.lastError {
+                case EINTR, ECONNABORTED: continue
+                case EAGAIN, EWOULDBLOCK: return .wouldBlock
+                default: return .failed
+                }
+            }
+            return .failed
+        }
+    }
+
+    /// Reads what has arrived; no bytes mean that the peer sends no more.
+    func receiveBytes(upTo count: Int) -> Transfer<[UInt8]> {
+        descriptor.withLock { descriptor in
+            while descriptor >= 0 {
+                var received = 0
+                // The system writes at most as many bytes as the buffer holds, and the array takes those it wrote.
+                let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+                    received = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
+                    initialized = max(0, received)
+                }
+                if received >= 0 { return .done(bytes) }
+                switch SocketPlatform.lastError {
+                case EINTR: continue
+                case EAGAIN, EWOULDBLOCK: return .wouldBlock
+                default: return .failed
+                }
+            }
+            return .failed
+        }
+    }
+
+    /// Writes a part of some bytes, and gives the number of those written.
+    func sendBytes(of data: Data, in range: Range<Int>) -> Transfer<Int> {
+        descriptor.withLock { descriptor in
+            while descriptor >= 0 {
+                // Rebasing checks the range against the data.
+                let sent = unsafe data.withUnsafeBytes { buffer in
+                    let part = unsafe UnsafeRawBufferPointer(rebasing: buffer[range.lowerBound..<range.upperBound])
+                    return unsafe send(descriptor, part.baseAddress, part.count, SocketPlatform.sendFlags)
+                }
+                if sent >= 0 { return .done(sent) }
+                switch SocketPlatform.lastError {
+                case EINTR: continue
+                case EAGAIN, EWOULDBLOCK: return .wouldBlock
+                default: return .failed
+                }
+            }
+            return .failed
+        }
+    }
+
+    /// Tells the peer that nothing more will come.
+    func endWriting() {
+        descriptor.withLock { descriptor in
+            guard descriptor >= 0 else { return }
+            _ = shutdown(descriptor, Int32(SHUT_WR))
+        }
+    }
+
+    /// Makes closing send a reset and drop what was not sent yet.
+    func resetOnClose() {
+        descriptor.withLock { descriptor in
+            guard descriptor >= 0 else { return }
+            SocketPlatform.setOption(SO_LINGER, at: SOL_SOCKET, of: descriptor, to: linger(l_onoff: 1, l_linger: 0))
+        }
+    }
+
+    /// Closes the descriptor; further calls do nothing.
+    func release() {
+        descriptor.withLock { descriptor in
+            guard descriptor >= 0 else { return }
+            _ = close(descriptor)
+            descriptor = -1
+        }
+    }
+}
+
+extension SocketPlatform {
+    static func makeNonblocking(_ descriptor: Int32) {
+        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    }
+
+    static func setOption(_ option: Int32, at level: Int32, of descriptor: Int32) {
+        setOption(option, at: level, of: descriptor, to: Int32(1))
+    }
+
+    static func setOption<Value: BitwiseCopyable>(
+        _ option: Int32, at level: Int32, of descriptor: Int32, to value: Value
+    ) {
+        // The system reads as many bytes as the value has, within the call.
+        unsafe withUnsafeBytes(of: value) { buffer in
+            _ = unsafe setsockopt(descriptor, level, option, buffer.baseAddress, socklen_t(buffer.count))
+        }
+    }
+}
+
+/// A system call on a socket that failed.
+public struct SocketError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The name of the system call.
+    public let call: String
+    /// The system's error number.
+    public let code: Int32
+
+    /// Remembers the error of the call before.
+    init(call: String) {
+        self.call = call
+        code = SocketPlatform.lastError
+    }
+
+    /// What failed and with which error.
+    public var description: String { "The system call \(call) failed with error \(code)." }
+}

@@ -1,0 +1,45 @@
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Glibc)
+import Glibc
+#endif
+
+/// What the platforms spell differently.
+enum SocketPlatform {}
+
+#if canImport(Darwin)
+extension SocketPlatform {
+    static let streamType = SOCK_STREAM
+    static let sendFlags: Int32 = 0
+    /// The event of a peer that sends no more; here poll(2) tells it as a hang-up.
+    static let peerClosedEvents = Int16(POLLHUP)
+
+    static func silenceBrokenPipes(_ descriptor: Int32) {
+        setOption(SO_NOSIGPIPE, at: SOL_SOCKET, of: descriptor)
+    }
+
+    static var lastError: Int32 { errno }
+}
+#else
+extension SocketPlatform {
+    static let sendFlags = Int32(MSG_NOSIGNAL)
+    /// The event of a peer that sends no more: POLLRDHUP, which the module map does not show.
+    static let peerClosedEvents: Int16 = 0x2000
+
+    static func silenceBrokenPipes(_ descriptor: Int32) {}
+
+    static var lastError: Int32 { errno }
+}
+#endif
+
+#if canImport(Glibc) && !canImport(Musl)
+extension SocketPlatform {
+    static let streamType = Int32(SOCK_STREAM.rawValue)
+}
+#elseif canImport(Musl)
+extension SocketPlatform {
+    static let streamType = SOCK_STREAM
+}
+#endif
