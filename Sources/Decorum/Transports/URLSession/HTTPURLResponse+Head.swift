@@ -9,7 +9,7 @@ extension HTTPResponse {
     // The fields' type traps when there are more than fit, and a server can send that many cookies.
     private static let fieldLimit = 10_000
 
-    /// Takes over a head; nil where its status or the number of its fields is out of range.
+    /// Takes over a head; nil where its status, its fields' number or its lengths make no sense.
     ///
     /// The fields come in the order of their names, since the platform has lost theirs.
     init?(_ response: HTTPURLResponse) {
@@ -31,16 +31,22 @@ extension HTTPResponse {
                 fields.append(HTTPField(name: .setCookie, value: cookie))
             }
         }
+        guard !Self.contradictsItself(fields) else { return nil }
         self.init(status: Status(code: response.statusCode), headerFields: fields)
     }
 
-    /// The length of the content as it goes over the wire; nil where it is not told, or contradicts itself.
+    /// The length of the content as it goes over the wire; nil where the head does not tell.
     var contentLength: Int64? {
         guard !headerFields.contains(.transferEncoding),
-            let value = headerFields.first(where: { $0.name == .contentLength })?.value,
-            value.utf8.allSatisfy({ (0x30...0x39).contains($0) })
+            let value = headerFields.first(where: { $0.name == .contentLength })?.value
         else { return nil }
-        return Int64(value)
+        return Int64(value.prefix { $0 != "," })
+    }
+
+    /// Whether there are two lengths, of which a proxy may have believed the other (RFC 9112, section 6.3).
+    fileprivate static func contradictsItself(_ fields: HTTPFields) -> Bool {
+        guard let value = fields[.contentLength] else { return false }
+        return Set(value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }).count > 1
     }
 
     /// Removes the fields that describe content before the platform decoded it, and returns the codings.

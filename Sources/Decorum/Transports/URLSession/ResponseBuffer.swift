@@ -35,15 +35,15 @@ final class ResponseBuffer: Sendable {
 
     private static let filedChunkSize = 256 << 10
 
-    private let backlog: URLSessionConnection.Backlog
+    let backlog: URLSessionConnection.Backlog
     private let state = Mutex(State())
 
     init(_ backlog: URLSessionConnection.Backlog) {
         self.backlog = backlog
     }
 
-    /// The number of bytes that wait in memory and in the file.
-    var count: (memory: Int, filed: Int64) {
+    /// The number of bytes that wait in memory, and in the file.
+    var waiting: (memory: Int, disk: Int64) {
         state.withLock { ($0.memory, $0.written - $0.read) }
     }
 

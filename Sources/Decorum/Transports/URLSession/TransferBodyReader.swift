@@ -9,7 +9,7 @@ final class TransferLease: Sendable {
     }
 
     deinit {
-        exchange.abort(with: CancellationError())
+        exchange.cancel()
     }
 }
 
@@ -23,12 +23,12 @@ struct TransferBodyReader: BodyReader {
     }
 
     mutating func next() async throws -> Data? {
-        if let chunk = batch.popFirst(), !Task.isCancelled { return chunk }
+        if !Task.isCancelled, let chunk = batch.popFirst() { return chunk }
         let exchange = lease.exchange
         return try await withTaskCancellationHandler {
             try await arrive(from: exchange)
         } onCancel: {
-            exchange.abort(with: CancellationError())
+            exchange.cancel()
         }
     }
 

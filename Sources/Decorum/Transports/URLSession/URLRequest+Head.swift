@@ -7,13 +7,11 @@ import FoundationNetworking
 
 extension URLRequest {
     /// Takes over the head of a request, which was validated.
-    ///
-    /// The length and the coding of the transfer are URLSession's own to announce: a second announcement that
-    /// contradicts the first lets a request be smuggled past a proxy (RFC 9112, section 6.3).
     init(_ head: HTTPRequest) throws(InvalidRequestError) {
         let path = head.path ?? "/"
         guard path.hasPrefix("/") else {
-            throw InvalidRequestError(.invalidPath, "URLSession cannot send the asterisk form; the path starts with a slash.")
+            throw InvalidRequestError(
+                .invalidPath, "URLSession cannot send a request for the server as a whole; the path is a slash at least.")
         }
         guard let scheme = head.scheme, let authority = head.authority, !path.utf8.contains(UInt8(ascii: "#")),
             let url = URL(string: "\(scheme)://\(authority)\(path)"), url.host != nil
@@ -23,18 +21,24 @@ extension URLRequest {
         self.init(url: url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: URLSessionPlatform.noTimeout)
         httpMethod = head.method.rawValue
         httpShouldHandleCookies = false
-        allHTTPHeaderFields = URLSessionPlatform.fields(completing: Self.joined(head.headerFields))
+        allHTTPHeaderFields = Self.values(of: head.headerFields)
     }
 
-    private static func joined(_ fields: HTTPFields) -> [String: String] {
-        var values: [String: String] = [:]
+    /// The value of each field under its name as it is spelled, repeated ones joined.
+    private static func values(of fields: HTTPFields) -> [String: String] {
+        var joined: [HTTPField] = []
+        // URLSession announces the content itself: a second announcement that contradicts the first would let a
+        // request be smuggled past a proxy (RFC 9112, section 6.3).
         for field in fields where field.name != .contentLength && field.name != .transferEncoding {
-            let name = field.name.canonicalName
-            guard let first = values[name] else {
-                values[name] = field.value
+            guard let index = joined.firstIndex(where: { $0.name == field.name }) else {
+                joined.append(field)
                 continue
             }
-            values[name] = first + (field.name == .cookie ? "; " : ", ") + field.value
+            joined[index].value += (field.name == .cookie ? "; " : ", ") + field.value
+        }
+        var values = Dictionary(joined.map { ($0.name.rawName, $0.value) }) { first, _ in first }
+        for name in URLSessionPlatform.automaticFields where !joined.contains(where: { $0.name == name }) {
+            values[name.rawName] = URLSessionPlatform.absentField
         }
         return values
     }

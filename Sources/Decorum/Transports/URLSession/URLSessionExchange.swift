@@ -19,10 +19,10 @@ final class URLSessionExchange: Sendable {
         var informational: [HTTPResponse] = []
         var upload: Upload
         var lastProgress: ContinuousClock.Instant
-        var isHeldBack = false
     }
 
     let buffer: ResponseBuffer
+    private let flow = FlowControl()
     private let method: HTTPRequest.Method
     private let url: URL?
     private let idleTimeout: Duration
@@ -52,6 +52,11 @@ final class URLSessionExchange: Sendable {
         state.withLock { $0.hasHead ? .body : .head }
     }
 
+    /// What is sent; nothing once the exchange has ended.
+    var upload: Upload {
+        state.withLock { $0.upload }
+    }
+
     /// Waits for the head of the response; `start` is called once there is somebody to wake.
     func response(_ start: () -> Void) async throws -> Response {
         try await withTaskCancellationHandler {
@@ -69,13 +74,13 @@ final class URLSessionExchange: Sendable {
                 }
             }
         } onCancel: {
-            abort(with: CancellationError())
+            cancel()
         }
     }
 
     /// Takes the task that carries the exchange, unless the exchange has ended before it began.
     func begin(_ make: (Upload) -> URLSessionTask) -> URLSessionTask? {
-        guard let upload = state.withLock({ $0.end == nil ? $0.upload : nil }) else { return nil }
+        guard state.withLock({ $0.end == nil }) else { return nil }
         let task = make(upload)
         let isWanted = state.withLock { state in
             guard state.end == nil else { return false }
@@ -127,10 +132,16 @@ extension URLSessionExchange {
         progress()
         do {
             try buffer.append(data)
-            holdBack()
+            flow.received(by: buffer, state.withLock { $0.task }, on: control)
         } catch {
             abort(with: error)
+            buffer.discard(error)
         }
+    }
+
+    /// Takes note that the reader has read, which may let the server go on.
+    func readerTook() {
+        if flow.read(from: buffer) { progress() }
     }
 
     /// Takes note of bytes that were sent or received, which starts the idle time anew.
@@ -159,9 +170,14 @@ extension URLSessionExchange {
     func abort(with error: any Error) {
         let task = state.withLock { $0.task }
         guard finish(.failure(error)) else { return }
-        buffer.discard(error)
         // On Linux, cancelling waits for the queue that all sessions of the process share.
         if let task { control.async { task.cancel() } }
+    }
+
+    /// Ends the exchange because nobody wants it any more; what has arrived is dropped.
+    func cancel() {
+        abort(with: CancellationError())
+        buffer.discard(CancellationError())
     }
 
     /// Fails the exchange when nothing was sent or received for too long.
@@ -171,7 +187,7 @@ extension URLSessionExchange {
 
     /// When the exchange fails unless something is sent or received; nil while it is not the server who is waited for.
     var deadline: ContinuousClock.Instant? {
-        state.withLock { $0.isHeldBack || $0.end != nil ? nil : $0.lastProgress.advanced(by: idleTimeout) }
+        flow.isHoldingBack ? nil : state.withLock { $0.end != nil ? nil : $0.lastProgress.advanced(by: idleTimeout) }
     }
 
     @discardableResult private func finish(_ end: Result<Void, any Error>) -> Bool {
@@ -180,6 +196,7 @@ extension URLSessionExchange {
             state.end = end
             state.task = nil
             state.upload = .none
+            state.informational = []
             return (true, state.head.take())
         }
         guard isFirst else { return false }

@@ -62,6 +62,7 @@ enum URLSessionFailure {
         ("chunk", .malformedResponse),
         ("Failed writing header", .malformedResponse),
         ("Header without colon", .malformedResponse),
+        ("Content-Length", .malformedResponse),
         ("HTTP", .malformedResponse),
         ("Out of memory", .malformedResponse),
         ("Send failure", .connectionLost),

@@ -35,19 +35,9 @@ final class URLSessionOwner: Sendable {
     func start(_ exchange: URLSessionExchange, _ request: URLRequest) {
         // The closure holds the owner: to make a task after the session was invalidated traps.
         control.async { [self] in
-            guard let task = exchange.begin({ task(for: request, $0) }) else { return }
+            guard let task = exchange.begin({ $0.makeTask(with: request, in: session) }) else { return }
             events.add(exchange, for: task)
             task.resume()
-        }
-    }
-
-    private func task(for request: URLRequest, _ upload: Upload) -> URLSessionTask {
-        switch upload {
-        case .none: session.dataTask(with: request)
-        // Not `httpBody`, which adds a Content-Type on Linux.
-        case .data(let data): session.uploadTask(with: request, from: data)
-        case .file(let url): session.uploadTask(with: request, fromFile: url)
-        case .spooled(_, let url): session.uploadTask(with: request, fromFile: url)
         }
     }
 }

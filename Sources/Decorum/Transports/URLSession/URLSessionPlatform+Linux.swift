@@ -1,6 +1,7 @@
 #if canImport(FoundationNetworking)
 import Foundation
 import FoundationNetworking
+import HTTPTypes
 
 /// What URLSession needs to be told where it is built on libcurl.
 struct URLSessionPlatform: Sendable {
@@ -10,18 +11,13 @@ struct URLSessionPlatform: Sendable {
     // The timer restarts at whole seconds only and counts the time for which a request is queued.
     static let noTimeout: TimeInterval = 7 * 86_400
 
-    private static let automaticFields = [
-        "user-agent", "accept", "accept-language", "accept-encoding", "connection", "content-type", "expect",
+    /// The fields that URLSession and libcurl add by themselves.
+    static let automaticFields: [HTTPField.Name] = [
+        .userAgent, .accept, .acceptLanguage, .acceptEncoding, .connection, .contentType, .expect,
     ]
 
-    /// Adds what keeps URLSession from sending fields of its own: a field with one blank is left out.
-    static func fields(completing fields: [String: String]) -> [String: String] {
-        var fields = fields
-        for name in automaticFields where fields[name] == nil {
-            fields[name] = " "
-        }
-        return fields
-    }
+    // libcurl leaves out a field whose value is one blank; it sends one whose value is empty.
+    static let absentField = " "
 
     static func validate(_ url: URL) throws(InvalidRequestError) {
         guard url.host?.contains(":") != true else {
@@ -42,14 +38,6 @@ private final class InlineQueue: OperationQueue, @unchecked Sendable {
     override func addOperation(_ block: @escaping @Sendable () -> Void) {
         block()
     }
-}
-
-extension URLSessionExchange {
-    /// Does nothing: a task that is suspended and resumed sends its request a second time, so the buffer has to do.
-    func holdBack() {}
-
-    /// Does nothing, as nothing was held back.
-    func readerTook() {}
 }
 
 extension URLSessionEvents {

@@ -1,22 +1,23 @@
 import Foundation
 
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
 /// The content of a request in a form that URLSession can send.
 enum Upload: Sendable {
     case none
     case data(Data)
     case file(URL)
-    case spooled(SpoolFile, URL)
+    case stream(StreamedBody)
 
-    /// The number of bytes of a stream that are kept in memory.
-    private static let memoryBound = 1 << 20
-
-    /// Brings a body into that form; a stream is read to its end, into memory or else into a file.
+    /// Brings a body into that form, away from the caller's actor.
     @concurrent init(_ body: Body) async throws {
         do {
             switch body.storage {
             case .bytes(let data): self = data.isEmpty ? .none : .data(data)
             case .file(let file): self = try Self.checked(file)
-            case .stream: self = try await Self.spooled(body)
+            case .stream: self = try await StreamedBody.upload(of: body)
             }
         } catch let error as CancellationError {
             throw error
@@ -26,35 +27,18 @@ enum Upload: Sendable {
     }
 
     private static func checked(_ file: BodyFile) throws -> Upload {
-        guard file.length > 0 else { return .none }
         // URLSession would announce the length that the file has now.
         guard try BodyFile(file.url) == file else { throw BodyLengthError() }
-        return .file(file.url)
+        return file.length == 0 ? .none : .file(file.url)
     }
 
-    private static func spooled(_ body: Body) async throws -> Upload {
-        var reader = try await body.open()
-        var memory = Data()
-        while let chunk = try await reader.next() {
-            try Task.checkCancellation()
-            memory.append(chunk)
-            if memory.count > memoryBound { return try await spooled(memory, reader) }
+    func makeTask(with request: URLRequest, in session: URLSession) -> URLSessionTask {
+        switch self {
+        case .none: session.dataTask(with: request)
+        // Not the request's own body, to which Linux adds a Content-Type.
+        case .data(let data): session.uploadTask(with: request, from: data)
+        case .file(let url): session.uploadTask(with: request, fromFile: url)
+        case .stream(let body): body.makeTask(with: request, in: session)
         }
-        return memory.isEmpty ? .none : .data(memory)
-    }
-
-    private static func spooled(_ head: Data, _ rest: any BodyReader) async throws -> Upload {
-        let file = try SpoolFile(named: true)
-        var reader = rest
-        var offset: Int64 = 0
-        var chunk: Data? = head
-        while let data = chunk {
-            try Task.checkCancellation()
-            try file.write(data, at: offset)
-            offset += Int64(data.count)
-            chunk = try await reader.next()
-        }
-        guard let url = file.url else { throw POSIXError(.EBADF) }
-        return .spooled(file, url)
     }
 }

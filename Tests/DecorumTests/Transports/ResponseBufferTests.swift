@@ -1,0 +1,123 @@
+import Foundation
+import Testing
+
+@testable import Decorum
+
+@Suite(.timeLimit(.minutes(1))) struct ResponseBufferTests {
+    private func buffer(memory: Int = 8, disk: Int64 = 64) -> ResponseBuffer {
+        ResponseBuffer(URLSessionConnection.Backlog(memory: memory, disk: disk))
+    }
+
+    private func readAll(_ buffer: ResponseBuffer) async throws -> Data {
+        var data = Data()
+        while true {
+            switch try buffer.take() {
+            case .chunks(let chunks): data += chunks.joined()
+            case .filed(let file, let count, let offset):
+                data += try file.read(count, at: offset)
+                buffer.drop(count)
+            case .nothing: await buffer.wait()
+            case .end: return data
+            }
+        }
+    }
+
+    @Test func `Bytes come out in the order in which they came in`() async throws {
+        let buffer = buffer()
+        for byte in UInt8(0)..<60 { try buffer.append(Data([byte])) }
+        buffer.finish(.success(()))
+
+        #expect(try await readAll(buffer) == Data(0..<60))
+    }
+
+    @Test func `Beyond the bound of the memory bytes wait in a file`() throws {
+        let buffer = buffer(memory: 8, disk: 64)
+        try buffer.append(Data(count: 8))
+        try buffer.append(Data(count: 5))
+        try buffer.append(Data(count: 1))
+
+        #expect(buffer.waiting.memory == 8)
+        #expect(buffer.waiting.disk == 6)
+    }
+
+    @Test func `What comes behind the file stays behind it`() async throws {
+        let buffer = buffer(memory: 4, disk: 64)
+        try buffer.append(Data([1, 2, 3, 4]))
+        try buffer.append(Data([5, 6]))
+        guard case .chunks = try buffer.take() else { return #expect(Bool(false)) }
+        try buffer.append(Data([7]))
+        buffer.finish(.success(()))
+
+        #expect(buffer.waiting.memory == 0)
+        #expect(try await readAll(buffer) == Data([5, 6, 7]))
+    }
+
+    @Test func `A full disk ends in an error that says so`() throws {
+        let buffer = buffer(memory: 4, disk: 4)
+        try buffer.append(Data(count: 4))
+        try buffer.append(Data(count: 4))
+
+        let error = #expect(throws: TransportError.self) { try buffer.append(Data(count: 1)) }
+        #expect(error?.code == .limitExceeded)
+        #expect(error?.stage == .body)
+    }
+
+    @Test func `One chunk always fits, however small the bounds are`() throws {
+        let buffer = buffer(memory: -1, disk: -1)
+
+        try buffer.append(Data(count: 100))
+        #expect(throws: TransportError.self) { try buffer.append(Data(count: 1)) }
+    }
+
+    @Test func `A failure comes behind what arrived before it`() async throws {
+        let buffer = buffer()
+        try buffer.append(Data([1]))
+        buffer.finish(.failure(TransportError(.truncated, at: .body)))
+
+        guard case .chunks(let chunks) = try buffer.take() else { return #expect(Bool(false)) }
+        #expect(chunks == [Data([1])])
+        #expect(throws: TransportError.self) { try buffer.take() }
+        #expect(throws: TransportError.self) { try buffer.take() }
+    }
+
+    @Test func `Only the first end counts`() async throws {
+        let buffer = buffer()
+        buffer.finish(.success(()))
+        buffer.finish(.failure(CancellationError()))
+        try buffer.append(Data([1]))
+
+        #expect(try await readAll(buffer).isEmpty)
+    }
+
+    @Test func `Discarding drops what waits and wakes the reader`() async throws {
+        let buffer = buffer(memory: 1)
+        try buffer.append(Data([1]))
+        try buffer.append(Data([2]))
+        buffer.discard(CancellationError())
+
+        #expect(buffer.waiting == (0, 0))
+        await buffer.wait()
+        #expect(throws: CancellationError.self) { try buffer.take() }
+    }
+
+    @Test func `A reader and a writer at the same time lose nothing`() async throws {
+        let buffer = buffer(memory: 1000, disk: 1 << 24)
+        let generator = SeededGenerator(seed: 7)
+        let content = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+
+        async let writing: Void = {
+            var rest = content
+            while !rest.isEmpty {
+                let chunk = rest.prefix(Int(generator.next() % 700) + 1)
+                rest = rest.dropFirst(chunk.count)
+                try buffer.append(chunk)
+                if generator.next() % 8 == 0 { await Task.yield() }
+            }
+            buffer.finish(.success(()))
+        }()
+        let read = try await readAll(buffer)
+        try await writing
+
+        #expect(read == content)
+    }
+}

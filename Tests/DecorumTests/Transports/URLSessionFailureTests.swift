@@ -1,0 +1,111 @@
+import Foundation
+import Testing
+
+@testable import Decorum
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+@Suite struct URLSessionFailureTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        let code: URLError.Code
+        let text: String
+        let stage: TransportError.Stage
+        let expected: TransportError.Code
+        let expectedStage: TransportError.Stage
+
+        init(
+            _ code: URLError.Code, _ text: String, _ stage: TransportError.Stage,
+            _ expected: TransportError.Code, _ expectedStage: TransportError.Stage
+        ) {
+            self.code = code
+            self.text = text
+            self.stage = stage
+            self.expected = expected
+            self.expectedStage = expectedStage
+        }
+
+        var testDescription: String { "\(code.rawValue) \(text) at \(stage)" }
+    }
+
+    static let rows: [Row] = [
+        Row(.cannotConnectToHost, "Couldn't connect to server", .head, .connectionRefused, .connecting),
+        Row(.cannotFindHost, "Could not resolve host: x", .head, .hostNotFound, .connecting),
+        Row(.dnsLookupFailed, "", .head, .hostNotFound, .connecting),
+        Row(.notConnectedToInternet, "", .head, .unreachable, .connecting),
+        Row(.timedOut, "", .head, .timedOut, .head),
+        Row(.timedOut, "", .body, .timedOut, .body),
+        Row(.networkConnectionLost, "Recv failure: Connection reset by peer", .head, .connectionLost, .head),
+        Row(.networkConnectionLost, "", .body, .connectionLost, .body),
+        Row(.badServerResponse, "Empty reply from server", .head, .connectionLost, .head),
+        Row(.unsupportedURL, "Received HTTP/0.9 when not allowed", .head, .malformedResponse, .head),
+        Row(.unsupportedURL, "Unsupported HTTP version in response", .head, .malformedResponse, .head),
+        Row(.cannotParseResponse, "", .head, .malformedResponse, .head),
+        Row(.cannotDecodeContentData, "", .body, .undecodableContent, .body),
+        Row(.fileDoesNotExist, "File system error", .head, .unreadableBody, .connecting),
+        Row(.noPermissionsToReadFile, "", .head, .unreadableBody, .connecting),
+        Row(.serverCertificateUntrusted, "", .head, .tls, .connecting),
+        Row(.secureConnectionFailed, "", .body, .tls, .body),
+        Row(.unknown, "transfer closed with 36 bytes remaining to read", .body, .truncated, .body),
+        Row(.unknown, "transfer closed with outstanding read data remaining", .body, .truncated, .body),
+        Row(.unknown, "end of response with 3 bytes missing", .body, .truncated, .body),
+        Row(
+            .unknown, "Illegal or missing hexadecimal sequence in chunked-encoding", .body, .malformedResponse, .body),
+        Row(
+            .unknown, "Unrecognized content encoding type. libcurl understands deflate, gzip content encodings.",
+            .body, .undecodableContent, .body),
+        Row(
+            .unknown, "Error while processing content unencoding: incorrect header check", .body, .undecodableContent,
+            .body),
+        Row(.unknown, "Failed writing header", .head, .malformedResponse, .head),
+        Row(.unknown, "Header without colon", .head, .malformedResponse, .head),
+        Row(.unknown, "Invalid Content-Length: value", .head, .malformedResponse, .head),
+        Row(.unknown, "Out of memory", .head, .malformedResponse, .head),
+        Row(.unknown, "Send failure: Broken pipe", .head, .connectionLost, .head),
+        Row(.unknown, "SSL certificate problem: self-signed certificate", .head, .tls, .connecting),
+        Row(.unknown, "SSL: no alternative certificate subject name matches target host name", .head, .tls, .connecting),
+        Row(.unknown, "something new", .head, .other, .head),
+        Row(.zeroByteResource, "", .body, .other, .body),
+    ]
+
+    @Test(arguments: rows)
+    func `Each code and text has one meaning`(row: Row) throws {
+        let error = URLSessionFailure.error(for: row.code, row.text, at: row.stage)
+
+        let failure = try #require(error as? TransportError)
+        #expect(failure.code == row.expected)
+        #expect(failure.stage == row.expectedStage)
+    }
+
+    @Test(arguments: [TransportError.Stage.connecting, .head, .body])
+    func `Cancellation is CancellationError at any stage`(stage: TransportError.Stage) {
+        #expect(URLSessionFailure.error(for: .cancelled, "cancelled", at: stage) is CancellationError)
+    }
+
+    @Test func `The underlying error keeps code and text and loses the URL`() throws {
+        let secret = URL(string: "http://example.com/?token=s3cret")
+        let original = URLError(
+            .timedOut,
+            userInfo: [
+                NSLocalizedDescriptionKey: "Too late", NSURLErrorFailingURLErrorKey: secret as Any,
+            ])
+
+        let error = URLSessionFailure.error(for: original, at: .head)
+
+        let underlying = try #require((error as? TransportError)?.underlying as? URLError)
+        #expect(underlying.code == .timedOut)
+        #expect(underlying.localizedDescription == "Too late")
+        #expect(underlying.failingURL == nil)
+        #expect(!String(reflecting: error).contains("s3cret"))
+        #expect(!String(describing: (underlying as NSError).userInfo).contains("s3cret"))
+    }
+
+    @Test func `An error of another kind is told as such`() throws {
+        let error = URLSessionFailure.error(for: CocoaError(.fileNoSuchFile), at: .body)
+
+        let failure = try #require(error as? TransportError)
+        #expect(failure.code == .other)
+        #expect(failure.underlying == nil)
+    }
+}
