@@ -8,8 +8,7 @@ struct Stage {
     let origin: LoopbackOrigin
     let otherOrigin: LoopbackOrigin
     let connection: any Connection
-    let calls = ExchangeStatistics()
-    let attempts = ExchangeStatistics()
+    let statistics = ExchangeStatistics()
 
     init(terminal: Terminal) throws {
         self.terminal = terminal
@@ -17,7 +16,7 @@ struct Stage {
         otherOrigin = try LoopbackOrigin()
         connection = try URLSessionConnection()
             .printingWire(on: terminal)
-            .observing(attempts, as: .attempt)
+            .observing(statistics, as: .attempt)
             .authenticating(with: .signer(ChecksumSigner(key: Self.key)), for: origin.origin)
             .retrying()
             .revalidating(in: MemoryResponseStore())
@@ -28,7 +27,7 @@ struct Stage {
             .overridingFields(with: [.cacheControl: "max-age=0"])
             .relative(to: origin.url)
             .logging(to: LogSink(terminal.log))
-            .observing(calls)
+            .observing(statistics)
             .validatingStatus()
     }
 
@@ -53,7 +52,7 @@ struct Stage {
         let response = try await connection.send(request(path, as: routeName))
         let text = try await response.body.text(upTo: 1 << 20)
         let source = response.metadata.source.map { " from \($0)" } ?? ""
-        terminal.app("\(response.status)\(source): \(text)")
+        terminal.app("\(response.status.code)\(source): \(text)")
         return (response, text)
     }
 

@@ -1,3 +1,4 @@
+import Decorum
 import Foundation
 
 /// Shows what Decorum does, on real HTTP over real sockets on this machine; exits with 1 when a step fails.

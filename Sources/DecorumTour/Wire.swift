@@ -12,14 +12,14 @@ struct WirePrintingConnection<Base: Connection>: ComposedConnection {
     let terminal: Terminal
 
     func send(_ request: consuming Request) async throws -> Response {
-        let head = Redaction.standard.redact(request.head)
+        let head = Redaction.standard.applied(to: request.head)
         terminal.wire("→ \(head.method) \(head.authority ?? "")\(head.path ?? "")")
         for field in head.headerFields where Self.shown.contains(field.name) {
             terminal.wire("    \(field.name.rawName): \(field.value)")
         }
         let response = try await base.send(request)
-        terminal.wire("← \(response.status)")
-        for field in Redaction.standard.redact(response.head).headerFields where Self.shown.contains(field.name) {
+        terminal.wire("← \(response.status.code)")
+        for field in Redaction.standard.applied(to: response.head).headerFields where Self.shown.contains(field.name) {
             terminal.wire("    \(field.name.rawName): \(field.value)")
         }
         return response

@@ -1,13 +1,19 @@
+import Decorum
+
 struct Analytics: Step {
     let title = "What the observers counted"
 
     func run(on stage: Stage) async throws {
-        for (name, statistics) in [("calls", stage.calls), ("attempts", stage.attempts)] {
-            stage.terminal.text("\(name):")
-            for line in "\(statistics.snapshot())".split(separator: "\n") { stage.terminal.text("  \(line)") }
-        }
-        let calls = stage.calls.snapshot().total
-        let attempts = stage.attempts.snapshot().total
-        try stage.check(attempts > calls, "retries and redirections made attempts beyond the calls")
+        let statistics = stage.statistics.snapshot()
+        for line in "\(statistics)".split(separator: "\n") { stage.terminal.text(String(line)) }
+
+        let calls = statistics.rows.filter { $0.scope == .call }
+        let attempts = statistics.rows.filter { $0.scope == .attempt }
+        try stage.check(calls.map(\.count).reduce(0, +) == 10, "every call was counted")
+        try stage.check(
+            calls.map(\.attempts).reduce(0, +) == 13, "a retry and two redirections took attempts of their own")
+        try stage.check(attempts.map(\.count).reduce(0, +) == 13, "every attempt was counted")
+        try stage.check(calls.map(\.errors).reduce(0, +) == 1, "the one refused request is an error")
+        try stage.check(calls.map(\.cancelled).reduce(0, +) == 1, "the cancelled one is none")
     }
 }

@@ -14,7 +14,7 @@ struct ForeignRedirection: Step {
         request.head.headerFields[.cookie] = "session=secret"
         stage.terminal.app("GET /leave, with a cookie")
         let response = try await stage.connection.send(request)
-        stage.terminal.app("\(response.status): \(try await response.body.text(upTo: 1000))")
+        stage.terminal.app("\(response.status.code): \(try await response.body.text(upTo: 1000))")
 
         let sent = stage.origin.requests.last { $0.path == "/leave" }
         try stage.check(sent?.fields["Authorization"] != nil, "the origin of the credentials gets them")

@@ -1,3 +1,4 @@
+import Decorum
 import DecorumTesting
 
 struct PlainAnswer: Step {

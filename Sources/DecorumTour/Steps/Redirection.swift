@@ -1,4 +1,6 @@
+import Decorum
 import DecorumTesting
+import Foundation
 
 struct Redirection: Step {
     let title = "A page that has moved is followed: 301"
@@ -10,7 +12,8 @@ struct Redirection: Step {
         let (response, text) = try await stage.get("/old#door", as: "moved")
 
         try stage.check(text == "I live here now.", "the answer is that of the new page")
-        try stage.check(response.metadata.url?.absoluteString == "\(stage.origin.url)/new#door", "the URL is the new one")
+        try stage.check(
+            response.metadata.url?.absoluteString == "\(stage.origin.url)/new#door", "the URL is the new one")
         try stage.check(response.metadata.redirects.count == 1, "the history has one redirection")
     }
 }
