@@ -147,9 +147,10 @@ private struct Chaos {
 
 extension Body {
     fileprivate static func megabytes(_ count: Int, fails: Bool = false) -> Body {
-        Body(chunks: AsyncThrowingStream { continuation in
-            for _ in 0..<count { continuation.yield(Data(count: 1 << 20)) }
-            continuation.finish(throwing: fails ? CocoaError(.fileReadUnknown) : nil)
-        })
+        Body(
+            chunks: AsyncThrowingStream { continuation in
+                for _ in 0..<count { continuation.yield(Data(count: 1 << 20)) }
+                continuation.finish(throwing: fails ? CocoaError(.fileReadUnknown) : nil)
+            })
     }
 }
