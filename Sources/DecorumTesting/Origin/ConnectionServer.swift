@@ -21,6 +21,7 @@ struct ConnectionServer {
         var expectsContinue: Bool
         var receivedLength: Int64 = 0
         var isReceived = false
+        var isAnswered = false
     }
 
     init(channel: Channel, book: AnswerBook, ledger: OriginLedger, clock: any DatedClock, headLimit: Int) {
@@ -58,6 +59,7 @@ struct ConnectionServer {
         let entry = book.takeEntry(for: request)
         if entry.moment == .afterBody { try await receiveBody() }
         let answer = await answer(of: entry, to: currentRequest ?? request)
+        exchange?.isAnswered = true
         try await perform(answer)
 
         guard exchange?.expectsContinue != true else {
@@ -96,8 +98,10 @@ struct ConnectionServer {
 
     private mutating func reject(_ error: RequestSyntaxError) async {
         ledger.reject(error)
-        let answer = LoopbackOrigin.Answer(error.status, fields: ["Connection": "close"], body: "\(error)\n")
-        try? await perform(answer)
+        if exchange?.isAnswered != true {
+            let answer = LoopbackOrigin.Answer(error.status, fields: ["Connection": "close"], body: "\(error)\n")
+            try? await perform(answer)
+        }
         channel.socket.endWriting()
         while await channel.receive() != nil {}
         channel.close()

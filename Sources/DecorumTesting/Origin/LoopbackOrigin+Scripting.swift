@@ -22,7 +22,7 @@ extension LoopbackOrigin {
     ///
     /// ```swift
     /// origin.route(.post, "/items") { request in
-    ///     LoopbackOrigin.Answer(.created, body: "You sent \(request.bodyLength) bytes.")
+    ///     .init(.created, body: "You sent \(request.bodyLength) bytes.")
     /// }
     /// ```
     ///

@@ -5,8 +5,9 @@ extension LoopbackOrigin {
     /// What the origin does once it has a request: an ordinary response, or a list of steps.
     ///
     /// ```swift
-    /// origin.route(.get, "/feed", Answer(fields: ["ETag": #""1""#], body: "news"))
-    /// origin.enqueue(Answer(.serviceUnavailable).after(.pause(.seconds(1))))
+    /// origin.route(.get, "/hello", "hello")
+    /// origin.route(.get, "/feed", .init(fields: ["ETag": #""1""#], body: "news"))
+    /// origin.enqueue(.init(.serviceUnavailable).after(.pause(.seconds(1))))
     /// origin.enqueue(.script(.head(.ok, ["Content-Length": "10"]), .raw("half"), .close))
     /// ```
     ///
@@ -54,6 +55,15 @@ extension LoopbackOrigin {
         public func after(_ steps: Step...) -> Answer {
             Answer(steps: steps + self.steps)
         }
+    }
+}
+
+extension LoopbackOrigin.Answer: ExpressibleByStringLiteral {
+    /// Creates a response with status 200.
+    ///
+    /// - Parameter value: The content, sent in UTF-8.
+    public init(stringLiteral value: String) {
+        self.init(body: value)
     }
 }
 

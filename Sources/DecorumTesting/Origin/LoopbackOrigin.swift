@@ -5,7 +5,7 @@ import Foundation
 ///
 /// ```swift
 /// let origin = try LoopbackOrigin()
-/// origin.route(.get, "/feed", LoopbackOrigin.Answer(fields: ["ETag": #""1""#], body: "news"))
+/// origin.route(.get, "/feed", .init(fields: ["ETag": #""1""#], body: "news"))
 /// origin.enqueue(.closing)
 ///
 /// let connection = URLSessionConnection().retrying()

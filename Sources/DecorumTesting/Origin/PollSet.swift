@@ -15,6 +15,7 @@ struct PollSet {
     private var entries: [pollfd]
     private var members: [Channel] = []
     private var indices: [Int32: Int] = [:]
+    private var readyCount: Int32 = 0
     private let listener: Int32
 
     init(listener: Int32, wakeUp: Int32) {
@@ -32,14 +33,16 @@ struct PollSet {
 
     /// Sleeps until something is ready.
     mutating func poll() {
-        // A failure, such as an interruption, leaves the results as they were.
-        for index in entries.indices { entries[index].revents = 0 }
         let timeout = isListening ? -1 : Self.listenerPause
         // The pointer does not leave the call, and the count is that of the entries.
-        _ = unsafe entries.withUnsafeMutableBufferPointer { buffer in
+        let outcome = unsafe entries.withUnsafeMutableBufferPointer { buffer in
             unsafe waitForEvents(buffer.baseAddress, nfds_t(buffer.count), timeout)
         }
         entries[0].fd = listener
+        readyCount = max(0, outcome)
+        // A failure, such as an interruption, leaves the results as they were.
+        guard outcome < 0 else { return }
+        for index in entries.indices { entries[index].revents = 0 }
     }
 
     mutating func insert(_ channel: Channel) {
@@ -76,8 +79,13 @@ struct PollSet {
 
     /// Wakes the tasks of the channels that are ready, each of which has to ask again.
     mutating func deliver() {
-        for index in entries.indices.dropFirst(Self.fixedCount) where entries[index].revents != 0 {
+        var rest = readyCount - (isListenerReady ? 1 : 0) - (isWakeUpReady ? 1 : 0)
+        var index = Self.fixedCount - 1
+        while rest > 0, index + 1 < entries.count {
+            index += 1
             let ready = entries[index].revents
+            guard ready != 0 else { continue }
+            rest -= 1
             let channel = members[index - Self.fixedCount]
             let failed = Int16(POLLHUP | POLLERR | POLLNVAL)
             if ready & (SocketPlatform.peerClosedEvents | failed) != 0 {

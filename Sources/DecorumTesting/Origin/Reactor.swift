@@ -51,18 +51,23 @@ final class Reactor: Sendable {
     }
 
     func submit(_ change: Change) {
-        let mustWake = shared.withLock { shared in
+        shared.withLock { shared in
+            // A stopping thread closes every channel, and must not be told of one that refers to it afterwards.
+            guard !shared.isStopping else { return }
             shared.changes.append(change)
-            defer { shared.isSleeping = false }
-            return shared.isSleeping
+            if shared.isSleeping { wakeUp.signal() }
+            shared.isSleeping = false
         }
-        if mustWake { wakeUp.signal() }
     }
 
     /// Closes all sockets, ends the thread, and returns when it has ended.
     func stop() {
-        shared.withLock { $0.isStopping = true }
-        wakeUp.signal()
+        shared.withLock { shared in
+            // The thread closes the pipe once it has seen this, so that only the first may signal.
+            guard !shared.isStopping else { return }
+            shared.isStopping = true
+            wakeUp.signal()
+        }
         ended.wait()
         // The next caller finds the thread ended too.
         ended.signal()

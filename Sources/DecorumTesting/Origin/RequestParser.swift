@@ -167,7 +167,7 @@ private struct ByteQueue: Sendable {
             defer { start = searched }
             return Array(bytes[start..<searched])
         }
-        guard searched - start < limit else { throw .headTooLarge }
+        guard isEmpty || searched - start < limit else { throw .headTooLarge }
         return nil
     }
 }

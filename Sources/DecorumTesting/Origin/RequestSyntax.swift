@@ -97,7 +97,7 @@ enum RequestSyntax {
         let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
         let front = Substring(text.utf8.drop(while: isBlank))
         guard let last = front.utf8.lastIndex(where: { !isBlank($0) }) else { return "" }
-        return front[...last]
+        return Substring(front.utf8[...last])
     }
 }
 

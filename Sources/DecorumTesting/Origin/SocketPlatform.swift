@@ -12,6 +12,7 @@ enum SocketPlatform {}
 #if canImport(Darwin)
 extension SocketPlatform {
     static let streamType = SOCK_STREAM
+    static let descriptorResource = RLIMIT_NOFILE
     static let sendFlags: Int32 = 0
     /// The event of a peer that sends no more; here poll(2) tells it as a hang-up.
     static let peerClosedEvents = Int16(POLLHUP)
@@ -37,9 +38,11 @@ extension SocketPlatform {
 #if canImport(Glibc) && !canImport(Musl)
 extension SocketPlatform {
     static let streamType = Int32(SOCK_STREAM.rawValue)
+    static let descriptorResource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
 }
 #elseif canImport(Musl)
 extension SocketPlatform {
     static let streamType = SOCK_STREAM
+    static let descriptorResource = RLIMIT_NOFILE
 }
 #endif
