@@ -1,14 +1,14 @@
 /// A key for an option that travels with a request through layers that do not know it.
 ///
 /// ```swift
-/// enum TenantKey: RequestOptionKey {
+/// enum ExperimentKey: RequestOptionKey {
 ///     static let defaultValue: String? = nil
 /// }
 ///
 /// extension RequestOptions {
-///     var tenant: String? {
-///         get { self[TenantKey.self] }
-///         set { self[TenantKey.self] = newValue }
+///     var experiment: String? {
+///         get { self[ExperimentKey.self] }
+///         set { self[ExperimentKey.self] = newValue }
 ///     }
 /// }
 /// ```

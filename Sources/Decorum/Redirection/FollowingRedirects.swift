@@ -12,7 +12,7 @@ extension Connection {
     /// let connection = URLSessionConnection()
     ///     .followingRedirects(upTo: 5, policy: .sameOrigin)
     /// let response = try await connection.send(.get("https://example.com/"))
-    /// print(response.metadata.url, response.metadata.redirects)
+    /// print(response.metadata.redirects)
     /// ```
     ///
     /// Towards another origin, a request loses `Authorization`, `Cookie`, `Proxy-Authorization`, `Host`, `Origin`, every field

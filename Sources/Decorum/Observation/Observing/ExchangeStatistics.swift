@@ -6,7 +6,7 @@ import Synchronization
 /// ```swift
 /// let statistics = ExchangeStatistics()
 /// let connection = transport.retrying().observing(statistics)
-/// …
+/// let feed = try await connection.send(.get("https://example.com/feed")).body.data(upTo: 1 << 20)
 /// print(statistics.snapshot())
 /// ```
 ///

@@ -8,7 +8,8 @@ extension Connection {
     ///
     /// ```swift
     /// let statistics = ExchangeStatistics()
-    /// let connection = transport
+    /// let connection =
+    ///     transport
     ///     .observing(statistics, as: .attempt)
     ///     .retrying()
     ///     .followingRedirects()
