@@ -70,6 +70,12 @@ import Testing
         #expect(events.all.map(\.outcome) == [.abandoned])
     }
 
+    @Test func `An empty stream has ended with its head`() async throws {
+        let body = Body(length: 0, replay: .once) { _ in OneChunkReader(isAtEnd: true) }
+        _ = try await observed(StubConnection(Response(status: .ok, body: body))).send(.get("https://a.example/"))
+        #expect(events.all.map(\.outcome) == [.finished])
+    }
+
     @Test func `A body dropped half-way is abandoned`() async throws {
         let connection = observed(StubConnection(Response(status: .ok, body: stream(3))))
         for try await _ in try await connection.send(.get("https://a.example/")).body { break }
