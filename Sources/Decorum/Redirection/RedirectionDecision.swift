@@ -121,13 +121,13 @@ extension Origin {
 }
 
 extension HTTPFields {
-    private static let boundToOrigin: Set<String> = [
-        "authorization", "cookie", "proxy-authorization", "host", "origin",
-    ]
-
     /// Removes what is meant for one origin alone.
     fileprivate mutating func drop(_ secretFields: Set<HTTPField.Name>) {
-        removeAll { Self.boundToOrigin.contains($0.name.canonicalName) || secretFields.contains($0.name) }
+        removeAll { field in
+            // A value that must not be indexed is one that HPACK calls sensitive (RFC 7541, section 7.1.3).
+            ["host", "origin"].contains(field.name.canonicalName) || field.indexingStrategy == .disallow
+                || Redaction.standard.fields.contains(field.name) || secretFields.contains(field.name)
+        }
     }
 
     /// Keeps `Referer` from telling more than browsers do: nothing to `http` from `https`, the origin alone to others.
