@@ -16,6 +16,9 @@ import Glibc
 final class RawClient: Sendable {
     struct Failure: Error, Equatable {
         let code: Int32
+
+        var isReset: Bool { code == ECONNRESET }
+        var isRefused: Bool { code == ECONNREFUSED }
     }
 
     private static let queue = DispatchQueue(label: "RawClient", attributes: .concurrent)
