@@ -51,6 +51,9 @@ enum RedirectionDecision: Equatable, Sendable {
             let staysOnHost = source == target || source?.isUpgraded(by: target) == true
             guard staysOnHost || policy.allowsBodiesAcrossOrigins else { return .refuse(.bodyAcrossOrigins) }
         }
+        if let source {
+            next.options.redirectingOrigins.insert(source)
+        }
         if source != target {
             next.head.headerFields.drop(secretFields.union(next.options.secretFields))
         }
