@@ -22,10 +22,10 @@ extension Connection {
     /// options are kept; they are never sent.
     ///
     /// The redirection itself is returned, with its body untouched and the reason in
-    /// ``ResponseMetadata/redirectionRefusal``, when `policy` refuses it; when `Location` is missing, cannot be parsed, is
-    /// neither `http` nor `https`, or holds a user name; when a body would have to be sent again that can be read only
-    /// once; or when one would go to another origin, other than the same host over TLS, and `policy` does not allow
-    /// that.
+    /// ``ResponseMetadata/redirectionRefusal``, when `policy` refuses it; when `Location` is missing, cannot be parsed,
+    /// is neither `http` nor `https`, or holds a user name; when a body would have to be sent again that can be read
+    /// only once; or when one would go to another origin, other than the same host over TLS, and `policy` does not
+    /// allow that.
     ///
     /// The body of a redirection that is followed is read up to 16 KiB, so that its connection can be used again,
     /// or dropped.
