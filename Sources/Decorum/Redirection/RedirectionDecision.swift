@@ -108,10 +108,10 @@ extension Request {
     /// Removes the body and the fields that describe it (RFC 9110, section 15.4).
     fileprivate mutating func dropContent() {
         body = .empty
-        let names: Set<HTTPField.Name> = [.expect, .lastModified, .trailer, .transferEncoding]
+        let names = ["digest", "expect", "last-modified", "repr-digest", "trailer", "transfer-encoding"]
         head.headerFields.removeAll { field in
             let name = field.name.canonicalName
-            return name.hasPrefix("content-") || name.hasSuffix("digest") || names.contains(field.name)
+            return name.hasPrefix("content-") || names.contains(name)
         }
     }
 }
