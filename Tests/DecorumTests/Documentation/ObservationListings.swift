@@ -7,10 +7,7 @@ import Testing
 
     @Test func observing() async throws {
         let statistics = ExchangeStatistics()
-        let connection =
-            transport
-            .observing(statistics, as: .attempt)
-            .retrying()
+        let connection = transport.observing(statistics, as: .attempt)
             .followingRedirects()
             .observing(statistics)
 
@@ -26,12 +23,13 @@ import Testing
     }
 
     @Test func exchangeStatistics() async throws {
+        let request = try Request.get("https://example.com/feed")
+
         let statistics = ExchangeStatistics()
-        let connection = transport.retrying().observing(statistics)
-        let feed = try await connection.send(.get("https://example.com/feed")).body.data(upTo: 1 << 20)
+        let connection = transport.observing(statistics)
+        _ = try await connection.send(request)
         print(statistics.snapshot())
 
-        #expect(feed.count == 4)
         #expect(statistics.snapshot().rows.first?.count == 1)
     }
 

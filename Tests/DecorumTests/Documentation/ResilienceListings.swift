@@ -1,14 +1,12 @@
 import Decorum
 
-struct ResilienceListings {
-    func retrying() {
-        let connection = URLSessionConnection()
-            .retrying(RetryPolicy(retries: 2))
-        _ = connection
-    }
+private func retrying() -> any Connection {
+    let connection = URLSessionConnection()
+        .retrying(RetryPolicy(retries: 2))
+    return connection
+}
 
-    func retryPolicy() {
-        let patient = RetryPolicy(retries: 5, maximumRetryAfter: .seconds(300))
-        _ = patient
-    }
+private func retryPolicy() -> RetryPolicy {
+    let patient = RetryPolicy(retries: 5, maximumRetryAfter: .seconds(300))
+    return patient
 }

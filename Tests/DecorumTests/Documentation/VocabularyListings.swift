@@ -103,16 +103,6 @@ import Testing
             try file.write(contentsOf: chunk)
         }
     }
-
-    @Test func httpDate() throws {
-        let clock = VirtualClock()
-        var request = try Request.get("https://example.com/")
-
-        let modified = HTTPDate("Sun, 06 Nov 1994 08:49:37 GMT", at: clock.date)
-        request.head.headerFields[.ifModifiedSince] = modified?.description
-
-        #expect(request.head.headerFields[.ifModifiedSince] == "Sun, 06 Nov 1994 08:49:37 GMT")
-    }
 }
 
 // swift-format-ignore: NeverForceUnwrap

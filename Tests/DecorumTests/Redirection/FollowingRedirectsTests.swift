@@ -61,19 +61,19 @@ import Testing
         let stub = StubConnection(.to("/2"), .to("https://b.example/3"), .ok)
         let connection = DeclaringConnection(base: stub).followingRedirects()
 
-        _ = try await connection.send(.get("https://a.example/1", fields: [.apiKey: "secret"]))
+        _ = try await connection.send(.get("https://a.example/1", fields: [.ticket: "secret"]))
 
-        #expect(stub.requests.map { $0.head.headerFields[.apiKey] } == ["secret", "secret", nil])
+        #expect(stub.requests.map { $0.head.headerFields[.ticket] } == ["secret", "secret", nil])
     }
 
     @Test func `What the request declares secret is dropped across origins`() async throws {
         let stub = StubConnection(.to("/2"), .to("https://b.example/3"), .ok)
-        var request = try Request.get("https://a.example/1", fields: [.apiKey: "secret"])
-        request.options.secretFields = [.apiKey]
+        var request = try Request.get("https://a.example/1", fields: [.ticket: "secret"])
+        request.options.secretFields = [.ticket]
 
         _ = try await stub.followingRedirects().send(request)
 
-        #expect(stub.requests.map { $0.head.headerFields[.apiKey] } == ["secret", "secret", nil])
+        #expect(stub.requests.map { $0.head.headerFields[.ticket] } == ["secret", "secret", nil])
     }
 
     @Test(arguments: [(0, 1), (-5, 1), (3, 4), (20, 21)])
@@ -281,7 +281,7 @@ import Testing
 private struct DeclaringConnection<Base: Connection>: ComposedConnection {
     let base: Base
 
-    var layer: Layer { Layer(name: "declaring", secretFields: [.apiKey]) }
+    var layer: Layer { Layer(name: "declaring", secretFields: [.ticket]) }
 
     func send(_ request: consuming Request) async throws -> Response {
         try await base.send(request)
@@ -304,5 +304,5 @@ extension StubConnection {
 
 extension HTTPField.Name {
     // swift-format-ignore: NeverForceUnwrap
-    fileprivate static let apiKey = Self("X-API-Key")!
+    fileprivate static let ticket = Self("X-Ticket")!
 }

@@ -116,8 +116,11 @@ import Testing
             "https://a.example/",
             fields: [
                 .authorization: "1", .cookie: "2", .proxyAuthorization: "3", .declared: "4", .own: "5", .host: "6",
-                .origin: "7", .accept: "8",
+                .origin: "7", .accept: "8", .apiKey: "9",
             ])
+        var sensitive = HTTPField(name: .userAgent, value: "10")
+        sensitive.indexingStrategy = .disallow
+        request.head.headerFields.append(sensitive)
         request.options.secretFields = [.own]
         request.options.principal = Principal("user-42")
 
@@ -206,6 +209,8 @@ extension Origin {
 }
 
 extension HTTPField.Name {
+    // swift-format-ignore: NeverForceUnwrap
+    fileprivate static let apiKey = Self("X-API-Key")!
     // swift-format-ignore: NeverForceUnwrap
     fileprivate static let declared = Self("X-Declared")!
     // swift-format-ignore: NeverForceUnwrap

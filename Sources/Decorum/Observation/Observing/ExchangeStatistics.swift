@@ -5,8 +5,8 @@ import Synchronization
 ///
 /// ```swift
 /// let statistics = ExchangeStatistics()
-/// let connection = transport.retrying().observing(statistics)
-/// let feed = try await connection.send(.get("https://example.com/feed")).body.data(upTo: 1 << 20)
+/// let connection = transport.observing(statistics)
+/// _ = try await connection.send(request)
 /// print(statistics.snapshot())
 /// ```
 ///

@@ -67,7 +67,7 @@ public struct URLSessionConnection: Connection {
                 name: "URLSessionConnection", role: .transport,
                 settings: [
                     .init("connectionsPerHost", connectionsPerHost), .init("idleTimeout", idleTimeout),
-                    .init("backlog", "\(backlog.memory) + \(backlog.disk)"),
+                    .init("backlog", backlog),
                 ],
                 facts: [.readsClock])
         ]
@@ -94,4 +94,9 @@ public struct URLSessionConnection: Connection {
             request, upload: upload, idleTimeout: idleTimeout, backlog: backlog, watch: watch, control: owner.control)
         return try await exchange.response { owner.start(exchange, head) }
     }
+}
+
+extension URLSessionConnection.Backlog: CustomStringConvertible {
+    /// Both bounds, in words.
+    public var description: String { "\(memory) bytes in memory, \(disk) on disk" }
 }

@@ -1,0 +1,196 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// The heads of responses, and what the platform would do with them if it were let.
+@Suite(.timeLimit(.minutes(1))) struct AnswerTests {
+    let connection = URLSessionConnection()
+    let origin: LoopbackOrigin
+
+    init() throws {
+        origin = try LoopbackOrigin()
+    }
+
+    private func send(_ method: HTTPRequest.Method = .get, _ answer: LoopbackOrigin.Answer) async throws -> Response {
+        origin.enqueue(answer)
+        return try await connection.send(Request(method, origin.url + "/"))
+    }
+
+    @Test(arguments: [
+        #"Basic realm="x""#, #"basic realm="x""#, "Bearer", #"Digest realm="x", nonce="y""#, "Negotiate", "NTLM",
+        #"Basic realm="x", Bearer"#,
+    ])
+    func `A 401 with any challenge is a response`(challenge: String) async throws {
+        let response = try await send(.init(.unauthorized, fields: ["WWW-Authenticate": challenge], body: "who?"))
+
+        #expect(response.status == .unauthorized)
+        #expect(response.head.headerFields[.wwwAuthenticate] == challenge)
+        #expect(try await response.body.text(upTo: 100) == "who?")
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test(arguments: [HTTPRequest.Method.get, .post, .head])
+    func `A 401 with a Basic challenge may have no body, or a long one`(method: HTTPRequest.Method) async throws {
+        for count in [0, 100_000] {
+            let response = try await send(
+                method,
+                .init(.unauthorized, fields: ["WWW-Authenticate": "Basic"], body: BytePattern.bytes(count)))
+
+            #expect(response.status == .unauthorized)
+            #expect(try await response.body.data(upTo: count).count == (method == .head ? 0 : count))
+        }
+        #expect(origin.connectionCount == 1)
+    }
+
+    @Test func `A 401 with a Basic challenge that answers content is a response`() async throws {
+        origin.enqueue(.init(.unauthorized, fields: ["WWW-Authenticate": "Basic"], body: "who?"))
+        let response = try await connection.send(.post(origin.url + "/", body: "hello"))
+
+        #expect(try await response.body.text(upTo: 100) == "who?")
+        #expect(origin.requests.map(\.text) == ["hello"])
+    }
+
+    @Test func `A 401 with a Basic challenge that is cut short is an error`() async throws {
+        let response = try await send(
+            .script(
+                .head(.unauthorized, ["WWW-Authenticate": "Basic", "Content-Length": "9"]), .raw("who"), .close))
+
+        let error = await #expect(throws: TransportError.self) { try await response.body.data(upTo: 100) }
+        #expect(error?.code == .truncated)
+    }
+
+    @Test func `A 407 is a response`() async throws {
+        let response = try await send(
+            .init(.proxyAuthenticationRequired, fields: ["Proxy-Authenticate": "Basic"], body: "who?"))
+
+        #expect(try await response.body.text(upTo: 100) == "who?")
+    }
+
+    @Test(arguments: [300, 301, 302, 303, 305, 307, 308], [HTTPRequest.Method.get, .head, .post])
+    func `A redirection is a response with its body`(code: Int, method: HTTPRequest.Method) async throws {
+        origin.enqueue(
+            LoopbackOrigin.Answer(.init(code: code), fields: ["Location": "/elsewhere"], body: "moved"))
+        var request = try Request(method, origin.url + "/")
+        if method == .post { request.body = "hello" }
+        let response = try await connection.send(request)
+
+        #expect(response.status.code == code)
+        #expect(response.head.headerFields[.location] == "/elsewhere")
+        #expect(try await response.body.text(upTo: 100) == (method == .head ? "" : "moved"))
+        #expect(origin.requests.map(\.target) == ["/"])
+    }
+
+    @Test(arguments: [301, 302, 303, 307, 308])
+    func `A redirection to nowhere is a response`(code: Int) async throws {
+        let response = try await send(.init(.init(code: code)))
+
+        #expect(response.status.code == code)
+        #expect(try await response.body.data(upTo: 100).isEmpty)
+    }
+
+    @Test(arguments: ["ftp://example.com/", "http://", "//", "::", "?", "#", "http://[", "\u{1F36A}", "mailto:a@b", "%"])
+    func `A redirection to an odd place is a response`(location: String) async throws {
+        let response = try await send(.init(.found, fields: ["Location": location]))
+
+        #expect(response.status == .found)
+    }
+
+    @Test func `Repeated Set-Cookie come out as separate fields`() async throws {
+        let cookies = [
+            "a=1; Expires=Thu, 01 Jan 2037 00:00:00 GMT; Path=/", #"b="x, y""#, "c=3; Expires=Fri, 02 Jan 2037 00:00:00 GMT",
+        ]
+        let response = try await send(
+            .init(fields: .init(cookies.map { .init(name: "Set-Cookie", value: $0) })))
+
+        #expect(response.head.headerFields[values: .setCookie] == cookies)
+    }
+
+    @Test func `Other repeated fields are one list`() async throws {
+        let response = try await send(.init(fields: ["Vary": "A", "Vary": "B", "Via": "1.1 a"]))
+
+        #expect(response.head.headerFields[.vary] == "A, B")
+        #expect(response.head.headerFields[values: .via] == ["1.1 a"])
+    }
+
+    @Test func `Informational responses go to the metadata`() async throws {
+        let response = try await send(
+            LoopbackOrigin.Answer(body: "hello").after(
+                .head(.continue), .head(.init(code: 103), ["Link": "</a>"]), .head(.init(code: 102))))
+
+        #expect(response.status == .ok)
+        #expect(response.metadata.informational.map(\.status.code) == [100, 103, 102])
+        #expect(response.metadata.informational.dropFirst().first?.headerFields[values: .init("Link")!] == ["</a>"])
+        #expect(try await response.body.text(upTo: 100) == "hello")
+    }
+
+    @Test(arguments: [204, 304])
+    func `A response without content has an empty body and keeps its fields`(code: Int) async throws {
+        let response = try await send(
+            .init(.init(code: code), fields: ["Content-Encoding": "gzip", "ETag": "\"1\""]))
+
+        #expect(response.body == .empty)
+        #expect(response.head.headerFields[.contentEncoding] == "gzip")
+        #expect(response.metadata.decodedContentCodings.isEmpty)
+    }
+
+    @Test func `HEAD has the fields of the content that is not there`() async throws {
+        let response = try await send(
+            .head, .script(.head(.ok, ["Content-Encoding": "gzip", "Content-Length": "1234"])))
+
+        #expect(response.body == .empty)
+        #expect(response.head.headerFields[.contentEncoding] == "gzip")
+        #expect(response.head.headerFields[.contentLength] == "1234")
+        #expect(response.metadata.decodedContentCodings.isEmpty)
+    }
+
+    static let coded: [(coding: String, bytes: [UInt8])] = [
+        (
+            "gzip",
+            [
+                0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 2, 3, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0, 0x86, 0xA6, 0x10, 0x36, 5,
+                0, 0, 0,
+            ]
+        ),
+        ("deflate", [0x78, 0x9C, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0, 0x06, 0x2C, 0x02, 0x15]),
+        ("br", [0x0B, 0x02, 0x80, 0x68, 0x65, 0x6C, 0x6C, 0x6F, 0x03]),
+    ]
+
+    @Test(arguments: coded)
+    func `Decoded content has no fields that describe the coded`(coding: String, bytes: [UInt8]) async throws {
+        let response = try await send(
+            .init(fields: ["Content-Encoding": coding, "ETag": "\"1\""], body: Data(bytes)))
+
+        #expect(response.head.headerFields[.contentEncoding] == nil)
+        #expect(response.head.headerFields[.contentLength] == nil)
+        #expect(response.head.headerFields[.eTag] == "\"1\"")
+        #expect(response.metadata.decodedContentCodings == [coding])
+        #expect(response.body.length == nil)
+        #expect(try await response.body.text(upTo: 100) == "hello")
+    }
+
+    @Test func `Content in the identity coding keeps its length`() async throws {
+        let response = try await send(.init(fields: ["Content-Encoding": "identity"], body: "hello"))
+
+        #expect(response.body.length == 5)
+        #expect(response.metadata.decodedContentCodings.isEmpty)
+        #expect(try await response.body.text(upTo: 100) == "hello")
+    }
+
+    @Test(arguments: [
+        "HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        "HTTP/1.1 200 \r\nContent-Length: 5\r\n\r\nhello",
+        "HTTP/1.1 999 Odd\r\nContent-Length: 5\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nX-Folded: a\r\n b\r\nContent-Length: 5\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nX-Text: na\u{EF}ve\r\nContent-Length: 5\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n5;x=y\r\nhello\r\n0\r\n\r\n",
+    ])
+    func `What is unusual but allowed is a response`(answer: String) async throws {
+        let response = try await send(.script(.raw(answer), .close))
+
+        #expect(try await response.body.text(upTo: 100) == "hello")
+    }
+}

@@ -1,0 +1,167 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// What goes over the wire for a request without a stream.
+@Suite(.timeLimit(.minutes(1))) struct SendingTests {
+    let connection = URLSessionConnection()
+    let origin: LoopbackOrigin
+
+    init() throws {
+        origin = try LoopbackOrigin()
+        origin.route(nil, "*", LoopbackOrigin.Answer(body: "ok"))
+    }
+
+    private func send(_ request: Request) async throws -> ReceivedRequest {
+        let response = try await connection.send(request)
+        try await response.body.drain(upTo: 100)
+        return try #require(origin.requests.last)
+    }
+
+    @Test func `A request has no field that nobody asked for`() async throws {
+        let received = try await send(.get(origin.url + "/a?b=c"))
+
+        #expect(String(decoding: received.rawHead, as: UTF8.self)
+            == "GET /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:\(origin.port)\r\n\r\n")
+    }
+
+    @Test func `Content in memory is announced by its length alone`() async throws {
+        let received = try await send(.post(origin.url + "/", body: "hello"))
+
+        #expect(received.fields.lines.map(\.name) == ["Host", "Content-Length"])
+        #expect(received.text == "hello")
+    }
+
+    @Test(arguments: [HTTPRequest.Method.post, .put, .patch, .delete, .options])
+    func `A method with content but none to send announces that`(method: HTTPRequest.Method) async throws {
+        let received = try await send(Request(method, origin.url + "/"))
+
+        #expect(received.method == method)
+        #expect(received.fields.lines.map(\.name) == ["Host", "Content-Length"])
+        #expect(received.fields["Content-Length"] == "0")
+    }
+
+    @Test(arguments: ["QUERY", "purge", "M-SEARCH", "PROPFIND"])
+    func `Any method passes with content`(name: String) async throws {
+        let method = try #require(HTTPRequest.Method(name))
+        let received = try await send(Request(method, origin.url + "/", body: "hello"))
+
+        #expect(received.method.rawValue == name)
+        #expect(received.text == "hello")
+    }
+
+    @Test(arguments: [HTTPRequest.Method.get, .head])
+    func `GET and HEAD with content are refused before anything is sent`(method: HTTPRequest.Method) async throws {
+        let request = try Request(method, origin.url + "/", body: "hello")
+
+        let error = await #expect(throws: InvalidRequestError.self) { try await connection.send(request) }
+        #expect(error?.reason == .invalidBody)
+        #expect(origin.connectionCount == 0)
+    }
+
+    @Test func `The caller's own fields replace the automatic ones`() async throws {
+        let fields: HTTPFields = [
+            .userAgent: "me/1", .accept: "a/b", .acceptLanguage: "eo", .acceptEncoding: "identity",
+            .contentType: "text/plain", .connection: "close",
+        ]
+        let received = try await send(.post(origin.url + "/", fields: fields, body: "x"))
+
+        for field in fields {
+            #expect(received.fields.values(of: field.name.rawName) == [field.value])
+        }
+    }
+
+    @Test func `A length and a coding that contradict the content are not sent`() async throws {
+        let fields: HTTPFields = [.contentLength: "3", .transferEncoding: "chunked"]
+        let received = try await send(.post(origin.url + "/", fields: fields, body: "hello"))
+
+        #expect(received.fields["Transfer-Encoding"] == nil)
+        #expect(received.fields.values(of: "Content-Length") == ["5"])
+        #expect(received.text == "hello")
+    }
+
+    @Test func `Repeated fields are joined as RFC 9110 and RFC 6265 say`() async throws {
+        var request = try Request.get(origin.url + "/")
+        for (name, value) in [("Cookie", "a=1"), ("X-List", "1"), ("Cookie", "b=2"), ("x-list", "2")] {
+            request.head.headerFields.append(HTTPField(name: try #require(.init(name)), value: value))
+        }
+        let received = try await send(request)
+
+        #expect(received.fields.values(of: "Cookie") == ["a=1; b=2"])
+        #expect(received.fields.values(of: "X-List") == ["1, 2"])
+    }
+
+    @Test func `A field may be empty, and may hold UTF-8`() async throws {
+        let empty = try #require(HTTPField.Name("X-Empty"))
+        let text = try #require(HTTPField.Name("X-Text"))
+        let received = try await send(.get(origin.url + "/", fields: [empty: "", text: "na\u{EF}ve \u{1F36A}"]))
+
+        #expect(received.fields["X-Empty"] == "")
+        #expect(received.fields["X-Text"] == "na\u{EF}ve \u{1F36A}")
+    }
+
+    @Test func `A line break in a value cannot add a field`() async throws {
+        let name = try #require(HTTPField.Name("X-A"))
+        let received = try await send(.get(origin.url + "/", fields: [name: "1\r\nX-Evil: 2\nX-Worse: 3"]))
+
+        #expect(received.fields.lines.map(\.name) == ["Host", "X-A"])
+    }
+
+    @Test(arguments: ["/", "/a%2Fb?c=%20d&e=f+g", "/?", "/a//b", "/%E2%82%AC", "/a:b@c;d='e'(f)*!"])
+    func `The target goes over the wire as it is`(target: String) async throws {
+        let received = try await send(.get(origin.url + target))
+
+        #expect(received.target == target)
+    }
+
+    @Test func `The fragment is not sent and stays in the metadata`() async throws {
+        let response = try await connection.send(.get(origin.url + "/a#part"))
+
+        #expect(origin.requests.map(\.target) == ["/a"])
+        #expect(response.metadata.url?.absoluteString == origin.url + "/a#part")
+        #expect(response.metadata.source == .network)
+    }
+
+    @Test(arguments: [
+        "ftp://example.com/", "http://user:password@example.com/", "http://exa mple.com/", "http://:80/",
+        "http://example.com:99999/",
+    ])
+    func `A URL that cannot be sent to is refused before anything is sent`(url: String) async throws {
+        let target = try #require(url.split(separator: "//", maxSplits: 1).last)
+        let parts = target.split(separator: "/", maxSplits: 1)
+        let head = HTTPRequest(
+            method: .get, scheme: url.split(separator: ":").first.map(String.init),
+            authority: parts.first.map(String.init) ?? "", path: "/")
+
+        await #expect(throws: InvalidRequestError.self) { try await connection.send(Request(head: head)) }
+    }
+
+    @Test func `Cookies are neither kept nor sent`() async throws {
+        origin.enqueue(LoopbackOrigin.Answer(fields: ["Set-Cookie": "a=1; Path=/"]))
+        _ = try await send(.get(origin.url + "/"))
+        let received = try await send(.get(origin.url + "/"))
+
+        #expect(received.fields["Cookie"] == nil)
+    }
+
+    @Test func `Nothing is cached`() async throws {
+        origin.route(.get, "/fresh", LoopbackOrigin.Answer(fields: ["Cache-Control": "max-age=600", "ETag": "\"1\""]))
+        _ = try await send(.get(origin.url + "/fresh"))
+        let received = try await send(.get(origin.url + "/fresh"))
+
+        #expect(origin.requests.count == 2)
+        #expect(received.fields["If-None-Match"] == nil)
+    }
+
+    @Test func `The layers name the transport and its settings`() {
+        let connection = URLSessionConnection(
+            connectionsPerHost: -3, idleTimeout: .seconds(5), backlog: .init(memory: -1, disk: 7))
+
+        #expect(connection.layers.map(\.role) == [.transport])
+        #expect(connection.layers.first?.name == "URLSessionConnection")
+        #expect(
+            connection.layers.first?.settings.map(\.value) == ["1", "5.0 seconds", "0 bytes in memory, 7 on disk"])
+    }
+}
