@@ -81,6 +81,52 @@ import Testing
         #expect(fields.values(of: "set-cookie") == ["a=1", "b=2"])
     }
 
+    @Test func askingWhatWasSent() async throws {
+        let stub = StubConnection(Response(status: .ok, body: #"["news"]"#))
+        let connection = try stub.relative(to: "https://api.example.com/v1/")
+
+        let response = try await connection.send(.get("feed"))
+        let titles = try await response.body.decode([String].self, upTo: 1 << 10)
+
+        #expect(titles == ["news"])
+        #expect(stub.requests.map(\.url?.absoluteString) == ["https://api.example.com/v1/feed"])
+    }
+
+    @Test func computingAnswers() async throws {
+        let stub = StubConnection { request in
+            guard request.head.path == "/feed" else { return Response(status: .notFound) }
+            throw TransportError(.connectionLost, at: .body)
+        }
+
+        #expect(try await stub.send(.get("https://example.com/")).status == .notFound)
+        await #expect(throws: TransportError.self) { try await stub.send(.get("https://example.com/feed")) }
+    }
+
+    @Test func holdingTimeAndChanceStill() async throws {
+        let stub = StubConnection(Response(status: .serviceUnavailable), Response(status: .ok))
+        let request = try Request.get("https://api.example.com/")
+
+        let clock = VirtualClock()
+        let generator = SeededGenerator(seed: 1)
+        async let response = stub.retrying(clock: clock, generator: generator).send(request)
+        try await clock.waitForSleepers()
+        #expect(clock.pendingSleeps.allSatisfy { $0 <= .milliseconds(500) })
+        clock.advance(by: .milliseconds(500))
+        #expect(try await response.status == .ok)
+    }
+
+    @Test func usingARealSocket() async throws {
+        let origin = try LoopbackOrigin()
+        let gate = Gate()
+        origin.enqueue(.script(.head(.ok, ["Content-Length": "4"]), .raw("ne"), .wait(gate), .raw("ws")))
+
+        let response = try await URLSessionConnection().send(.get(origin.url + "/"))
+        var chunks = response.body.makeAsyncIterator()
+        #expect(try await chunks.next() == Data("ne".utf8))
+        gate.open()
+        #expect(try await chunks.next() == Data("ws".utf8))
+    }
+
     func bytePatternOfOneGibibyte(origin: LoopbackOrigin, response: Response) async throws {
         origin.route(.get, "/large", .generated(count: 1 << 30))
 
