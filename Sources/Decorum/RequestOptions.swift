@@ -12,6 +12,8 @@
 ///     }
 /// }
 /// ```
+///
+/// In a module whose default isolation is the main actor, declare both `nonisolated`, so that layers can read the option.
 public protocol RequestOptionKey {
     /// The type of the option.
     associatedtype Value: Sendable

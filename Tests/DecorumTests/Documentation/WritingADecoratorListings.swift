@@ -70,22 +70,22 @@ struct SunsetError: DescribableError {
     var description: String { "The resource was announced to be gone since \(sunset)." }
 }
 
-enum AcceptsSunsetKey: RequestOptionKey {
+nonisolated enum AcceptsSunsetKey: RequestOptionKey {
     static let defaultValue = false
 }
 
-extension RequestOptions {
+nonisolated extension RequestOptions {
     var acceptsSunset: Bool {
         get { self[AcceptsSunsetKey.self] }
         set { self[AcceptsSunsetKey.self] = newValue }
     }
 }
 
-enum SunsetKey: ResponseMetadataKey {
+nonisolated enum SunsetKey: ResponseMetadataKey {
     static let defaultValue: HTTPDate? = nil
 }
 
-extension ResponseMetadata {
+nonisolated extension ResponseMetadata {
     var sunset: HTTPDate? {
         get { self[SunsetKey.self] }
         set { self[SunsetKey.self] = newValue }
