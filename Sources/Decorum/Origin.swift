@@ -21,7 +21,9 @@ public struct Origin: Sendable, Hashable {
     public init(scheme: String, host: String, port: Int? = nil) throws(InvalidRequestError) {
         let scheme = scheme.lowercased()
         guard let defaultPort = Self.defaultPort(of: scheme) else { throw .unsupportedScheme(scheme) }
-        guard !host.isEmpty, !host.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F || "/?#@\\".utf8.contains($0) })
+        // A percent sign would hide a character, and whoever decodes it sees another host; a zone has one in brackets.
+        let excluded = host.hasPrefix("[") ? "/?#@\\" : "/?#@\\%"
+        guard !host.isEmpty, !host.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F || excluded.utf8.contains($0) })
         else { throw .invalidHost }
         let port = port ?? defaultPort
         guard (0...65535).contains(port) else { throw .invalidPort }

@@ -20,8 +20,8 @@ extension Connection {
     ///
     /// It belongs innermost, just outside of logs of the wire and the transport: inside `retrying`, so that each attempt
     /// is signed anew, with a date of its own, and after every layer that changes the request, since a signature covers
-    /// what it sees. It belongs inside `followingRedirects` too, which asks it anew at each hop. A hop that leads back
-    /// to one of the origins is authenticated, although another server chose its URL.
+    /// what it sees. It belongs inside `followingRedirects` too, which asks it anew at each hop. A request that any other
+    /// origin has redirected stays without credentials, even where it is led back: another server chose its URL.
     ///
     /// See RFC 9110, section 11.
     ///
@@ -88,7 +88,7 @@ struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
             !request.head.headerFields.contains(where: { credentials.secretFields.contains($0.name) }),
             let origin = try? Origin(request.head)
         else { return false }
-        return origins.contains(origin)
+        return origins.contains(origin) && request.options.redirectingOrigins.isSubset(of: origins)
     }
 }
 

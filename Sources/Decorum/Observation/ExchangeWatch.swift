@@ -40,7 +40,7 @@ final class ExchangeWatch: Sendable {
         end(Report(ending: .failed(error), duration: elapsed))
     }
 
-    /// Watches the body of a response, without wrapping one that is in memory or in a file already.
+    /// Watches the body of a response, without wrapping one that is in memory, in a file or empty.
     func watch(_ response: inout Response) {
         let timeToHead = elapsed
         var report = Report(
@@ -50,7 +50,7 @@ final class ExchangeWatch: Sendable {
         if let bytes = response.body.bytes {
             report.received = BodyTally.Reading(count: Int64(bytes.count), preview: bytes.prefix(previewLimit))
             end(report)
-        } else if response.body.file != nil {
+        } else if response.body.file != nil || response.body.isEmpty {
             report.received.count = response.body.length ?? 0
             end(report)
         } else {

@@ -10,22 +10,25 @@ extension Connection {
     ///
     /// ```swift
     /// let connection = URLSessionConnection()
-    ///     .followingRedirects(upTo: 5, policy: .sameOrigin)
+    ///     .followingRedirects(upTo: 5, policy: .httpsOnly)
     /// let response = try await connection.send(.get("https://example.com/"))
-    /// print(response.metadata.url, response.metadata.redirects)
+    /// print(response.metadata.redirects)  // [301 https://example.com → https://www.example.com]
     /// ```
     ///
-    /// Towards another origin, a request loses `Authorization`, `Cookie`, `Proxy-Authorization`, `Host`, `Origin`, every field
-    /// that a layer further in declares secret, and every one in ``RequestOptions/secretFields``. They stay lost when a later
-    /// redirection leads back. `Referer` is cut to its origin, and removed on the way from `https` to `http`. The
-    /// principal and the other options are kept; they are never sent.
+    /// Towards another origin, a request loses `Host`, `Origin`, every field that ``Redaction/standard`` lists, such as
+    /// `Authorization`, `Cookie`, `Proxy-Authorization` and `X-API-Key`, every one that a layer further in declares
+    /// secret, and every one in ``RequestOptions/secretFields``. They stay lost when a later redirection leads back.
+    /// `Referer` is cut to its origin, and removed on the way from `https` to `http`. The principal and the other
+    /// options are kept; they are never sent.
     ///
-    /// The redirection itself is returned, its body untouched and the reason in ``ResponseMetadata/redirectionRefusal``,
-    /// when `policy` refuses it; when `Location` is missing, cannot be parsed, is neither `http` nor `https`, or holds
-    /// a user name; when the body can be read only once; or when the body would go to another origin, be it not
-    /// the same host over TLS, and `policy` does not allow that.
+    /// The redirection itself is returned, with its body untouched and the reason in
+    /// ``ResponseMetadata/redirectionRefusal``, when `policy` refuses it; when `Location` is missing, cannot be parsed,
+    /// is neither `http` nor `https`, or holds a user name; when a body would have to be sent again that can be read
+    /// only once; or when one would go to another origin, other than the same host over TLS, and `policy` does not
+    /// allow that.
     ///
-    /// The body of a redirection that is followed is read up to 16 KiB, so that its connection can be used again, or dropped.
+    /// The body of a redirection that is followed is read up to 16 KiB, so that its connection can be used again,
+    /// or dropped.
     ///
     /// It belongs outside of cookies, caching, retries and authentication, which then see every request on the way, and
     /// inside of ``relative(to:)``. See RFC 9110, sections 10.2.2 and 15.4, and the Fetch standard.

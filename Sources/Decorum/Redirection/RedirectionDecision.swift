@@ -51,6 +51,9 @@ enum RedirectionDecision: Equatable, Sendable {
             let staysOnHost = source == target || source?.isUpgraded(by: target) == true
             guard staysOnHost || policy.allowsBodiesAcrossOrigins else { return .refuse(.bodyAcrossOrigins) }
         }
+        if let source {
+            next.options.redirectingOrigins.insert(source)
+        }
         if source != target {
             next.head.headerFields.drop(secretFields.union(next.options.secretFields))
         }
@@ -105,10 +108,10 @@ extension Request {
     /// Removes the body and the fields that describe it (RFC 9110, section 15.4).
     fileprivate mutating func dropContent() {
         body = .empty
-        let names: Set<HTTPField.Name> = [.expect, .lastModified, .trailer, .transferEncoding]
+        let names = ["digest", "expect", "last-modified", "repr-digest", "trailer", "transfer-encoding"]
         head.headerFields.removeAll { field in
             let name = field.name.canonicalName
-            return name.hasPrefix("content-") || name.hasSuffix("digest") || names.contains(field.name)
+            return name.hasPrefix("content-") || names.contains(name)
         }
     }
 }
@@ -121,13 +124,13 @@ extension Origin {
 }
 
 extension HTTPFields {
-    private static let boundToOrigin: Set<String> = [
-        "authorization", "cookie", "proxy-authorization", "host", "origin",
-    ]
-
     /// Removes what is meant for one origin alone.
     fileprivate mutating func drop(_ secretFields: Set<HTTPField.Name>) {
-        removeAll { Self.boundToOrigin.contains($0.name.canonicalName) || secretFields.contains($0.name) }
+        removeAll { field in
+            // A value that must not be indexed is one that HPACK calls sensitive (RFC 7541, section 7.1.3).
+            ["host", "origin"].contains(field.name.canonicalName) || field.indexingStrategy == .disallow
+                || Redaction.standard.fields.contains(field.name) || secretFields.contains(field.name)
+        }
     }
 
     /// Keeps `Referer` from telling more than browsers do: nothing to `http` from `https`, the origin alone to others.

@@ -3,8 +3,8 @@ import HTTPTypes
 extension Connection {
     /// Sends a request again when it failed in a way that may pass.
     ///
-    /// A request is sent again after a status or a transport failure that `policy` names, if its method is idempotent or it
-    /// has an `Idempotency-Key`, and if its body can be read again. After a failure before anything was sent,
+    /// A request is sent again after a status or a transport failure that `policy` names, if its method is idempotent
+    /// or it has an `Idempotency-Key`, and if its body can be read again. After a failure before anything was sent,
     /// such as a refused connection, the method does not count.
     ///
     /// ```swift
@@ -18,13 +18,13 @@ extension Connection {
     /// that is not returned is read up to 16 KiB before the wait, so that its connection can be used again, or dropped.
     /// Cancelling the task ends the wait.
     ///
-    /// What the last attempt brought, be it a response or an error, reaches the caller as it is. All other responses and errors
-    /// pass through. So does a response whose body is cut short later on: it has been returned by then.
+    /// What the last attempt brought, be it a response or an error, reaches the caller as it is. All other responses
+    /// and errors pass through. So does a response whose body is cut short later on: it has been returned by then.
     /// ``RequestOptions/retryPolicy`` replaces the policy for one request.
     ///
-    /// It belongs inside of redirects and caching, so that a failed hop is repeated and not the whole way, and outside of
-    /// authentication and signing, so that each attempt is signed anew. Two of them in a stack multiply their attempts.
-    /// See RFC 9110, sections 9.2.2 and 10.2.3.
+    /// It belongs inside of redirects and caching, so that a failed hop is repeated and not the whole way, and outside
+    /// of authentication and signing, so that each attempt is signed anew. Two of them in a stack multiply their
+    /// attempts. See RFC 9110, sections 9.2.2 and 10.2.3.
     ///
     /// - Parameters:
     ///   - policy: What to send again, how often, and how long to wait.

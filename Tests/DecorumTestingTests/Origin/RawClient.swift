@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import Synchronization
 
@@ -12,13 +11,14 @@ import Glibc
 
 /// A client that sends and receives bytes, and knows nothing of HTTP.
 ///
-/// Its blocking calls run on threads of their own, since the tasks of the origin need those of the language.
+/// Calls that block run on threads of their own, since the tasks of the origin need those of the language.
 final class RawClient: Sendable {
     struct Failure: Error, Equatable {
         let code: Int32
-    }
 
-    private static let queue = DispatchQueue(label: "RawClient", attributes: .concurrent)
+        var isReset: Bool { code == ECONNRESET }
+        var isRefused: Bool { code == ECONNREFUSED }
+    }
 
     private let descriptor: Int32
     private let unread = Mutex(Data())
@@ -68,14 +68,14 @@ final class RawClient: Sendable {
     }
 
     func send(_ data: Data) async throws {
-        try await blocking { [descriptor] in
-            var start = 0
-            while start < data.count {
-                let sent = unsafe data.withUnsafeBytes { buffer in
-                    unsafe sendBytes(descriptor, UnsafeRawBufferPointer(rebasing: buffer[start...]))
+        var start = 0
+        while start < data.count {
+            let rest = start..<data.count
+            start += try await transfer { [descriptor] flags in
+                unsafe data.withUnsafeBytes { buffer in
+                    let part = unsafe UnsafeRawBufferPointer(rebasing: buffer[rest.lowerBound..<rest.upperBound])
+                    return unsafe sendBytes(descriptor, part, sendFlags | flags)
                 }
-                guard sent > 0 else { throw Failure(code: errno) }
-                start += sent
             }
         }
     }
@@ -87,15 +87,17 @@ final class RawClient: Sendable {
             return unread
         }
         guard buffered.isEmpty else { return buffered }
-        return try await blocking { [descriptor] in
-            var received = 0
-            let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 64 << 10) { buffer, count in
-                received = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
-                count = max(0, received)
+        let received = ReceivedBytes()
+        _ = try await transfer { [descriptor] flags in
+            var count = 0
+            let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 64 << 10) { buffer, initialized in
+                count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, flags)
+                initialized = max(0, count)
             }
-            guard received >= 0 else { throw Failure(code: errno) }
-            return Data(bytes)
+            received.bytes.withLock { $0 = Data(bytes) }
+            return count
         }
+        return received.bytes.withLock { $0 }
     }
 
     /// Receives up to and including a text; fails where the end comes first.
@@ -122,19 +124,38 @@ final class RawClient: Sendable {
         }
     }
 
+    /// Reads and drops what comes, and tells whether the other side closed or reset within the time for reading.
+    func reachesEnd() async -> Bool {
+        do {
+            while try await !receive().isEmpty {}
+            return true
+        } catch {
+            return (error as? Failure)?.isReset == true
+        }
+    }
+
     /// Sends, and receives until the other side closes.
     func exchange(_ text: String) async throws -> String {
         try await send(text)
         return try await receiveAll()
     }
 
-    private func blocking<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
-        try await withCheckedThrowingContinuation { continuation in
-            Self.queue.async {
-                continuation.resume(with: Swift.Result(catching: work))
+    /// Makes a call at once where it does not block, and on a thread where it does.
+    private func transfer(_ call: @escaping @Sendable (_ flags: Int32) -> Int) async throws -> Int {
+        let count = call(Int32(MSG_DONTWAIT))
+        if count >= 0 { return count }
+        guard errno == EAGAIN || errno == EWOULDBLOCK else { throw Failure(code: errno) }
+        return try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                let count = call(0)
+                continuation.resume(with: count >= 0 ? .success(count) : .failure(Failure(code: errno)))
             }
         }
     }
+}
+
+private final class ReceivedBytes: Sendable {
+    let bytes = Mutex(Data())
 }
 
 // Within the client, `close` and `send` are its own.
@@ -142,8 +163,8 @@ private func closeDescriptor(_ descriptor: Int32) {
     _ = close(descriptor)
 }
 
-private func sendBytes(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-    unsafe send(descriptor, bytes.baseAddress, bytes.count, sendFlags)
+private func sendBytes(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, _ flags: Int32) -> Int {
+    unsafe send(descriptor, bytes.baseAddress, bytes.count, flags)
 }
 
 #if canImport(Darwin)

@@ -66,7 +66,7 @@ struct LogEntry {
             "\(prefix)\($0.name): \($0.value)"
         }
         if detail.bodyLimit > 0, body.count > 0 {
-            lines += content(of: body, fields: fields).split(separator: "\n").map { prefix + $0 }
+            lines += content(of: body, fields: fields).split(whereSeparator: \.isNewline).map { prefix + $0 }
         }
         return lines
     }

@@ -14,7 +14,7 @@ extension Connection {
     /// // GET https://api.example.com/feed?token=REDACTED 200 in 48.1 ms, 5120 bytes in 53.0 ms, from network
     /// ```
     ///
-    /// Requests and responses pass through as they are. Outside of ``retrying(_:)`` an entry stands for a call, inside of
+    /// Requests and responses pass through as they are. Outside of `retrying` an entry stands for a call, inside of
     /// it for an attempt; place it inside of the layers that add fields which the log should show.
     ///
     /// - Parameters:

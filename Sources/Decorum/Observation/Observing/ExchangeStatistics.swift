@@ -5,8 +5,8 @@ import Synchronization
 ///
 /// ```swift
 /// let statistics = ExchangeStatistics()
-/// let connection = transport.retrying().observing(statistics)
-/// …
+/// let connection = transport.observing(statistics)
+/// _ = try await connection.send(request)
 /// print(statistics.snapshot())
 /// ```
 ///

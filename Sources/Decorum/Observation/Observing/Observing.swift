@@ -8,9 +8,7 @@ extension Connection {
     ///
     /// ```swift
     /// let statistics = ExchangeStatistics()
-    /// let connection = transport
-    ///     .observing(statistics, as: .attempt)
-    ///     .retrying()
+    /// let connection = transport.observing(statistics, as: .attempt)
     ///     .followingRedirects()
     ///     .observing(statistics)
     /// ```
@@ -112,7 +110,7 @@ private struct Subject: Sendable {
     func event(sent: Int64, report: ExchangeWatch.Report) -> ExchangeEvent {
         ExchangeEvent(
             scope: scope, callID: call.id, attempt: attempt, method: method, routeName: routeName, origin: origin,
-            status: report.head?.status, outcome: ExchangeEvent.Outcome(report.ending),
+            status: report.status, outcome: ExchangeEvent.Outcome(report.ending),
             timeToHead: report.timeToHead, duration: report.duration, bytesSent: sent,
             bytesReceived: report.received.count, attempts: attempts(in: report), source: report.metadata?.source)
     }
@@ -122,5 +120,13 @@ private struct Subject: Sendable {
         if call.attempts > 0 { return call.attempts }
         guard let metadata = report.metadata else { return nil }
         return metadata.source == .cache ? 0 : metadata.attempts
+    }
+}
+
+extension ExchangeWatch.Report {
+    /// The status of the response, also of one that a layer further in did not accept.
+    fileprivate var status: HTTPResponse.Status? {
+        guard case .failed(let error as StatusError) = ending else { return head?.status }
+        return error.status
     }
 }

@@ -27,6 +27,7 @@ extension Redaction {
             secrets.findInForm()
             return secrets.replaced().map { Data($0) } ?? content
         case .unknown:
+            guard JSONText.isLikely(content) else { return content }
             let result = JSONRedactor(Array(content), redaction: self).run()
             return result.foundSecret ? Data(result.bytes) : content
         case .text, .binary:

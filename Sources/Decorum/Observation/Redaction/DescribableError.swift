@@ -22,6 +22,13 @@ extension InvalidRequestError: DescribableError {
     public var shortDescription: String { reason.name }
 }
 
+extension StatusError: DescribableError {
+    /// The code of the status.
+    public var shortDescription: String { "\(status.code)" }
+}
+
+extension RedirectionLimitError: DescribableError {}
+extension RedirectionLoopError: DescribableError {}
 extension BodyLimitError: DescribableError {}
 extension BodyReadTwiceError: DescribableError {}
 extension BodyOffsetError: DescribableError {}

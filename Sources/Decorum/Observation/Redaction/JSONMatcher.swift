@@ -1,30 +1,32 @@
 /// Follows all patterns of a redaction at once, level by level.
-struct JSONMatcher: Sendable, Hashable {
+struct JSONMatcher: Sendable {
     /// For each pattern but the deep names, a bit for every number of components that the way so far can stand for.
     typealias State = [UInt64]
 
+    let patterns: Set<JSONPattern>
     /// The names of all patterns of the form `**.name`: the usual ones, which need no state.
     private var deepNames: SecretNames = []
-    private var patterns: [[JSONPattern.Component]] = []
+    private var ways: [[JSONPattern.Component]] = []
     private(set) var start: State = []
 
     init(_ patterns: Set<JSONPattern>) {
+        self.patterns = patterns
         for pattern in patterns {
             if pattern.components.count == 2, pattern.components[0] == .anyDepth,
                 case .name(let name, nil) = pattern.components[1]
             {
                 deepNames.insert(name)
             } else {
-                self.patterns.append(pattern.components)
+                ways.append(pattern.components)
             }
         }
-        start = self.patterns.map { Self.closed(1, over: $0) }
+        start = ways.map { Self.closed(1, over: $0) }
     }
 
-    var isEmpty: Bool { deepNames.isEmpty && patterns.isEmpty }
+    var isEmpty: Bool { patterns.isEmpty }
 
     func accepts(_ state: State) -> Bool {
-        zip(state, patterns).contains { $0 & (1 << $1.count) != 0 }
+        zip(state, ways).contains { $0 & (1 << $1.count) != 0 }
     }
 
     func isDeepName(_ key: [UInt8]) -> Bool {
@@ -47,7 +49,7 @@ struct JSONMatcher: Sendable, Hashable {
     }
 
     private func step(_ state: State, where matches: (JSONPattern.Component) -> Bool) -> State {
-        zip(state, patterns).map { bits, components in
+        zip(state, ways).map { bits, components in
             guard bits != 0 else { return 0 }
             var next: UInt64 = 0
             for (index, component) in components.enumerated() where bits & (1 << index) != 0 && matches(component) {
@@ -64,5 +66,16 @@ struct JSONMatcher: Sendable, Hashable {
             bits |= 1 << (index + 1)
         }
         return bits
+    }
+}
+
+extension JSONMatcher: Hashable {
+    // The order of the ways is that of a set, which differs between equal ones.
+    static func == (lhs: JSONMatcher, rhs: JSONMatcher) -> Bool {
+        lhs.patterns == rhs.patterns
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(patterns)
     }
 }

@@ -1,7 +1,7 @@
 /// The strings of JSON as bytes (RFC 8259, section 7).
 enum JSONText {
     /// Tells whether bytes start as an object or an array does.
-    static func isLikely(_ bytes: [UInt8]) -> Bool {
+    static func isLikely(_ bytes: some Sequence<UInt8>) -> Bool {
         guard let first = bytes.first(where: { $0 > 0x20 }) else { return false }
         return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
     }

@@ -25,7 +25,8 @@ public struct Redaction: Sendable, Hashable {
 
     /// The places in JSON whose values, of any type, are replaced by a string.
     public var jsonPaths: Set<JSONPattern> {
-        didSet { jsonMatcher = JSONMatcher(jsonPaths) }
+        get { jsonMatcher.patterns }
+        set { jsonMatcher = JSONMatcher(newValue) }
     }
 
     /// The names in `application/x-www-form-urlencoded` content whose values are replaced.
@@ -66,7 +67,6 @@ public struct Redaction: Sendable, Hashable {
     ) {
         self.fields = fields
         self.queryItems = queryItems
-        self.jsonPaths = jsonPaths
         self.formNames = formNames
         self.userinfo = userinfo
         self.declaredFields = declaredFields

@@ -77,8 +77,9 @@ struct SecretRanges {
     }
 
     private mutating func findUserinfo(in url: Range<Int>) {
+        guard let lastAt = url.last(where: { bytes[$0] == UInt8(ascii: "@") }) else { return }
         var index = url.lowerBound
-        while index + 1 < url.upperBound {
+        while index < lastAt {
             let startsAuthority =
                 isDoubleSlash(at: index) && (index == url.lowerBound || bytes[index - 1] == UInt8(ascii: ":"))
             guard startsAuthority else {
@@ -87,11 +88,24 @@ struct SecretRanges {
             }
             let start = index + 2
             let end = (start..<url.upperBound).first { "/?#\\".utf8.contains(bytes[$0]) } ?? url.upperBound
-            if let at = (start..<end).last(where: { bytes[$0] == UInt8(ascii: "@") }), at > start {
-                ranges.append(start..<at)
+            if let at = (start..<end).last(where: { bytes[$0] == UInt8(ascii: "@") }) {
+                if at > start { ranges.append(start..<at) }
+                index = end
+            } else if hasImpossiblePort(start..<end), lastAt > start {
+                // A password with a slash that is not encoded: the authority does not end where it seems to.
+                ranges.append(start..<lastAt)
+                return
+            } else {
+                index = max(end, start)
             }
-            index = end
         }
+    }
+
+    private func hasImpossiblePort(_ authority: Range<Int>) -> Bool {
+        guard let first = authority.first, bytes[first] != UInt8(ascii: "["),
+            let colon = authority.last(where: { bytes[$0] == UInt8(ascii: ":") })
+        else { return false }
+        return bytes[colon + 1..<authority.upperBound].contains { !(0x30...0x39).contains($0) }
     }
 
     private mutating func findItems(in part: Range<Int>, separator: UInt8, names: SecretNames) {

@@ -16,7 +16,7 @@ import FoundationNetworking
 /// It sends what it is given and answers with what comes back. It follows no redirection, keeps no cookie, caches
 /// nothing, answers no challenge and adds no field beyond what HTTP needs: a `301` and a `401` are responses. Each
 /// value has one session with its pool of connections, which lives as long as the value, its copies, and the bodies
-/// that are under way. Make one and keep it.
+/// that are under way. Make one and keep it. <doc:choosing-a-transport> compares it with the others.
 ///
 /// ## Responses
 ///

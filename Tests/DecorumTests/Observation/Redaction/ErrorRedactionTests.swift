@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test func `An error of Foundation's is told by domain and code`() {
-        let url = URLError(.cannotConnectToHost, userInfo: [NSURLErrorFailingURLStringErrorKey: "https://s3cret@a/"])
+        let url = URLError(.cannotConnectToHost, userInfo: [NSLocalizedDescriptionKey: "s3cret"])
         #expect(Redaction.standard.description(of: url) == "NSURLErrorDomain -1004")
 
         let plain = NSError(domain: "Mine", code: 7, userInfo: [NSLocalizedDescriptionKey: "s3cret"])

@@ -22,6 +22,8 @@ import Testing
         ("https://me:s3cret@a.example/", "https://REDACTED@a.example/"),
         ("https://s3cret@a.example", "https://REDACTED@a.example"),
         ("https://me:s3@cret@a.example/@x", "https://REDACTED@a.example/@x"),
+        ("https://me:s3/cret?s3cret@a.example/", "https://REDACTED@a.example/"),
+        ("https://b.example:80/?u=https://me:s3cret@a.example", "https://b.example:80/?u=https://REDACTED@a.example"),
         ("//me:s3cret@a.example/", "//REDACTED@a.example/"),
         ("https://a.example/cb#access_token=s3cret&state=1", "https://a.example/cb#access_token=REDACTED&state=1"),
         ("https://a.example/#/cb?token=s3cret", "https://a.example/#/cb?token=REDACTED"),
@@ -40,6 +42,8 @@ import Testing
     @Test(arguments: [
         "", "/", "?", "#", "&&&", "*", "/feed?page=2&sort=name", "/feed?token", "//a.example//@scope/x", "/tokens/1",
         "https://a.example:8080/a/b;c=d?e=%zz&f=%", "/feed?tokenizer=bpe", "/p%C3%A4th?q=100%25+sure", "mailto:a@b.c",
+        "https://a.example/@x", "https://a.example:8080/@x", "https://[::1]/@x", "https://[::1]:80/@x", "https://@x",
+        "://",
     ])
     func `A URL without secrets stays as it is`(url: String) {
         #expect(Redaction.standard.applied(toURL: url) == url)
@@ -53,6 +57,15 @@ import Testing
         #expect(redaction.applied(toURL: "/?invitationId=1&code=2") == "/?invitationId=REDACTED&code=2")
         #expect(Redaction.standard.applied(toURL: "/?invitationId=1&code=2") == "/?invitationId=1&code=REDACTED")
         #expect(redaction != .standard)
+    }
+
+    @Test func `Redactions with the same lists are equal`() {
+        var redaction = Redaction.standard
+        for name in 0..<100 { redaction.jsonPaths.insert(JSONPattern("a.\(name)")) }
+        var other = Redaction.standard
+        for name in (0..<100).reversed() { other.jsonPaths.insert(JSONPattern("a.\(name)")) }
+        #expect(redaction == other)
+        #expect(redaction.hashValue == other.hashValue)
     }
 
     @Test func `A placeholder is percent-encoded`() {

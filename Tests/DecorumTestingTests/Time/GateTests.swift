@@ -1,0 +1,73 @@
+import DecorumTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct GateTests {
+    @Test func `An open gate lets everybody pass until it closes`() async throws {
+        let gate = Gate()
+        #expect(!gate.isOpen)
+        gate.open()
+        try await gate.wait()
+        try await gate.wait()
+        #expect(gate.isOpen)
+
+        gate.close()
+        let task = Task { try await gate.wait() }
+        try await gate.waitForWaiting(1)
+        gate.open()
+        try await task.value
+        #expect(gate.waitingCount == 0)
+    }
+
+    @Test func `Admissions let as many pass, now or later`() async throws {
+        let gate = Gate()
+        gate.admit(2)
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<5 {
+                group.addTask { try await gate.wait() }
+            }
+            try await group.next()
+            try await group.next()
+            try await gate.waitForWaiting(3)
+            #expect(gate.waitingCount == 3)
+
+            gate.admit()
+            try await group.next()
+            #expect(gate.waitingCount == 2)
+
+            group.cancelAll()
+            await #expect(throws: CancellationError.self) { try await group.next() }
+        }
+        #expect(gate.waitingCount == 0)
+    }
+
+    @Test(arguments: [0, -1, Int.min]) func `Admitting nobody admits nobody`(count: Int) async throws {
+        let gate = Gate()
+        gate.admit(count)
+        let task = Task { try await gate.wait() }
+        try await gate.waitForWaiting(1)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func `The number of admissions does not overflow`() async throws {
+        let gate = Gate()
+        gate.admit(.max)
+        gate.admit(.max)
+        try await gate.wait()
+        gate.close()
+        #expect(!gate.isOpen)
+    }
+
+    @Test func `A cancelled task does not pass a closed gate`() async throws {
+        let gate = Gate()
+        let task = Task {
+            // The task is not used outside of the closure.
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            try await gate.wait()
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+        gate.admit()
+        try await gate.wait()
+        #expect(gate.waitingCount == 0)
+    }
+}

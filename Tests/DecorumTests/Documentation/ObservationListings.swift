@@ -1,0 +1,64 @@
+import Decorum
+import DecorumTesting
+import Testing
+
+@Suite struct ObservationListings {
+    let transport = StubConnection { _ in Response(status: .ok, body: "news") }
+
+    @Test func observing() async throws {
+        let statistics = ExchangeStatistics()
+        let connection = transport.observing(statistics, as: .attempt)
+            .followingRedirects()
+            .observing(statistics)
+
+        _ = try await connection.send(.get("https://example.com/")).body.data(upTo: 100)
+        #expect(statistics.snapshot().rows.map(\.scope) == [.call, .attempt])
+    }
+
+    fileprivate func observing(analytics: Analytics) {
+        let connection = transport.observing { event in
+            analytics.count(event.routeName, isError: event.isError)
+        }
+        _ = connection
+    }
+
+    @Test func exchangeStatistics() async throws {
+        let request = try Request.get("https://example.com/feed")
+
+        let statistics = ExchangeStatistics()
+        let connection = transport.observing(statistics)
+        _ = try await connection.send(request)
+        print(statistics.snapshot())
+
+        #expect(statistics.snapshot().rows.first?.count == 1)
+    }
+
+    func logging() {
+        let connection = transport.logging(to: .standardError)
+        // GET https://api.example.com/feed?token=REDACTED 200 in 48.1 ms, 5120 bytes in 53.0 ms, from network
+        _ = connection
+    }
+
+    fileprivate func logSink(logger: Logger) {
+        let sink = LogSink { entry in logger.info(entry) }
+        _ = sink
+    }
+
+    @Test func redaction() {
+        var redaction = Redaction.standard
+        redaction.queryItems.insert("invitation")
+        redaction.jsonPaths.insert("user.email")
+        let connection = transport.logging(to: .standardError, redacting: redaction)
+
+        #expect(redaction.applied(toURL: "/join?invitation=abc") == "/join?invitation=REDACTED")
+        #expect(connection.layers.first?.name == "logging")
+    }
+}
+
+private struct Analytics: Sendable {
+    func count(_ name: String?, isError: Bool) {}
+}
+
+private struct Logger: Sendable {
+    func info(_ text: String) {}
+}

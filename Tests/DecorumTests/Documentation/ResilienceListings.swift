@@ -1,0 +1,12 @@
+import Decorum
+
+private func retrying() -> any Connection {
+    let connection = URLSessionConnection()
+        .retrying(RetryPolicy(retries: 2))
+    return connection
+}
+
+private func retryPolicy() -> RetryPolicy {
+    let patient = RetryPolicy(retries: 5, maximumRetryAfter: .seconds(300))
+    return patient
+}

@@ -1,0 +1,250 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct LoggingTests {
+    final class Log: Sendable {
+        private let stored = Mutex<[String]>([])
+        var entries: [String] { stored.withLock { $0 } }
+        var sink: LogSink { LogSink { entry in self.stored.withLock { $0.append(entry) } } }
+    }
+
+    struct LeakyError: Error, CustomStringConvertible {
+        let description = "https://me:s3cret@a.example/?token=s3cret"
+    }
+
+    let log = Log()
+    let clock = VirtualClock()
+
+    private func stream(_ chunks: [String], failure: (any Error)? = nil) -> Body {
+        Body(
+            chunks: AsyncThrowingStream { continuation in
+                for chunk in chunks { continuation.yield(Data(chunk.utf8)) }
+                continuation.finish(throwing: failure)
+            })
+    }
+
+    @Test func `An answer in memory is one line at once`() async throws {
+        let stub = StubConnection { [clock] _ in
+            clock.advance(by: .milliseconds(12))
+            return Response(status: .ok, body: "hello")
+        }
+
+        let response = try await stub.logging(to: log.sink, clock: clock).send(.get("https://a.example/x?y=1"))
+
+        #expect(log.entries == ["GET https://a.example/x?y=1 200 in 12.0 ms, 5 bytes in 12.0 ms, from stub"])
+        #expect(response.body.bytes == Data("hello".utf8))
+    }
+
+    @Test func `A streamed answer is written when its body has ended`() async throws {
+        let stub = StubConnection(Response(status: .ok, body: stream(["hel", "lo"])))
+
+        let response = try await stub.logging(to: log.sink, clock: clock).send(.get("https://a.example/"))
+        #expect(log.entries.isEmpty)
+        clock.advance(by: .seconds(2))
+        #expect(try await response.body.text(upTo: 10) == "hello")
+
+        #expect(log.entries == ["GET https://a.example/ 200 in 0.0 ms, 5 bytes in 2.00 s, from stub"])
+    }
+
+    @Test func `A body that is dropped says so`() async throws {
+        let stub = StubConnection(Response(status: .ok, body: stream(["hello"])))
+        _ = try await stub.logging(to: log.sink, clock: clock).send(.get("https://a.example/"))
+        #expect(
+            log.entries == ["GET https://a.example/ 200 in 0.0 ms, body abandoned after 0 bytes in 0.0 ms, from stub"])
+    }
+
+    @Test func `A body that fails tells why and nothing secret`() async throws {
+        let stub = StubConnection(Response(status: .ok, body: stream(["hello"], failure: LeakyError())))
+        let response = try await stub.logging(to: log.sink, clock: clock).send(.get("https://a.example/"))
+        await #expect(throws: LeakyError.self) { try await response.body.data(upTo: 10) }
+        #expect(
+            log.entries == [
+                "GET https://a.example/ 200 in 0.0 ms, body failed after 5 bytes in 0.0 ms, from stub: LeakyError"
+            ])
+    }
+
+    @Test(arguments: [
+        (LeakyError() as any Error, "failed after 0.0 ms: LeakyError"),
+        (CancellationError(), "cancelled after 0.0 ms"),
+        (
+            TransportError(.connectionRefused, at: .connecting),
+            "failed after 0.0 ms: The transport failed before the request was sent: connectionRefused."
+        ),
+    ])
+    func `A request without an answer tells why`(error: any Error, expected: String) async throws {
+        let stub = StubConnection { _ in throw error }
+        await #expect(throws: (any Error).self) {
+            try await stub.logging(to: log.sink, clock: clock).send(.get("https://a.example/"))
+        }
+        #expect(log.entries == ["GET https://a.example/ " + expected])
+    }
+
+    @Test func `The fields of both messages are shown`() async throws {
+        let stub = StubConnection(Response(status: .noContent, fields: [.server: "s", .setCookie: "a=s3cret"]))
+        let request = try Request.get("https://a.example/", fields: [.accept: "*/*", .authorization: "Bearer s3cret"])
+
+        _ = try await stub.logging(to: log.sink, detail: .fields, clock: clock).send(request)
+
+        #expect(
+            log.entries == [
+                """
+                GET https://a.example/ 204 in 0.0 ms, from stub
+                  > Accept: */*
+                  > Authorization: REDACTED
+                  < Server: s
+                  < Set-Cookie: REDACTED
+                """
+            ])
+        #expect(stub.requests == [request])
+    }
+
+    @Test func `Fields that the request declares secret are not shown`() async throws {
+        let mine = try #require(HTTPField.Name("X-Mine"))
+        var request = try Request.get("https://a.example/", fields: [mine: "s3cret"])
+        request.options.secretFields = [mine]
+
+        _ = try await StubConnection(Response(status: .ok, fields: [mine: "s3cret"]))
+            .logging(to: log.sink, detail: .fields, clock: clock).send(request)
+
+        #expect(log.entries.first?.contains("X-Mine: REDACTED") == true)
+        #expect(log.entries.first?.contains("s3cret") == false)
+    }
+
+    @Test func `Fields that a layer further in calls secret are not shown`() async throws {
+        let mine = try #require(HTTPField.Name("X-Mine"))
+        let connection = SecretiveConnection(base: StubConnection(Response(status: .ok)), name: mine)
+            .logging(to: log.sink, detail: .fields, clock: clock)
+        _ = try await connection.send(.get("https://a.example/", fields: [mine: "s3cret"]))
+        #expect(log.entries.first?.contains("X-Mine: REDACTED") == true)
+    }
+
+    @Test func `The start of each body is shown, in constant memory`() async throws {
+        let stub = StubConnection(
+            Response(
+                status: .ok, fields: [.contentType: "application/x-www-form-urlencoded"],
+                body: stream(["a=1&token=", "s3cret&b=2", "&c=3"])))
+        let request = try Request.post(
+            "https://a.example/", fields: [.contentType: "application/json"],
+            body: #"{"user":{"password":"s3cret"},"name":"Ann"}"#)
+
+        let response = try await stub.logging(to: log.sink, detail: .bodies(upTo: 20), clock: clock).send(request)
+        #expect(try await response.body.text(upTo: 100) == "a=1&token=s3cret&b=2&c=3")
+
+        let lines = try #require(log.entries.first).split(separator: "\n").map(String.init)
+        #expect(lines.contains("  > {\"user\":{\"password\":REDACTED (23 more bytes)"))
+        #expect(lines.contains("  < a=1&token=REDACTED&b=2 (4 more bytes)"))
+        #expect(!log.entries.joined().contains("s3cret"))
+    }
+
+    @Test func `A streamed request body is shown as its last reading`() async throws {
+        let upload = Body(replay: .fromStart) { _ in UploadReader() }
+        let stub = StubConnection { request in
+            _ = try await request.body.data(upTo: 100)
+            _ = try await request.body.data(upTo: 100)
+            return Response(status: .ok)
+        }
+
+        _ = try await stub.logging(to: log.sink, detail: .bodies(), clock: clock)
+            .send(.put("https://a.example/", fields: [.contentType: "application/json"], body: upload))
+
+        #expect(log.entries.first?.hasSuffix("\n  > {\"token\":\"REDACTED\"}") == true)
+    }
+
+    @Test(arguments: [
+        ("text/plain", nil), ("image/png", nil), ("application/json", "gzip"), (nil, nil),
+        ("multipart/form-data; boundary=x", nil),
+    ])
+    func `A body that a redaction cannot read is not shown`(mediaType: String?, coding: String?) async throws {
+        var fields: HTTPFields = [:]
+        fields[.contentType] = mediaType
+        fields[.contentEncoding] = coding
+        let stub = StubConnection(Response(status: .ok, fields: fields, body: "s3cret"))
+
+        _ = try await stub.logging(to: log.sink, detail: .bodies(), clock: clock).send(.get("https://a.example/"))
+
+        #expect(log.entries.first?.hasSuffix("\n  < (6 bytes)") == true)
+    }
+
+    @Test func `Without redaction plain text is shown`() async throws {
+        let stub = StubConnection(Response(status: .ok, fields: [.contentType: "text/plain"], body: "a\r\n\u{1B}[1mb"))
+        _ = try await stub.logging(to: log.sink, detail: .bodies(), redacting: .none, clock: clock)
+            .send(.get("https://a.example/?token=shown"))
+        let entry = try #require(log.entries.first)
+        #expect(entry.contains("token=shown"))
+        #expect(entry.hasSuffix("\n  < a\n  < \\u{1B}[1mb"))
+    }
+
+    @Test func `A planted secret reaches the log from nowhere`() async throws {
+        let stub = StubConnection(answers: [
+            { _ in
+                Response(
+                    status: .found,
+                    fields: [
+                        .location: "https://me:s3cret@b.example/?code=s3cret", .setCookie: "s3cret",
+                        .contentType: "application/problem+json",
+                    ],
+                    body: #"{"a":[{"b":{"pass\u0077ord":"s3cret"}}],"next":"https:\/\/b.example?sig=s3cret"}"#)
+            },
+            { _ in throw NSError(domain: "x", code: 1, userInfo: [NSLocalizedDescriptionKey: "s3cret"]) },
+        ])
+        let connection = stub.logging(to: log.sink, detail: .bodies(), clock: clock)
+        var request = try Request.post(
+            "https://a.example/;jsessionid=s3cret?access%5Ftoken=s3cret#token=s3cret",
+            fields: [
+                .authorization: "s3cret", .cookie: "s3cret", .referer: "https://s3cret@c.example/",
+                .contentType: "application/x-www-form-urlencoded",
+            ],
+            body: "user=ann&password=s3cret")
+        request.head.authority = "me:s3cret@a.example"
+
+        _ = try await connection.send(request)
+        _ = try? await connection.send(request)
+
+        #expect(log.entries.count == 2)
+        #expect(!log.entries.joined().contains("s3cret"))
+        #expect(log.entries[0].contains("user=ann&password=REDACTED"))
+    }
+
+    @Test func `A hostile path starts no line of its own`() async throws {
+        var request = try Request.get("https://a.example/")
+        request.head.path = "/\n200 OK\u{2028}\u{202E}x"
+        _ = try await StubConnection(Response(status: .ok)).logging(to: log.sink, clock: clock).send(request)
+        #expect(log.entries.first?.contains("\n") == false)
+        #expect(log.entries.first?.unicodeScalars.contains("\u{202E}") == false)
+    }
+
+    @Test func `An attempt is told by its number`() async throws {
+        let connection = StubConnection(Response(status: .ok)).logging(to: log.sink, clock: clock)
+            .observing(as: .attempt, clock: clock) { _ in }
+        _ = try await connection.send(.get("https://a.example/"))
+        #expect(log.entries.first?.hasSuffix(", from stub, attempt 1") == true)
+    }
+
+    @Test func `The layer tells its detail`() {
+        let connection = StubConnection().logging(to: log.sink, detail: .bodies(upTo: 5))
+        #expect(connection.layers.first?.description == "logging(detail: bodies(upTo: 5))")
+        #expect(connection.layers.first?.facts.contains(.records) == true)
+    }
+}
+
+private struct SecretiveConnection<Base: Connection>: ComposedConnection {
+    let base: Base
+    let name: HTTPField.Name
+    var layer: Layer { Layer(name: "secretive", secretFields: [name]) }
+
+    func send(_ request: consuming Request) async throws -> Response {
+        try await base.send(request)
+    }
+}
+
+private struct UploadReader: BodyReader {
+    var chunks = [#"{"token":"#, #""s3cret"}"#]
+
+    mutating func next() -> Data? {
+        chunks.isEmpty ? nil : Data(chunks.removeFirst().utf8)
+    }
+}

@@ -1,0 +1,112 @@
+import Decorum
+import DecorumTesting
+import HTTPTypes
+import Testing
+
+@Suite struct ExchangeStatisticsTests {
+    private func event(
+        _ route: String?, _ status: HTTPResponse.Status? = .ok, _ outcome: ExchangeEvent.Outcome = .finished,
+        scope: ExchangeEvent.Scope = .call, duration: Duration = .milliseconds(10), timeToHead: Duration? = nil
+    ) throws -> ExchangeEvent {
+        ExchangeEvent(
+            scope: scope, callID: 1, method: .get, routeName: route, origin: try Origin("https://a.example"),
+            status: status, outcome: outcome, timeToHead: timeToHead, duration: duration, bytesSent: 2,
+            bytesReceived: 3, attempts: 2)
+    }
+
+    @Test func `Errors, cancellations and bytes are counted by route`() throws {
+        let statistics = ExchangeStatistics()
+        try statistics.record(event("feed"))
+        try statistics.record(event("feed", .notFound))
+        try statistics.record(event("feed", .notModified))
+        try statistics.record(event("feed", nil, .failed(name: "timedOut")))
+        try statistics.record(event("feed", nil, .cancelled))
+        try statistics.record(event(nil))
+
+        let rows = statistics.snapshot().rows
+
+        #expect(rows.map(\.route) == ["feed", "https://a.example"])
+        #expect(rows.map(\.count) == [5, 1])
+        #expect(rows.map(\.errors) == [2, 0])
+        #expect(rows.map(\.cancelled) == [1, 0])
+        #expect(rows.map(\.errorRate) == [0.5, 0])
+        #expect(rows.map(\.attempts) == [10, 2])
+        #expect(rows.map(\.bytesSent) == [10, 2])
+        #expect(rows.map(\.bytesReceived) == [15, 3])
+    }
+
+    @Test func `Percentiles leave out the cancelled and end an abandoned one with its head`() throws {
+        let statistics = ExchangeStatistics()
+        try statistics.record(event("feed", duration: .milliseconds(10)))
+        try statistics.record(event("feed", nil, .cancelled, duration: .seconds(9)))
+        try statistics.record(event("feed", .ok, .abandoned, duration: .seconds(9), timeToHead: .milliseconds(20)))
+
+        let row = try #require(statistics.snapshot().rows.first)
+
+        let p50 = try #require(row.p50)
+        #expect(p50 >= .milliseconds(10) && p50 < .milliseconds(10.1))
+        #expect(row.p99 == .milliseconds(20))
+    }
+
+    @Test func `Only cancelled exchanges have neither a rate nor a duration`() throws {
+        let statistics = ExchangeStatistics()
+        try statistics.record(event("feed", nil, .cancelled))
+        let row = try #require(statistics.snapshot().rows.first)
+        #expect(row.errorRate == 0)
+        #expect(row.p50 == nil)
+        #expect(statistics.snapshot().description.contains("-"))
+    }
+
+    @Test func `Routes beyond the limit share a row`() throws {
+        let statistics = ExchangeStatistics(routeLimit: 3)
+        for route in 0..<1000 {
+            try statistics.record(event("route \(route)"))
+            try statistics.record(event("route \(route)", scope: .attempt))
+        }
+        let rows = statistics.snapshot().rows
+        #expect(rows.count == 5)
+        #expect(rows.map(\.count).reduce(0, +) == 2000)
+        #expect(rows.first { $0.route == "(other)" }?.method == "*")
+    }
+
+    @Test(arguments: [0, -1])
+    func `Without rows of their own all routes share one`(limit: Int) throws {
+        let statistics = ExchangeStatistics(routeLimit: limit)
+        try statistics.record(event("feed"))
+        #expect(statistics.snapshot().rows.map(\.route) == ["(other)"])
+    }
+
+    @Test func `A snapshot prints as an aligned table`() throws {
+        let statistics = ExchangeStatistics()
+        try statistics.record(event("feed"))
+        try statistics.record(event("feed", .internalServerError, duration: .milliseconds(2500)))
+        try statistics.record(event("items/{id}", scope: .attempt, duration: .microseconds(400)))
+
+        let lines = statistics.snapshot().description.split(separator: "\n")
+
+        #expect(lines.count == 3)
+        #expect(Set(lines.map(\.count)).count == 1)
+        #expect(lines[1].hasPrefix("call     GET     feed            2  50.0 %"))
+        #expect(lines[1].contains("2.50 s"))
+        #expect(lines[2].contains("0.4 ms"))
+        #expect(ExchangeStatistics().snapshot().description.hasPrefix("scope  method"))
+    }
+
+    @Test func `A reset forgets everything`() throws {
+        let statistics = ExchangeStatistics()
+        try statistics.record(event("feed"))
+        statistics.reset()
+        #expect(statistics.snapshot().rows.isEmpty)
+    }
+
+    @Test func `Many tasks count at the same time`() async throws {
+        let statistics = ExchangeStatistics()
+        let event = try event("feed")
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask { for _ in 0..<500 { statistics.record(event) } }
+            }
+        }
+        #expect(statistics.snapshot().rows.first?.count == 4000)
+    }
+}

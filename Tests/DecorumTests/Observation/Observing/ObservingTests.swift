@@ -1,0 +1,261 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct ObservingTests {
+    final class Events: ExchangeObserver {
+        private let stored = Mutex<[ExchangeEvent]>([])
+        var all: [ExchangeEvent] { stored.withLock { $0 } }
+        func record(_ event: ExchangeEvent) { stored.withLock { $0.append(event) } }
+    }
+
+    let events = Events()
+    let clock = VirtualClock()
+    let generator = SeededGenerator(seed: 5)
+
+    private func stream(_ count: Int, failure: (any Error)? = nil) -> Body {
+        Body(
+            chunks: AsyncThrowingStream { continuation in
+                for _ in 0..<count { continuation.yield(Data("chunk".utf8)) }
+                continuation.finish(throwing: failure)
+            })
+    }
+
+    private func observed(_ connection: some Connection) -> some Connection {
+        connection.observing(events, clock: clock, generator: generator)
+    }
+
+    @Test func `A call is told without its path, query and fields`() async throws {
+        var request = try Request.post(
+            "https://a.example:8443/users/ann?token=s3cret", fields: [.authorization: "s3cret"], body: "12345678")
+        request.options.routeName = "users/{name}"
+        let stub = StubConnection { [clock] _ in
+            clock.advance(by: .milliseconds(30))
+            return Response(status: .created, body: "abc")
+        }
+
+        let response = try await observed(stub).send(request)
+
+        let event = ExchangeEvent(
+            scope: .call, callID: SeededGenerator(seed: 5).next(), method: .post, routeName: "users/{name}",
+            origin: try Origin("https://a.example:8443"), status: .created, outcome: .finished,
+            timeToHead: .milliseconds(30), duration: .milliseconds(30), bytesSent: 8, bytesReceived: 3, attempts: 1,
+            source: .stub)
+        #expect(events.all == [event])
+        #expect(!"\(events.all)".contains("s3cret") && !"\(events.all)".contains("ann?"))
+        #expect(response.body.bytes == Data("abc".utf8))
+        #expect(stub.requests == [request])
+    }
+
+    @Test func `A streamed body is told at its end`() async throws {
+        let connection = observed(StubConnection(Response(status: .ok, body: stream(3))))
+
+        let response = try await connection.send(.get("https://a.example/"))
+        #expect(events.all.isEmpty)
+        clock.advance(by: .seconds(1))
+        _ = try await response.body.data(upTo: 100)
+
+        let event = try #require(events.all.first)
+        #expect(events.all.count == 1)
+        #expect(event.outcome == .finished)
+        #expect(event.timeToHead == .zero && event.duration == .seconds(1))
+        #expect(event.bytesReceived == 15)
+    }
+
+    @Test func `A body dropped unread is abandoned`() async throws {
+        _ = try await observed(StubConnection(Response(status: .ok, body: stream(3)))).send(.get("https://a.example/"))
+        #expect(events.all.map(\.outcome) == [.abandoned])
+    }
+
+    @Test func `An empty stream has ended with its head`() async throws {
+        let body = Body(length: 0, replay: .once) { _ in OneChunkReader(isAtEnd: true) }
+        _ = try await observed(StubConnection(Response(status: .ok, body: body))).send(.get("https://a.example/"))
+        #expect(events.all.map(\.outcome) == [.finished])
+    }
+
+    @Test func `A body dropped half-way is abandoned`() async throws {
+        let connection = observed(StubConnection(Response(status: .ok, body: stream(3))))
+        for try await _ in try await connection.send(.get("https://a.example/")).body { break }
+        #expect(events.all.map(\.outcome) == [.abandoned])
+        #expect(events.all.map(\.bytesReceived) == [5])
+    }
+
+    @Test func `A body that fails is told by a name`() async throws {
+        let failure = TransportError(.truncated, at: .body)
+        let connection = observed(StubConnection(Response(status: .ok, body: stream(1, failure: failure))))
+        let response = try await connection.send(.get("https://a.example/"))
+        await #expect(throws: TransportError.self) { try await response.body.data(upTo: 100) }
+        #expect(events.all.map(\.outcome) == [.failed(name: "truncated")])
+        #expect(events.all.map(\.isError) == [true])
+    }
+
+    @Test func `A body cancelled while it is read is no error`() async throws {
+        let connection = observed(StubConnection(Response(status: .ok, body: stream(1, failure: CancellationError()))))
+        let response = try await connection.send(.get("https://a.example/"))
+        await #expect(throws: CancellationError.self) { try await response.body.data(upTo: 100) }
+        #expect(events.all.map(\.outcome) == [.cancelled])
+        #expect(events.all.map(\.isError) == [false])
+    }
+
+    @Test(arguments: [
+        (TransportError(.timedOut, at: .head) as any Error, ExchangeEvent.Outcome.failed(name: "timedOut")),
+        (CancellationError(), .cancelled), (URLError(.notConnectedToInternet), .failed(name: "NSURLErrorDomain -1009")),
+        (LoggingTests.LeakyError(), .failed(name: "LeakyError")),
+    ])
+    func `A request without an answer is told once`(error: any Error, outcome: ExchangeEvent.Outcome) async throws {
+        let connection = observed(StubConnection { _ in throw error })
+        await #expect(throws: (any Error).self) { try await connection.send(.get("https://a.example/")) }
+        #expect(events.all.map(\.outcome) == [outcome])
+        #expect(events.all.map(\.status) == [nil])
+        #expect(events.all.map(\.attempts) == [nil])
+    }
+
+    @Test func `A task cancelled while it waits is told as cancelled`() async throws {
+        let connection = observed(
+            StubConnection { [clock] _ in
+                try await clock.sleep(for: .seconds(9))
+                return Response(status: .ok)
+            })
+        let task = Task { try await connection.send(.get("https://a.example/")) }
+        try await clock.waitForSleepers()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(events.all.map(\.outcome) == [.cancelled])
+    }
+
+    @Test func `A status that a layer further in refuses is told with the error`() async throws {
+        let response = Response(status: .serviceUnavailable)
+        let connection = observed(
+            StubConnection { _ in throw StatusError(method: .get, origin: nil, response: response) })
+        await #expect(throws: StatusError.self) { try await connection.send(.get("https://a.example/")) }
+        #expect(events.all.map(\.status) == [.serviceUnavailable])
+        #expect(events.all.map(\.outcome) == [.failed(name: "503")])
+    }
+
+    @Test func `Attempts are numbered and share their call`() async throws {
+        let stub = StubConnection(
+            Response(status: .serviceUnavailable, body: stream(1)), Response(status: .ok, body: stream(2)))
+        let connection = observed(
+            stub.observing(events, as: .attempt, clock: clock, generator: generator).sendingTwice())
+
+        _ = try await connection.send(.get("https://a.example/")).body.data(upTo: 100)
+
+        #expect(events.all.map(\.scope) == [.attempt, .attempt, .call])
+        #expect(events.all.map(\.attempt) == [1, 2, nil])
+        #expect(events.all.map(\.attempts) == [1, 1, 2])
+        #expect(events.all.map(\.status) == [.serviceUnavailable, .ok, .ok])
+        #expect(events.all.map(\.outcome) == [.abandoned, .finished, .finished])
+        #expect(Set(events.all.map(\.callID)).count == 1)
+        #expect(stub.requests.map(\.options.attemptNumber) == [1, 2])
+    }
+
+    @Test func `Attempts over a redirection share their call`() async throws {
+        let stub = StubConnection(
+            Response(status: .found, fields: [.location: "https://b.example/"]), Response(status: .ok))
+        let connection = observed(
+            stub.observing(events, as: .attempt, clock: clock, generator: generator).followingRedirects())
+
+        _ = try await connection.send(.get("https://a.example/"))
+
+        #expect(events.all.map(\.attempt) == [1, 2, nil])
+        #expect(events.all.map(\.origin?.host) == ["a.example", "b.example", "a.example"])
+        #expect(events.all.last?.attempts == 2)
+        #expect(Set(events.all.map(\.callID)).count == 1)
+    }
+
+    @Test func `Two calls have different identifiers`() async throws {
+        let connection = observed(StubConnection { _ in Response(status: .ok) })
+        let request = try Request.get("https://a.example/")
+        _ = try await connection.send(request)
+        _ = try await connection.send(request)
+        #expect(Set(events.all.map(\.callID)).count == 2)
+    }
+
+    @Test func `Attempts that nobody observes as a call are each a first one`() async throws {
+        let connection = StubConnection { _ in Response(status: .ok) }
+            .observing(events, as: .attempt, clock: clock, generator: generator)
+        _ = try await connection.send(.get("https://a.example/"))
+        _ = try await connection.send(.get("https://a.example/"))
+        #expect(events.all.map(\.attempt) == [1, 1])
+        #expect(Set(events.all.map(\.callID)).count == 2)
+    }
+
+    @Test func `An answer from a store took no attempt`() async throws {
+        var response = Response(status: .ok)
+        response.metadata.source = .cache
+        _ = try await observed(StubConnection(response)).send(.get("https://a.example/"))
+        #expect(events.all.map(\.attempts) == [0])
+    }
+
+    @Test func `A request body of unknown length is counted while it is sent`() async throws {
+        let stub = StubConnection { request in
+            _ = try await request.body.data(upTo: 100)
+            return Response(status: .ok)
+        }
+        _ = try await observed(stub).send(.put("https://a.example/", body: stream(2)))
+        #expect(events.all.map(\.bytesSent) == [10])
+    }
+
+    @Test func `A body that is read twice is told once`() async throws {
+        let body = Body(replay: .fromStart) { _ in OneChunkReader() }
+        let response = try await observed(StubConnection(Response(status: .ok, body: body)))
+            .send(.get("https://a.example/"))
+        _ = try await response.body.data(upTo: 10)
+        _ = try await response.body.data(upTo: 10)
+        #expect(events.all.map(\.bytesReceived) == [1])
+    }
+
+    @Test func `A request without an origin is told without one`() async throws {
+        _ = try await observed(StubConnection(Response(status: .ok))).send(.get("/relative"))
+        #expect(events.all.map(\.origin) == [nil])
+    }
+
+    @Test func `A file stays a file`() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "observing-\(UInt64.random(in: 0 ... .max))")
+        try Data("hello".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let body = try Body(contentsOf: file)
+
+        let stub = StubConnection(Response(status: .ok, body: body))
+        let response = try await observed(stub).send(.put("https://a.example/", body: body))
+
+        #expect(response.body.file != nil && stub.requests.first?.body.file != nil)
+        #expect(events.all.map(\.bytesReceived) == [5])
+        #expect(events.all.map(\.bytesSent) == [5])
+    }
+
+    @Test func `A closure observes too, and the layer tells its scope`() async throws {
+        let connection = StubConnection(Response(status: .ok)).observing(as: .attempt) { [events] in events.record($0) }
+        _ = try await connection.send(.get("https://a.example/"))
+        #expect(events.all.count == 1)
+        #expect(connection.layers.first?.description == "observing(as: attempt)")
+    }
+
+    @Test func `A long route name is cut`() {
+        let name = String(repeating: "x", count: 1000)
+        let event = ExchangeEvent(scope: .call, callID: 1, method: .get, routeName: name, duration: .zero)
+        #expect(event.routeName?.count == 128)
+    }
+}
+
+extension Connection {
+    fileprivate func sendingTwice() -> some Connection {
+        intercepting("sendingTwice") { request, base in
+            let request = request
+            _ = try await base.send(request)
+            return try await base.send(request)
+        }
+    }
+}
+
+private struct OneChunkReader: BodyReader {
+    var isAtEnd = false
+
+    mutating func next() -> Data? {
+        defer { isAtEnd = true }
+        return isAtEnd ? nil : Data("x".utf8)
+    }
+}

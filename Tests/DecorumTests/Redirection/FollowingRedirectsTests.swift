@@ -1,0 +1,308 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct FollowingRedirectsTests {
+    @Test func `A redirection is followed, and the metadata tells the way`() async throws {
+        let stub = StubConnection(.to("/2", status: 301), .to("https://b.example/3", status: 302), .ok)
+
+        let response = try await stub.followingRedirects().send(.get("https://a.example/1#top"))
+
+        #expect(response.status == .ok)
+        #expect(stub.urls == ["https://a.example/1#top", "https://a.example/2#top", "https://b.example/3#top"])
+        #expect(response.metadata.url?.absoluteString == "https://b.example/3#top")
+        #expect(response.metadata.attempts == 3)
+        #expect(response.metadata.redirects.map(\.status) == [301, 302])
+        #expect(response.metadata.redirects.map(\.from.absoluteString) == Array(stub.urls.dropLast()))
+        #expect(response.metadata.redirects.map(\.to.absoluteString) == Array(stub.urls.dropFirst()))
+        #expect(response.metadata.redirects.map(\.method) == [.get, .get])
+    }
+
+    @Test func `A response that redirects nowhere passes through`() async throws {
+        let stub = StubConnection(.ok)
+
+        let response = try await stub.followingRedirects().send(.get("https://a.example/"))
+
+        #expect(stub.requests.count == 1)
+        #expect(response.metadata.redirects.isEmpty)
+        #expect(response.metadata.redirectionRefusal == nil)
+        #expect(response.metadata.attempts == 1)
+    }
+
+    @Test func `A POST arrives as a GET without content, and again as a POST after a 308`() async throws {
+        let seeOther = StubConnection(.to("/2", status: 303), .ok)
+        let permanent = StubConnection(.to("/2", status: 308), .ok)
+        let request = try Request.post("https://a.example/1", fields: [.contentType: "text/plain"], body: "content")
+
+        _ = try await seeOther.followingRedirects().send(request)
+        _ = try await permanent.followingRedirects().send(request)
+
+        #expect(seeOther.requests.last == (try .get("https://a.example/2")))
+        let repeated = try Request.post("https://a.example/2", fields: [.contentType: "text/plain"], body: "content")
+        #expect(permanent.requests.last == repeated)
+    }
+
+    @Test func `Secrets that were dropped on the way do not come back`() async throws {
+        let stub = StubConnection(
+            .to("https://b.example/2"), .to("https://a.example/3"), .to("https://a.example/4"), .ok)
+        let request = try Request.get(
+            "https://a.example/1", fields: [.authorization: "secret", .cookie: "a=1", .accept: "*/*"])
+
+        _ = try await stub.followingRedirects().send(request)
+
+        #expect(stub.requests.first == request)
+        #expect(stub.requests.dropFirst().allSatisfy { $0.head.headerFields == [.accept: "*/*"] })
+        #expect(stub.requests.count == 4)
+    }
+
+    @Test func `What a layer further in declares secret is dropped across origins`() async throws {
+        let stub = StubConnection(.to("/2"), .to("https://b.example/3"), .ok)
+        let connection = DeclaringConnection(base: stub).followingRedirects()
+
+        _ = try await connection.send(.get("https://a.example/1", fields: [.ticket: "secret"]))
+
+        #expect(stub.requests.map { $0.head.headerFields[.ticket] } == ["secret", "secret", nil])
+    }
+
+    @Test func `What the request declares secret is dropped across origins`() async throws {
+        let stub = StubConnection(.to("/2"), .to("https://b.example/3"), .ok)
+        var request = try Request.get("https://a.example/1", fields: [.ticket: "secret"])
+        request.options.secretFields = [.ticket]
+
+        _ = try await stub.followingRedirects().send(request)
+
+        #expect(stub.requests.map { $0.head.headerFields[.ticket] } == ["secret", "secret", nil])
+    }
+
+    @Test(arguments: [(0, 1), (-5, 1), (3, 4), (20, 21)])
+    func `One redirection too many is an error`(limit: Int, count: Int) async throws {
+        let stub = StubConnection { request in .to("/\(request.head.path?.utf8.count ?? 0)\(request.head.path ?? "")") }
+
+        let error = await #expect(throws: RedirectionLimitError.self) {
+            _ = try await stub.followingRedirects(upTo: limit).send(.get("https://a.example/?token=secret"))
+        }
+
+        #expect(stub.requests.count == count)
+        #expect(error?.limit == max(0, limit))
+        #expect(error?.redirections.count == count)
+        #expect(error.map(String.init(describing:))?.contains("secret") == false)
+    }
+
+    @Test func `As many redirections as the limit says are followed`() async throws {
+        let stub = StubConnection(.to("/2"), .to("/3"), .ok)
+
+        #expect(try await stub.followingRedirects(upTo: 2).send(.get("https://a.example/1")).status == .ok)
+    }
+
+    @Test func `A redirection to where the request has been is an error`() async throws {
+        let stub = StubConnection { request in .to(request.head.path == "/1" ? "/2#f" : "/1") }
+
+        let error = await #expect(throws: RedirectionLoopError.self) {
+            _ = try await stub.followingRedirects().send(.get("https://a.example/1?token=secret"))
+        }
+
+        #expect(stub.requests.count == 3)
+        #expect(error?.redirections.count == 3)
+        #expect(error.map(String.init(describing:))?.contains("secret") == false)
+    }
+
+    @Test func `The same URL with another method is no loop`() async throws {
+        let stub = StubConnection(.to("/1", status: 303), .ok)
+
+        let response = try await stub.followingRedirects().send(.post("https://a.example/1", body: "content"))
+
+        #expect(response.status == .ok)
+        #expect(stub.requests.map(\.head.method) == [.post, .get])
+    }
+
+    @Test func `A redirection that sets a cookie may lead back once`() async throws {
+        var welcome = Response.to("/1")
+        welcome.head.headerFields[.setCookie] = "seen=1"
+        let friendly = StubConnection(welcome, .ok)
+        let stubborn = StubConnection(welcome, .to("/1"), .ok)
+
+        #expect(try await friendly.followingRedirects().send(.get("https://a.example/1")).status == .ok)
+        await #expect(throws: RedirectionLoopError.self) {
+            _ = try await stubborn.followingRedirects().send(.get("https://a.example/1"))
+        }
+    }
+
+    @Test(arguments: [
+        ("sameOrigin", "https://a.example/2", true), ("sameOrigin", "https://b.example/2", false),
+        ("httpsOnly", "https://b.example/2", true), ("httpsOnly", "http://a.example/2", false),
+        ("httpsOnly, downgrades", "http://a.example/2", false), ("standard, downgrades", "http://a.example/2", true),
+        ("standard", "http://a.example/2", false), ("standard", "https://b.example/2", true),
+        ("sameOrigin and httpsOnly", "https://b.example/2", false), ("b alone", "https://b.example/2", true),
+        ("b alone", "https://a.example/2", false), ("httpsOnly and b alone", "https://b.example/2", true),
+        ("standard, downgrades and standard", "http://a.example/2", false),
+    ])
+    func `A policy says which redirections are followed`(name: String, location: String, follows: Bool) async throws {
+        let stub = StubConnection(.to(location), .ok)
+        let policy = try #require(Self.policies.first { $0.description == name })
+
+        let response = try await stub.followingRedirects(policy: policy).send(.get("https://a.example/1"))
+
+        #expect(response.status == (follows ? .ok : 302))
+        #expect(stub.requests.count == (follows ? 2 : 1))
+        #expect((response.metadata.redirectionRefusal == nil) == follows)
+    }
+
+    @Test func `A policy is not asked for a second opinion once it refused`() async throws {
+        let asked = Mutex(0)
+        let counting = RedirectionPolicy("counting") { _ in
+            asked.withLock { $0 += 1 }
+            return true
+        }
+        let stub = StubConnection(.to("https://b.example/"), .ok)
+
+        _ = try await stub.followingRedirects(policy: .sameOrigin.and(counting)).send(.get("https://a.example/"))
+
+        #expect(asked.withLock { $0 } == 0)
+    }
+
+    @Test func `What a rule throws reaches the caller`() async throws {
+        let stub = StubConnection(.to("/2"), .ok)
+        let policy = RedirectionPolicy("failing") { _ in throw BodyLengthError() }
+
+        await #expect(throws: BodyLengthError.self) {
+            _ = try await stub.followingRedirects(policy: policy).send(.get("https://a.example/1"))
+        }
+        #expect(stub.requests.count == 1)
+    }
+
+    @Test func `A refused redirection is returned as it is, after those that were followed`() async throws {
+        let content = AsyncStream { continuation in
+            continuation.yield(Data("moved".utf8))
+            continuation.finish()
+        }
+        let stub = StubConnection(.to("/2"), .to("https://b.example/", body: Body(chunks: content)))
+
+        let response = try await stub.followingRedirects(policy: .sameOrigin).send(.get("https://a.example/1"))
+
+        #expect(response.status == 302)
+        #expect(response.head.headerFields[.location] == "https://b.example/")
+        #expect(try await response.body.text(upTo: 100) == "moved")
+        #expect(response.metadata.redirectionRefusal == .policy)
+        #expect(response.metadata.redirects.map(\.to.absoluteString) == ["https://a.example/2"])
+        #expect(response.metadata.attempts == 2)
+    }
+
+    @Test func `A request without an origin is resolved against the URL that answered`() async throws {
+        let stub = StubConnection { request in
+            var response = request.head.path == "/2" ? Response.ok : .to("/2")
+            response.metadata.url = URL(string: "https://a.example/1")
+            return response
+        }
+
+        let response = try await stub.followingRedirects().send(Request(.get, "/1"))
+
+        #expect(response.status == .ok)
+        #expect(stub.requests.last?.head.authority == "a.example")
+    }
+
+    @Test func `A small body is read to its end before the next request, and then let go`() async throws {
+        let transfer = WatchedTransfer()
+        let stub = StubConnection(answers: [
+            { _ in .to("/2", body: transfer.body(chunks: 16, of: 1024)) },
+            { _ in
+                #expect(transfer.isAlive == false)
+                return .ok
+            },
+        ])
+
+        #expect(try await stub.followingRedirects().send(.get("https://a.example/1")).status == .ok)
+        #expect(transfer.bytesRead == 16 << 10)
+    }
+
+    @Test(arguments: [nil, 1 << 40])
+    func `A large body is dropped before the next request`(length: Int64?) async throws {
+        let transfer = WatchedTransfer()
+        let stub = StubConnection(answers: [
+            { _ in .to("/2", body: transfer.body(length: length, chunks: .max, of: 1000)) },
+            { _ in
+                #expect(transfer.isAlive == false)
+                return .ok
+            },
+        ])
+
+        #expect(try await stub.followingRedirects().send(.get("https://a.example/1")).status == .ok)
+        #expect(transfer.bytesRead == (length == nil ? 17_000 : 0))
+    }
+
+    @Test func `A body that fails to be read does not keep the redirection from being followed`() async throws {
+        let stub = StubConnection(
+            .to("/2", body: Body(replay: .once) { _ in throw TransportError(.connectionLost, at: .body) }), .ok)
+
+        #expect(try await stub.followingRedirects().send(.get("https://a.example/1")).status == .ok)
+    }
+
+    @Test func `Nothing is sent once the task is cancelled`() async throws {
+        let stub = ClosureConnection { request in
+            guard request.head.path == "/1" else {
+                Issue.record("A request was sent after the cancellation.")
+                return .ok
+            }
+            // Safe: the task is the one that runs this very closure.
+            unsafe withUnsafeCurrentTask { task in unsafe task?.cancel() }
+            return .to("/2")
+        }
+        let task = Task { try await stub.followingRedirects().send(.get("https://a.example/1")) }
+
+        await #expect(throws: CancellationError.self) { _ = try await task.value }
+    }
+
+    @Test func `Errors pass through, and one of a later hop too`() async throws {
+        let stub = StubConnection(answers: [
+            { _ in .to("/2") }, { _ in throw TransportError(.connectionRefused, at: .connecting) },
+        ])
+
+        let error = await #expect(throws: TransportError.self) {
+            _ = try await stub.followingRedirects().send(.get("https://a.example/1"))
+        }
+        #expect(error?.code == .connectionRefused)
+    }
+
+    @Test func `The layer describes itself`() {
+        let layers = StubConnection().followingRedirects(upTo: 5, policy: .sameOrigin).layers
+
+        #expect(layers.first?.description == "followingRedirects(upTo: 5, policy: sameOrigin)")
+        #expect(layers.first?.facts == [.resends, .changesSignedParts])
+    }
+
+    private static let onlyB = RedirectionPolicy("b alone") { $0.to.host() == "b.example" }
+    private static let policies: [RedirectionPolicy] = [
+        .standard, .sameOrigin, .httpsOnly, .standard.allowingDowngrades(), .httpsOnly.allowingDowngrades(), onlyB,
+        .sameOrigin.and(.httpsOnly), .httpsOnly.and(onlyB), .standard.allowingDowngrades().and(.standard),
+    ]
+}
+
+private struct DeclaringConnection<Base: Connection>: ComposedConnection {
+    let base: Base
+
+    var layer: Layer { Layer(name: "declaring", secretFields: [.ticket]) }
+
+    func send(_ request: consuming Request) async throws -> Response {
+        try await base.send(request)
+    }
+}
+
+extension Response {
+    fileprivate static let ok = Response(status: .ok)
+
+    fileprivate static func to(
+        _ location: String, status: HTTPResponse.Status = 302, body: Body = .empty
+    ) -> Response {
+        Response(status: status, fields: [.location: location], body: body)
+    }
+}
+
+extension StubConnection {
+    fileprivate var urls: [String] { requests.compactMap(\.url?.absoluteString) }
+}
+
+extension HTTPField.Name {
+    // swift-format-ignore: NeverForceUnwrap
+    fileprivate static let ticket = Self("X-Ticket")!
+}

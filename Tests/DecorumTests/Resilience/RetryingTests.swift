@@ -1,0 +1,276 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct RetryingTests {
+    private let clock = VirtualClock()
+    private let generator = SeededGenerator(seed: 1)
+
+    @Test func `A 503 is asked again after the time that Retry-After names`() async throws {
+        let stub = StubConnection(.unavailable(retryAfter: "7"), .ok)
+        async let response = stub.retrying(clock: clock).send(.page)
+
+        try await clock.waitForSleepers()
+        #expect(clock.pendingSleeps == [.seconds(7)])
+        clock.advance(by: .milliseconds(6999))
+        #expect(stub.requests.count == 1)
+        clock.advance(by: .milliseconds(1))
+
+        #expect(try await response.status == .ok)
+        #expect(try await response.metadata.attempts == 2)
+        let page = try Request.page
+        #expect(stub.requests == [page, page])
+    }
+
+    @Test func `A date in Retry-After is compared with the clock's`() async throws {
+        let date = HTTPDate(clock.date + 30).description
+        let stub = StubConnection(.unavailable(retryAfter: date), .ok)
+        async let response = stub.retrying(clock: clock).send(.page)
+
+        try await clock.waitForSleepers()
+        #expect(clock.pendingSleeps == [.seconds(30)])
+        clock.advance(by: .seconds(30))
+
+        #expect(try await response.status == .ok)
+    }
+
+    @Test func `A Retry-After above the maximum is returned at once`() async throws {
+        let stub = StubConnection(.unavailable(retryAfter: "61"), .ok)
+
+        let response = try await stub.retrying(clock: clock).send(.page)
+
+        #expect(response.status == 503)
+        #expect(stub.requests.count == 1)
+        #expect(clock.pendingSleeps.isEmpty)
+    }
+
+    @Test func `Without Retry-After the waits are random parts of times that double`() async throws {
+        let stub = StubConnection { _ in Response(status: .serviceUnavailable) }
+        let draws = SeededGenerator(seed: 1)
+        async let response = stub.retrying(clock: clock, generator: generator).send(.page)
+
+        for longest in [0.5, 1, 2] {
+            try await clock.waitForSleepers()
+            #expect(clock.pendingSleeps == [Duration.seconds(longest) * draws.uniform()])
+            clock.advance(by: .seconds(longest))
+        }
+
+        #expect(try await response.status == 503)
+        #expect(try await response.metadata.attempts == 4)
+        #expect(stub.requests.count == 4)
+    }
+
+    @Test func `The same seed waits the same times`() async throws {
+        var runs: [[Duration]] = []
+        for _ in 0..<2 {
+            let clock = VirtualClock()
+            let stub = StubConnection(.unavailable(), .unavailable(), .ok)
+            async let response = stub.retrying(clock: clock, generator: SeededGenerator(seed: 42)).send(.page)
+            var waits: [Duration] = []
+            for _ in 0..<2 {
+                try await clock.waitForSleepers()
+                waits += clock.pendingSleeps
+                clock.advance(by: .seconds(60))
+            }
+            _ = try await response
+            runs.append(waits)
+        }
+
+        #expect(runs[0] == runs[1])
+    }
+
+    @Test func `The last error is thrown as it is`() async throws {
+        let stub = StubConnection { request in throw TransportError(.connectionRefused, at: .connecting) }
+
+        let error = await #expect(throws: TransportError.self) {
+            _ = try await stub.retrying(RetryPolicy(baseDelay: .zero), clock: clock).send(.page)
+        }
+
+        #expect(error?.code == .connectionRefused)
+        #expect(stub.requests.count == 4)
+    }
+
+    @Test func `A failure is counted among the attempts of the response that came after`() async throws {
+        let stub = StubConnection(answers: [
+            { _ in throw TransportError(.connectionLost, at: .head) },
+            { _ in
+                var response = Response.unavailable(retryAfter: "0")
+                response.metadata.attempts = 3
+                return response
+            },
+            { _ in .ok },
+        ])
+
+        let response = try await stub.retrying(RetryPolicy(baseDelay: .zero), clock: clock).send(.page)
+
+        #expect(response.metadata.attempts == 5)
+    }
+
+    @Test func `A POST is sent again after a refused connection, with its body, but not after a lost one`() async throws
+    {
+        let refused = StubConnection(answers: [
+            { _ in throw TransportError(.connectionRefused, at: .connecting) }, { _ in .ok },
+        ])
+        let lost = StubConnection { _ in throw TransportError(.connectionLost, at: .head) }
+        let policy = RetryPolicy(baseDelay: .zero)
+        let request = try Request.post("https://a.example/", body: "content")
+
+        _ = try await refused.retrying(policy, clock: clock).send(request)
+        await #expect(throws: TransportError.self) { _ = try await lost.retrying(policy, clock: clock).send(request) }
+
+        #expect(refused.requests == [request, request])
+        #expect(lost.requests.count == 1)
+    }
+
+    @Test func `A body that is read once is sent once`() async throws {
+        let stub = StubConnection(answers: [
+            { request in
+                try await request.body.drain(upTo: 100)
+                return .unavailable(retryAfter: "0")
+            }
+        ])
+        let body = WatchedTransfer().body(chunks: 1, of: 10)
+
+        let response = try await stub.retrying(clock: clock).send(.put("https://a.example/", body: body))
+
+        #expect(response.status == 503)
+        #expect(stub.requests.count == 1)
+    }
+
+    @Test func `A streamed body that can be read again is sent again`() async throws {
+        let body = Body(replay: .fromStart) { _ in try await Body("content").open() }
+        let contents = Mutex<[String]>([])
+        let stub = StubConnection { request in
+            let content = try await request.body.text(upTo: 100)
+            let attempts = contents.withLock { contents in
+                contents.append(content)
+                return contents.count
+            }
+            return attempts == 1 ? .unavailable(retryAfter: "0") : .ok
+        }
+
+        #expect(try await stub.retrying(clock: clock).send(.put("https://a.example/", body: body)).status == .ok)
+        #expect(contents.withLock { $0 } == ["content", "content"])
+    }
+
+    @Test(arguments: [("GET", 200), ("GET", 404), ("POST", 503)])
+    func `What is not retried passes through with its body`(method: String, status: Int) async throws {
+        let transfer = WatchedTransfer()
+        let stub = StubConnection(answers: [
+            { _ in Response(status: .init(code: status), body: transfer.body(chunks: 3, of: 10)) }
+        ])
+        let request = try Request(try #require(.init(method)), "https://a.example/")
+
+        let response = try await stub.retrying(clock: clock).send(request)
+
+        #expect(transfer.bytesRead == 0)
+        #expect(try await response.body.data(upTo: 100).count == 30)
+        #expect(response.metadata.attempts == 1)
+        #expect(stub.requests == [request])
+    }
+
+    @Test func `The body of the last response can be read`() async throws {
+        let transfer = WatchedTransfer()
+        let stub = StubConnection(answers: [
+            { _ in .unavailable(retryAfter: "0") }, { _ in .unavailable(body: transfer.body(chunks: 3, of: 10)) },
+        ])
+
+        let response = try await stub.retrying(RetryPolicy(retries: 1), clock: clock).send(.page)
+
+        #expect(try await response.body.data(upTo: 100).count == 30)
+    }
+
+    @Test(arguments: [(nil, 2, 2000), (nil, .max, 17_000), (1 << 40, .max, 0)] as [(Int64?, Int, Int)])
+    func `A body that nobody gets is read a little or dropped before the wait`(
+        length: Int64?, chunks: Int, bytesRead: Int
+    ) async throws {
+        let transfer = WatchedTransfer()
+        let stub = StubConnection(answers: [
+            { _ in .unavailable(body: transfer.body(length: length, chunks: chunks, of: 1000)) }, { _ in .ok },
+        ])
+        async let response = stub.retrying(clock: clock).send(.page)
+
+        try await clock.waitForSleepers()
+        #expect(transfer.isAlive == false)
+        #expect(transfer.bytesRead == bytesRead)
+        clock.advance(by: .seconds(1))
+
+        #expect(try await response.status == .ok)
+    }
+
+    @Test func `Cancelling ends the wait, and nothing is sent after it`() async throws {
+        let stub = StubConnection(.unavailable(retryAfter: "30"), .ok)
+        let task = Task { [clock] in try await stub.retrying(clock: clock).send(.page) }
+
+        try await clock.waitForSleepers()
+        task.cancel()
+
+        await #expect(throws: CancellationError.self) { _ = try await task.value }
+        #expect(stub.requests.count == 1)
+        #expect(clock.pendingSleeps.isEmpty)
+    }
+
+    @Test func `Nothing is sent after a cancellation that the clock did not notice`() async throws {
+        let answered = ClosureConnection { _ in
+            // Safe: the task is the one that runs this very closure.
+            unsafe withUnsafeCurrentTask { task in unsafe task?.cancel() }
+            return .unavailable(retryAfter: "0")
+        }
+        let attempts = StubConnection { request in try await answered.send(request) }
+        let task = Task { [clock] in try await attempts.retrying(clock: clock).send(.page) }
+
+        await #expect(throws: CancellationError.self) { _ = try await task.value }
+        #expect(attempts.requests.count == 1)
+    }
+
+    @Test func `A request's own policy replaces that of the stack`() async throws {
+        let stub = StubConnection(.unavailable(retryAfter: "0"), .ok)
+        var never = try Request.page
+        never.options.retryPolicy = .never
+        var created = try Request.post("https://a.example/", body: "content")
+        created.options.retryPolicy = RetryPolicy(methods: [.post])
+
+        #expect(try await stub.retrying(clock: clock).send(never).status == 503)
+        stub.enqueue { _ in .unavailable(retryAfter: "0") }
+        stub.enqueue { _ in .ok }
+        #expect(try await stub.retrying(.never, clock: clock).send(created).status == .ok)
+    }
+
+    @Test func `Each hop of a redirection is retried by itself`() async throws {
+        let stub = StubConnection(
+            Response(status: .found, fields: [.location: "/2"]), .unavailable(retryAfter: "0"), .ok)
+
+        let response = try await stub.retrying(clock: clock).followingRedirects().send(.page)
+
+        #expect(stub.requests.map(\.head.path) == ["/", "/2", "/2"])
+        #expect(response.metadata.attempts == 3)
+    }
+
+    @Test(arguments: [
+        (RetryPolicy.standard, "retrying(retries: 3)"), (RetryPolicy(retries: -1), "retrying(retries: 0)"),
+    ])
+    func `The layer describes itself`(policy: RetryPolicy, description: String) {
+        let layer = StubConnection().retrying(policy).layers.first
+
+        #expect(layer?.description == description)
+        #expect(layer?.facts == [.resends, .readsClock])
+    }
+}
+
+extension Request {
+    fileprivate static var page: Request {
+        get throws { try .get("https://a.example/") }
+    }
+}
+
+extension Response {
+    fileprivate static let ok = Response(status: .ok)
+
+    fileprivate static func unavailable(retryAfter: String? = nil, body: Body = .empty) -> Response {
+        var response = Response(status: .serviceUnavailable, body: body)
+        response.head.headerFields[.retryAfter] = retryAfter
+        return response
+    }
+}

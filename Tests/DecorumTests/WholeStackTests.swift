@@ -1,0 +1,93 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import Testing
+
+/// Load on every layer at once, over real sockets, in a process of its own so that what it leaves behind can be counted.
+@Suite(.timeLimit(.minutes(5))) struct WholeStackTests {
+    @Test func `Ten thousand requests in a row and a thousand at once leave nothing behind`() async {
+        await #expect(processExitsWith: .success) {
+            // Whatever the runtime opens for itself is open after the first exchange.
+            try await Load.run(sequential: 10, concurrent: 10)
+            let before = openDescriptors()
+
+            try await Load.run(sequential: 10_000, concurrent: 1000)
+
+            let after = openDescriptors()
+            #expect(after <= before, "\(before) descriptors became \(after)")
+        }
+    }
+}
+
+/// Requests to an origin that answers some of them with a 304, a 301 or a 503.
+private struct Load {
+    let origin: LoopbackOrigin
+    let statistics = ExchangeStatistics()
+    let connection: any Connection
+
+    /// Sends, lets go of the stack, and waits until it has closed its connections.
+    static func run(sequential: Int, concurrent: Int) async throws {
+        let origin = try LoopbackOrigin()
+        try await Load(origin).send(sequential: sequential, concurrent: concurrent)
+        #expect(origin.connectionCount <= concurrent + 10, "\(origin.connectionCount) connections")
+        try await origin.waitForOpenConnections(0)
+        origin.stop()
+    }
+
+    init(_ origin: LoopbackOrigin) throws {
+        self.origin = origin
+        origin.route(.get, "/new", LoopbackOrigin.Answer(body: "page"))
+        origin.route(.get, "/old", LoopbackOrigin.Answer(.movedPermanently, fields: ["Location": "/new"]))
+        origin.route(.get, "/feed") { request in
+            request.fields["If-None-Match"] == "\"1\""
+                ? LoopbackOrigin.Answer(.notModified)
+                : LoopbackOrigin.Answer(fields: ["ETag": "\"1\""], body: "page")
+        }
+        origin.route(.put, "/item") { request in
+            LoopbackOrigin.Answer(request.fields["Authorization"] == "Bearer token" ? .ok : .unauthorized, body: "page")
+        }
+        connection = try URLSessionConnection(connectionsPerHost: 1000)
+            .observing(statistics, as: .attempt)
+            .authenticating(with: .bearer("token"), for: origin.origin)
+            .retrying(RetryPolicy(retries: 2, baseDelay: .milliseconds(1)))
+            .revalidating(in: MemoryResponseStore())
+            .followingRedirects()
+            .acceptingLanguages(["en"])
+            .identifyingClient(as: ClientInformation(name: "test"))
+            .addingDefaultFields([.accept: "*/*"])
+            .overridingFields(with: [.cacheControl: "max-age=0"])
+            .relative(to: origin.url)
+            .logging(to: LogSink { _ in })
+            .observing(statistics)
+            .validatingStatus()
+    }
+
+    private func send(sequential: Int, concurrent: Int) async throws {
+        for number in 0..<sequential { try await send(number) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<concurrent { group.addTask { try await send(number) } }
+            try await group.waitForAll()
+        }
+        let calls = statistics.snapshot().rows.filter { $0.scope == .call }
+        #expect(calls.map(\.count).reduce(0, +) == sequential + concurrent)
+        #expect(calls.map(\.errors).reduce(0, +) == 0, "\(statistics.snapshot())")
+    }
+
+    private func send(_ number: Int) async throws {
+        var request =
+            switch number % 4 {
+            case 0: try Request.get("/feed")
+            case 1: try Request.get("/old")
+            case 2: try Request.put("/item", body: "content")
+            default: try Request.get("/new")
+            }
+        request.options.principal = Principal("ann")
+        let response = try await connection.send(request)
+        #expect(try await response.body.text(upTo: 100) == "page")
+    }
+}
+
+/// The number of files and sockets that this process has open; 0 on a system that does not tell.
+private func openDescriptors() -> Int {
+    (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
+}
