@@ -29,7 +29,8 @@ struct Tour {
             }
         }
         terminal.title("All \(steps.count) steps held.")
-        terminal.text("The stack is in Sources/DecorumTour/Stage.swift, each step in Steps; README.md goes on from here.")
+        terminal.text(
+            "The stack is in Sources/DecorumTour/Stage.swift, each step in Steps; README.md goes on from here.")
     }
 }
 
