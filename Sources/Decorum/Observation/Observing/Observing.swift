@@ -111,7 +111,8 @@ private struct Subject: Sendable {
     func event(sent: Int64, report: ExchangeWatch.Report) -> ExchangeEvent {
         ExchangeEvent(
             scope: scope, callID: call.id, attempt: attempt, method: method, routeName: routeName,
-            origin: origin ?? report.metadata?.url.flatMap { try? Origin($0.absoluteString) }, status: report.status, outcome: ExchangeEvent.Outcome(report.ending),
+            origin: origin ?? report.metadata?.url.flatMap { try? Origin($0.absoluteString) }, status: report.status,
+            outcome: ExchangeEvent.Outcome(report.ending),
             timeToHead: report.timeToHead, duration: report.duration, bytesSent: sent,
             bytesReceived: report.received.count, attempts: attempts(in: report), source: report.metadata?.source)
     }
