@@ -57,7 +57,7 @@ import Testing
         #expect(error?.reason == .missingOrigin)
     }
 
-    @Test(arguments: ["", "x", "a b", "/a b", "/a\u{1F}b", "/caf\u{E9}"])
+    @Test(arguments: ["", "x", "a b", "/a b", "/a\u{1F}b", "/caf\u{E9}", "/a#b"])
     func `A path that no request line can hold does not validate`(path: String) {
         let request = Request(head: HTTPRequest(method: .get, scheme: "http", authority: "example.com", path: path))
         #expect(throws: InvalidRequestError.self) { try request.validate() }
