@@ -235,8 +235,8 @@ struct BrokenDecorator: Sendable, CustomTestStringConvertible {
         .init(.silenceAfterCancellation, "sends again whatever happened meanwhile") { base in
             Broken(base, facts: [.resends]) { request, base in
                 guard request.body.replay > .once else { return try await base.send(request) }
-                let status = try await base.send(request).status
-                return status == .serviceUnavailable ? try await base.send(request) : Response(status: status)
+                if let response = try await base.sendUnlessUnavailable(request) { return response }
+                return try await base.send(request)
             }
         },
     ]
@@ -285,6 +285,13 @@ private struct Broken: ComposedConnection {
 
     func send(_ request: consuming Request) async throws -> Response {
         try await sending(request, base)
+    }
+}
+
+extension AnyConnection {
+    fileprivate func sendUnlessUnavailable(_ request: Request) async throws -> Response? {
+        let response = try await send(request)
+        return response.status == .serviceUnavailable ? nil : response
     }
 }
 

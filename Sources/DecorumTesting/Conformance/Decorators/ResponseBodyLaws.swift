@@ -11,8 +11,9 @@ extension DecoratorLaw {
     ) { subject in
         for (head, knowsLength) in shapes {
             let content = BodyProbe()
-            let body = content.body(chunks: 5, knowingLength: knowsLength)
-            let response = try await send(in: subject) { Response(head: head, body: body) }
+            let response = try await send(in: subject) {
+                Response(head: head, body: content.body(chunks: 5, knowingLength: knowsLength))
+            }
             let data: Data
             do {
                 data = try await response.body.collectAll().data
@@ -34,8 +35,9 @@ extension DecoratorLaw {
     ) { subject in
         for (head, knowsLength) in shapes {
             let content = BodyProbe()
-            let body = content.body(chunks: 64, knowingLength: knowsLength)
-            let response = try await send(in: subject) { Response(head: head, body: body) }
+            let response = try await send(in: subject) {
+                Response(head: head, body: content.body(chunks: 64, knowingLength: knowsLength))
+            }
             var reader = try await response.body.open()
             var taken = 0
             while taken <= 3 {
@@ -55,8 +57,10 @@ extension DecoratorLaw {
     ) { subject in
         let trailers: HTTPFields = [.eTag: "1", .server: "a", .eTag: "2"]
         for (head, knowsLength) in shapes {
-            let body = BodyProbe().body(chunks: 2, knowingLength: knowsLength, trailers: trailers)
-            let response = try await send(in: subject) { Response(head: head, body: body) }
+            let response = try await send(in: subject) {
+                Response(
+                    head: head, body: BodyProbe().body(chunks: 2, knowingLength: knowsLength, trailers: trailers))
+            }
             let received = try await response.body.collectAll().trailers
             try require(received == trailers, "The trailers \(trailers) arrived as \(received).")
         }
@@ -71,9 +75,14 @@ extension DecoratorLaw {
         for (head, knowsLength) in shapes {
             for chunks in 0...2 {
                 let content = BodyProbe()
-                let body = content.body(chunks: 64, knowingLength: knowsLength)
-                try await read(chunks, of: try await send(in: subject) { Response(head: head, body: body) })
-                try await requireRelease(of: content, "The transfer went on after the caller had let go of it")
+                let probe = Probe { _, _ in
+                    Response(head: head, body: content.body(chunks: 64, knowingLength: knowsLength))
+                }
+                let connection = try subject.connection(over: probe)
+                try await read(chunks, of: try await connection.send(.lawful()))
+                try await requireRelease(of: content)
+                // A stack outlives its calls, and with it what it may have kept of them.
+                withExtendedLifetime(connection) {}
             }
         }
     }
@@ -86,10 +95,17 @@ extension DecoratorLaw {
     private static func send(
         in subject: DecoratorSubject, _ answer: @escaping @Sendable () -> Response
     ) async throws -> Response {
-        // A body that the base held on to would outlive the response.
-        let answers = Monitor<Response?>(answer())
-        let probe = Probe { _, _ in answers.update { $0.take() } ?? Response(status: .internalServerError) }
+        let probe = Probe { _, _ in answer() }
         return try await subject.connection(over: probe).send(.lawful())
+    }
+
+    /// Waits a moment for a transfer to end: a layer may let go of it in a task that is on its way to its end.
+    private static func requireRelease(of content: BodyProbe) async throws {
+        let end = ContinuousClock.now + .seconds(1)
+        while content.isHeld, ContinuousClock.now < end {
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        try require(!content.isHeld, "The transfer went on after the caller had let go of it.")
     }
 
     private static func read(_ count: Int, of response: consuming Response) async throws {
@@ -104,13 +120,4 @@ extension DecoratorLaw {
 extension HTTPResponse {
     /// The head of a response that a layer may want to keep.
     fileprivate static let storable = HTTPResponse(status: .ok, headerFields: [.eTag: #""1""#])
-}
-
-/// Waits a moment for a transfer to end: a layer may let go of it in a task that is on its way to its end.
-func requireRelease(of content: BodyProbe, _ sentence: String) async throws {
-    let end = ContinuousClock.now + .seconds(1)
-    while content.isHeld, ContinuousClock.now < end {
-        try await Task.sleep(for: .milliseconds(1))
-    }
-    try require(!content.isHeld, "\(sentence).")
 }
