@@ -45,7 +45,7 @@ public struct ResponseKey: Sendable, Hashable {
     /// Creates the key of a request.
     ///
     /// - Parameter request: A request with an origin; nil is returned for one without.
-    public init?(_ request: Request) {
+    public init?(_ request: borrowing Request) {
         guard let scheme = request.head.scheme, let authority = request.head.authority else { return nil }
         method = request.head.method
         uri = "\(scheme)://\(authority)\(request.head.path ?? "/")"

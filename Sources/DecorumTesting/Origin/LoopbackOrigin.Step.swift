@@ -7,7 +7,7 @@ extension LoopbackOrigin {
     /// Nothing is added to what the steps say, and nothing is checked: a script can break every rule.
     ///
     /// ```swift
-    /// .script(
+    /// let answer = LoopbackOrigin.Answer.script(
     ///     .head(.ok, ["Transfer-Encoding": "chunked"]), .chunk("first"),
     ///     .wait(gate), .chunk("second"), .lastChunk(trailers: ["Digest": "…"]))
     /// ```
@@ -157,6 +157,9 @@ extension LoopbackOrigin.Step {
 /// Ends.
 extension LoopbackOrigin.Step {
     /// Closes the connection in order, whatever was promised.
+    ///
+    /// Where the request has not been read to its end, the origin sends no more, and drops what still comes until the
+    /// client closes too; use ``reset`` for a server that breaks an upload off.
     public static let close = Self(action: .close)
     /// Resets the connection, so that the client's system reports an error.
     public static let reset = Self(action: .reset)

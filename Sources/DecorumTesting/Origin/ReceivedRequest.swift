@@ -24,7 +24,7 @@ public struct ReceivedRequest: Sendable, Hashable {
     public internal(set) var rawBody = Data()
     /// The number of bytes of the content so far, kept or not.
     public internal(set) var bodyLength: Int64 = 0
-    /// Whether the content so far is that of ``BytePattern``, kept or not.
+    /// Whether the content so far is that of ``BytePattern``, kept or not; true while there is none.
     public internal(set) var isBodyPattern = true
     /// The trailer fields after a chunked body.
     public internal(set) var trailers = RawFields()

@@ -13,7 +13,9 @@ import Testing
         origin = try LoopbackOrigin()
     }
 
-    private func send(_ method: HTTPRequest.Method = .get, _ answer: LoopbackOrigin.Answer) async throws -> Response {
+    private func send(
+        _ answer: LoopbackOrigin.Answer, as method: HTTPRequest.Method = .get
+    ) async throws -> Response {
         origin.enqueue(answer)
         return try await connection.send(Request(method, origin.url + "/"))
     }
@@ -35,8 +37,8 @@ import Testing
     func `A 401 with a Basic challenge may have no body, or a long one`(method: HTTPRequest.Method) async throws {
         for count in [0, 100_000] {
             let response = try await send(
-                method,
-                .init(.unauthorized, fields: ["WWW-Authenticate": "Basic"], body: BytePattern.bytes(count)))
+                .init(.unauthorized, fields: ["WWW-Authenticate": "Basic"], body: BytePattern.bytes(count)),
+                as: method)
 
             #expect(response.status == .unauthorized)
             #expect(try await response.body.data(upTo: count).count == (method == .head ? 0 : count))
@@ -90,7 +92,9 @@ import Testing
         #expect(try await response.body.data(upTo: 100).isEmpty)
     }
 
-    @Test(arguments: ["ftp://example.com/", "http://", "//", "::", "?", "#", "http://[", "\u{1F36A}", "mailto:a@b", "%"])
+    @Test(arguments: [
+        "ftp://example.com/", "http://", "//", "::", "?", "#", "http://[", "\u{1F36A}", "mailto:a@b", "%",
+    ])
     func `A redirection to an odd place is a response`(location: String) async throws {
         let response = try await send(.init(.found, fields: ["Location": location]))
 
@@ -99,7 +103,8 @@ import Testing
 
     @Test func `Repeated Set-Cookie come out as separate fields`() async throws {
         let cookies = [
-            "a=1; Expires=Thu, 01 Jan 2037 00:00:00 GMT; Path=/", #"b="x, y""#, "c=3; Expires=Fri, 02 Jan 2037 00:00:00 GMT",
+            "a=1; Expires=Thu, 01 Jan 2037 00:00:00 GMT; Path=/", #"b="x, y""#,
+            "c=3; Expires=Fri, 02 Jan 2037 00:00:00 GMT",
         ]
         let response = try await send(
             .init(fields: .init(cookies.map { .init(name: "Set-Cookie", value: $0) })))
@@ -121,7 +126,7 @@ import Testing
 
         #expect(response.status == .ok)
         #expect(response.metadata.informational.map(\.status.code) == [100, 103, 102])
-        #expect(response.metadata.informational.dropFirst().first?.headerFields[values: .init("Link")!] == ["</a>"])
+        #expect(response.metadata.informational.map { $0.headerFields.map(\.value) } == [[], ["</a>"], []])
         #expect(try await response.body.text(upTo: 100) == "hello")
     }
 
@@ -137,7 +142,7 @@ import Testing
 
     @Test func `HEAD has the fields of the content that is not there`() async throws {
         let response = try await send(
-            .head, .script(.head(.ok, ["Content-Encoding": "gzip", "Content-Length": "1234"])))
+            .script(.head(.ok, ["Content-Encoding": "gzip", "Content-Length": "1234"])), as: .head)
 
         #expect(response.body == .empty)
         #expect(response.head.headerFields[.contentEncoding] == "gzip")

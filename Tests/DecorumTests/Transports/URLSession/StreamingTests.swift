@@ -1,0 +1,195 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// The bodies of responses: as they come, slowly read, cancelled and let go of.
+@Suite(.timeLimit(.minutes(1))) struct StreamingTests {
+    let connection = URLSessionConnection()
+    let origin: LoopbackOrigin
+
+    init() throws {
+        origin = try LoopbackOrigin()
+    }
+
+    private func get() throws -> Request { try .get(origin.url + "/") }
+
+    @Test func `The head comes before the body, and each chunk before the next`() async throws {
+        let gate = Gate()
+        origin.enqueue(
+            .script(
+                .head(.ok, ["Transfer-Encoding": "chunked"]), .wait(gate), .chunk("a"), .wait(gate), .chunk("b"),
+                .wait(gate), .lastChunk()))
+
+        let response = try await connection.send(get())
+        #expect(response.body.length == nil)
+        var reader = try await response.body.open()
+        gate.admit()
+        #expect(try await reader.next() == Data("a".utf8))
+        gate.admit()
+        #expect(try await reader.next() == Data("b".utf8))
+        gate.admit()
+        #expect(try await reader.next() == nil)
+        #expect(try await reader.next() == nil)
+        #expect(reader.trailers == nil)
+    }
+
+    @Test(arguments: [false, true])
+    func `A large body arrives whole and in order`(isChunked: Bool) async throws {
+        origin.enqueue(.generated(count: 32 << 20, chunked: isChunked))
+
+        let response = try await connection.send(get())
+        #expect(response.body.length == (isChunked ? nil : 32 << 20))
+        #expect(try await response.body.patternLength() == 32 << 20)
+    }
+
+    @Test func `A body that a reader is slow to read waits in the file and arrives whole`() async throws {
+        let connection = URLSessionConnection(connectionsPerHost: 1, backlog: .init(memory: 64 << 10))
+        origin.enqueue(.generated(count: 8 << 20))
+        let response = try await connection.send(get())
+        // The one connection serves the next request once all of the first response has arrived.
+        origin.enqueue(LoopbackOrigin.Answer())
+        _ = try await connection.send(get())
+
+        #expect(try await response.body.patternLength() == 8 << 20)
+    }
+
+    @Test func `A reader that is too far behind gets an error, and the transfer ends`() async throws {
+        let connection = URLSessionConnection(backlog: .init(memory: 64 << 10, disk: 1 << 20))
+        origin.enqueue(.generated(count: 1 << 40))
+        let response = try await connection.send(get())
+        try await origin.waitForOpenConnections(0)
+
+        let error = await #expect(throws: TransportError.self) { try await response.body.data(upTo: .max) }
+        #expect(error?.code == .limitExceeded)
+        #expect(error?.stage == .body)
+    }
+
+    @Test func `A body can be read once`() async throws {
+        origin.enqueue(LoopbackOrigin.Answer(body: "hello"))
+        let response = try await connection.send(get())
+
+        #expect(try await response.body.text(upTo: 100) == "hello")
+        await #expect(throws: BodyReadTwiceError.self) { try await response.body.text(upTo: 100) }
+    }
+
+    @Test func `Dropping a response unread closes the connection`() async throws {
+        origin.enqueue(.script(.head(.ok, ["Content-Length": "9"]), .raw("hal"), .hang))
+        var response: Response? = try await connection.send(get())
+        #expect(response?.status == .ok)
+        #expect(origin.openConnectionCount == 1)
+
+        response = nil
+        try await origin.waitForOpenConnections(0)
+    }
+
+    @Test func `Dropping a reader before the end closes the connection`() async throws {
+        origin.enqueue(.script(.head(.ok, ["Content-Length": "9"]), .raw("hal"), .hang))
+        var reader: (any BodyReader)? = try await connection.send(get()).body.open()
+        #expect(try await reader?.next() == Data("hal".utf8))
+        #expect(origin.openConnectionCount == 1)
+
+        reader = nil
+        try await origin.waitForOpenConnections(0)
+    }
+
+    @Test func `Dropping a response that has arrived whole keeps the connection`() async throws {
+        for _ in 0..<5 {
+            origin.enqueue(LoopbackOrigin.Answer(body: "hello"))
+            #expect(try await connection.send(get()).body.text(upTo: 10) == "hello")
+            origin.enqueue(LoopbackOrigin.Answer(.noContent))
+            #expect(try await connection.send(get()).status == .noContent)
+        }
+        #expect(origin.connectionCount == 1)
+    }
+
+    @Test func `A cancelled task never sends`() async throws {
+        let request = try get()
+        let task = Task { [connection] in
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            return try await connection.send(request)
+        }
+
+        await #expect(throws: CancellationError.self) { _ = try await task.value }
+        #expect(origin.connectionCount == 0)
+    }
+
+    @Test func `Cancelling before the head closes the connection at once`() async throws {
+        origin.enqueue(.hanging)
+        let request = try get()
+        let task = Task { [connection] in try await connection.send(request) }
+        try await origin.waitForRequests(1)
+
+        task.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await task.value }
+        try await origin.waitForOpenConnections(0)
+    }
+
+    @Test func `Cancelling within the body closes the connection at once`() async throws {
+        origin.enqueue(.script(.head(.ok, ["Content-Length": "9"]), .raw("hal"), .hang))
+        let gate = Gate()
+        let request = try get()
+        let task = Task { [connection] in
+            var reader = try await connection.send(request).body.open()
+            _ = try await reader.next()
+            gate.open()
+            return try await reader.next()
+        }
+        try await gate.wait()
+
+        task.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await task.value }
+        try await origin.waitForOpenConnections(0)
+    }
+
+    @Test func `A reader that is cancelled throws even where bytes are at hand, and never skips any`() async throws {
+        origin.enqueue(.generated(count: 1 << 40))
+        let request = try get()
+        let task = Task { [connection] in
+            var reader = try await connection.send(request).body.open()
+            let first = try #require(try await reader.next())
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            await #expect(throws: CancellationError.self) { try await reader.next() }
+            await #expect(throws: CancellationError.self) { try await reader.next() }
+            return first
+        }
+
+        #expect(BytePattern.matches(try await task.value))
+        try await origin.waitForOpenConnections(0)
+    }
+
+    @Test func `A body outlives its connection value`() async throws {
+        origin.enqueue(.generated(count: 4 << 20))
+        var connection: URLSessionConnection? = URLSessionConnection()
+        let response = try await connection?.send(get())
+        connection = nil
+
+        #expect(try await response?.body.patternLength() == 4 << 20)
+        try await origin.waitForOpenConnections(0)
+    }
+
+    @Test func `A request outlives its connection value`() async throws {
+        let gate = Gate()
+        origin.enqueue(LoopbackOrigin.Answer(body: "hello").after(.wait(gate)))
+        let request = try get()
+        let task = Task { try await URLSessionConnection().send(request).body.text(upTo: 10) }
+        try await gate.waitForWaiting(1)
+        gate.open()
+
+        #expect(try await task.value == "hello")
+        try await origin.waitForOpenConnections(0)
+    }
+}
+
+extension Body {
+    /// Reads the body and returns how many of its bytes are those of the pattern.
+    fileprivate func patternLength() async throws -> Int64 {
+        var offset: Int64 = 0
+        for try await chunk in self {
+            guard BytePattern.matches(chunk, at: offset) else { return offset }
+            offset += Int64(chunk.count)
+        }
+        return offset
+    }
+}

@@ -1,0 +1,204 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// Content that is sent from memory, from files and from streams.
+@Suite(.timeLimit(.minutes(1))) struct UploadTests {
+    struct SourceError: Error, Equatable {}
+
+    let connection = URLSessionConnection()
+    let origin: LoopbackOrigin
+
+    init() throws {
+        origin = try LoopbackOrigin()
+        origin.route(nil, "*", LoopbackOrigin.Answer(body: "ok"))
+    }
+
+    private func upload(_ body: Body) async throws -> ReceivedRequest {
+        let response = try await connection.send(.put(origin.url + "/", body: body))
+        #expect(try await response.body.text(upTo: 10) == "ok")
+        return try #require(origin.requests.last)
+    }
+
+    @Test(arguments: [0, 1, 65_536, 1 << 20, (1 << 20) + 1, 5_000_000], [true, false])
+    func `A stream is sent whole, with its length`(count: Int64, isKnown: Bool) async throws {
+        let received = try await upload(.pattern(count, length: isKnown ? count : nil))
+
+        #expect(received.bodyLength == count)
+        #expect(received.isBodyPattern)
+        #expect(received.fields.values(of: "Content-Length") == ["\(count)"])
+        #expect(received.fields["Transfer-Encoding"] == nil)
+        #expect(received.fields["Content-Type"] == nil)
+        #expect(received.fields["Expect"] == nil)
+    }
+
+    @Test(arguments: [0, 1, 5_000_000])
+    func `Bytes and files are sent whole, with their length`(count: Int) async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("upload-\(count)-\(origin.port)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try BytePattern.bytes(count).write(to: file)
+
+        for body in [Body(BytePattern.bytes(count)), try Body(contentsOf: file)] {
+            let received = try await upload(body)
+            #expect(received.bodyLength == Int64(count))
+            #expect(received.isBodyPattern)
+            #expect(received.fields.values(of: "Content-Length") == ["\(count)"])
+        }
+    }
+
+    @Test func `A large file is sent whole`() async throws {
+        let received = try await upload(.pattern(32 << 20))
+
+        #expect(received.bodyLength == 32 << 20)
+        #expect(received.isBodyPattern)
+    }
+
+    @Test(arguments: [10, 2 << 20])
+    func `A stream that fails sends nothing and keeps its error`(count: Int64) async throws {
+        let request = try Request.put(origin.url + "/", body: .pattern(count, then: SourceError()))
+
+        let error = await #expect(throws: TransportError.self) { try await connection.send(request) }
+        #expect(error?.code == .unreadableBody)
+        #expect(error?.stage == .connecting)
+        #expect(error?.underlying is SourceError)
+        #expect(origin.connectionCount == 0)
+    }
+
+    @Test func `A stream that is cancelled sends nothing`() async throws {
+        let gate = Gate()
+        let body = Body(replay: .once) { _ in
+            gate.open()
+            try await Gate().wait()
+            return EndlessReader()
+        }
+        let request = try Request.put(origin.url + "/", body: body)
+        let task = Task { [connection] in try await connection.send(request) }
+        try await gate.wait()
+
+        task.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await task.value }
+        #expect(origin.connectionCount == 0)
+    }
+
+    @Test func `An endless stream can be cancelled while it is read`() async throws {
+        let request = try Request.put(origin.url + "/", body: Body(replay: .once) { _ in EndlessReader() })
+        let task = Task { [connection] in try await connection.send(request) }
+        await Task.yield()
+
+        task.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await task.value }
+        #expect(origin.connectionCount == 0)
+    }
+
+    @Test func `A stream that breaks its promise of a length sends nothing`() async throws {
+        let request = try Request.put(origin.url + "/", body: .pattern(10, length: 11))
+
+        let error = await #expect(throws: TransportError.self) { try await connection.send(request) }
+        #expect(error?.underlying is BodyLengthError)
+        #expect(origin.connectionCount == 0)
+    }
+
+    @Test func `A body that was read once is not sent empty`() async throws {
+        let body = Body.pattern(10)
+        _ = try await upload(body)
+
+        let error = await #expect(throws: TransportError.self) { try await upload(body) }
+        #expect(error?.underlying is BodyReadTwiceError)
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test(arguments: [nil, 3])
+    func `A file that has gone or become shorter is not sent`(count: Int?) async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("gone-\(origin.port)")
+        try BytePattern.bytes(10).write(to: file)
+        let body = try Body(contentsOf: file)
+        try FileManager.default.removeItem(at: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        if let count { try BytePattern.bytes(count).write(to: file) }
+
+        let error = await #expect(throws: TransportError.self) { try await upload(body) }
+        #expect(error?.code == .unreadableBody)
+        #expect(error?.stage == .connecting)
+        #expect(origin.connectionCount == 0)
+    }
+
+    @Test(arguments: [Body(BytePattern.bytes(8 << 20)), .pattern(8 << 20)])
+    func `An answer that comes before the content was sent is the answer`(body: Body) async throws {
+        origin.enqueue(
+            LoopbackOrigin.Answer(.contentTooLarge, fields: ["Connection": "close"], body: "too much"),
+            answering: .afterHead)
+
+        let response = try await connection.send(.put(origin.url + "/", body: body))
+        #expect(response.status == .contentTooLarge)
+        #expect(try await response.body.text(upTo: 100) == "too much")
+    }
+
+    @Test(arguments: [Body(BytePattern.bytes(8 << 20)), .pattern(8 << 20)])
+    func `A server that breaks off within the content is told`(body: Body) async throws {
+        origin.enqueue(.script(.receive(atLeast: 1 << 20), .reset), answering: .afterHead)
+        let request = try Request.put(origin.url + "/", body: body)
+
+        let error = await #expect(throws: TransportError.self) { try await connection.send(request) }
+        #expect(error?.code == .connectionLost)
+        #expect(error?.stage == .head)
+    }
+
+    @Test func `A file that becomes shorter while it is sent fails the request`() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("short-\(origin.port)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try BytePattern.bytes(64 << 20).write(to: file)
+        let gate = Gate()
+        origin.enqueue(
+            .script(.receive(atLeast: 1), .wait(gate), .receiveBody, .hang), answering: .afterHead)
+        let request = try Request.put(origin.url + "/", body: Body(contentsOf: file))
+        let task = Task { [connection] in try await connection.send(request) }
+        try await gate.waitForWaiting(1)
+        try FileHandle(forWritingTo: file).truncate(atOffset: 1 << 20)
+        gate.open()
+
+        let error = await #expect(throws: TransportError.self) { _ = try await task.value }
+        #expect(error?.code == .unreadableBody)
+        #expect(error?.underlying is BodyLengthError)
+    }
+
+    @Test func `Cancelling within the content closes the connection`() async throws {
+        origin.enqueue(.script(.receive(atLeast: 1 << 20), .hang), answering: .afterHead)
+        let request = try Request.put(origin.url + "/", body: .pattern(16 << 20))
+        let task = Task { [connection] in try await connection.send(request) }
+        try await origin.waitForHeads(1)
+
+        task.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await task.value }
+    }
+}
+
+private struct EndlessReader: BodyReader {
+    mutating func next() async throws -> Data? {
+        await Task.yield()
+        return BytePattern.bytes(100)
+    }
+}
+
+private struct PatternReader: BodyReader {
+    var offset: Int64 = 0
+    let count: Int64
+    let failure: (any Error)?
+
+    mutating func next() async throws -> Data? {
+        guard offset < count else {
+            if let failure { throw failure }
+            return nil
+        }
+        let chunk = BytePattern.bytes(Int(min(count - offset, 100_000)), at: offset)
+        offset += Int64(chunk.count)
+        return chunk
+    }
+}
+
+extension Body {
+    fileprivate static func pattern(_ count: Int64, length: Int64? = nil, then failure: (any Error)? = nil) -> Body {
+        Body(length: length, replay: .once) { _ in PatternReader(count: count, failure: failure) }
+    }
+}
