@@ -129,7 +129,7 @@ extension CurlExchange {
 /// What libcurl tells and asks, on the engine's thread.
 extension CurlExchange {
     /// The longest head, with the informational ones before it and the trailers behind it.
-    private static let lineLimit = 1 << 20
+    private static let lineLimit = 256 << 10
 
     /// Takes note of an attempt to send; only the first one is let.
     func allowAttempt() -> Bool {

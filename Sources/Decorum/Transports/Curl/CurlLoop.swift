@@ -68,6 +68,7 @@ import DecorumCurl
             return
         }
         settings.apply(to: easy)
+        settings.applyProtocols(to: easy, isSecure: exchange.request.isSecure)
         exchange.begin(on: easy, loop: self)
         active[easy.identifier] = easy
         var code = easy.refusal

@@ -5,6 +5,7 @@ import HTTPTypes
 struct CurlRequestHead: Sendable {
     let method: String
     let url: String
+    let isSecure: Bool
     /// The target, where it is not the path of the URL.
     let target: String?
     let fields: CurlList
@@ -20,6 +21,7 @@ struct CurlRequestHead: Sendable {
         method = head.method.rawValue
         // RFC 9112, section 3.2.4.
         target = path == "*" ? path : nil
+        isSecure = head.scheme?.lowercased() == "https"
         url = "\(head.scheme ?? "")://\(head.authority ?? "")\(path == "*" ? "/" : path)"
         fields = CurlList(library)
         append(head.headerFields, announcing: Self.announcement(of: request.body, head.method))

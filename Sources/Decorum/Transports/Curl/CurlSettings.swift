@@ -23,15 +23,21 @@ struct CurlSettings: Sendable {
         easy.set(DECORUM_CURL_OPTION_SUPPRESS_CONNECT_HEADERS, 1)
         easy.set(DECORUM_CURL_OPTION_BUFFERSIZE, Self.bufferSize)
         easy.set(DECORUM_CURL_OPTION_UPLOAD_BUFFERSIZE, Self.bufferSize)
-        easy.set(DECORUM_CURL_OPTION_HTTP_VERSION, Int(protocols.number))
-        // A request waits to learn whether it can share the connection that another is making.
-        easy.set(DECORUM_CURL_OPTION_PIPEWAIT, protocols == .http1 ? 0 : 1)
         easy.refuseRewinding()
         pool.apply(to: easy)
         tls.apply(to: easy)
         applyProxy(to: easy)
         if let unixSocket { easy.set(DECORUM_CURL_OPTION_UNIX_SOCKET_PATH, unixSocket) }
         if let routes { unsafe easy.set(DECORUM_CURL_OPTION_RESOLVE, routes.pointer) }
+    }
+
+    /// Sets the versions of HTTP to offer, of which a server without TLS is only given what it is known to speak.
+    func applyProtocols(to easy: CurlEasy, isSecure: Bool) {
+        let offered = isSecure || protocols == .http2 ? protocols : .http1
+        easy.set(DECORUM_CURL_OPTION_HTTP_VERSION, Int(offered.number))
+        // A request waits to learn whether it can share the connection that another is making. Without TLS, only the
+        // first response would tell.
+        easy.set(DECORUM_CURL_OPTION_PIPEWAIT, offered == .http1 ? 0 : 1)
     }
 
     private func applyProxy(to easy: CurlEasy) {
