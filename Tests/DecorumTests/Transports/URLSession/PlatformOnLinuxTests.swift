@@ -161,7 +161,7 @@ extension IsolatedTests {
             }
         }
 
-        // It deadlocks, or libdispatch finds that it would and traps.
+        // It deadlocks, which the alarm ends, or traps because the task that it cancels has ended meanwhile.
         @Test func `Cancelling tasks that wait for data(for:) hangs or ends the process`() async {
             await #expect(processExitsWith: .failure) {
                 signal(SIGALRM) { _ in _exit(3) }
