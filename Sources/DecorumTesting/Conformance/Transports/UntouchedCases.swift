@@ -103,7 +103,7 @@ extension TransportCase {
     /// Coded content is either handed on as it is, or decoded, and the response says which.
     ///
     /// Untouched: the bytes with their `Content-Encoding`. Decoded: the plain bytes without `Content-Encoding` and the
-    /// length of the coded bytes, and with ``ResponseMetadata/decodedContentCodings``.
+    /// length of the coded bytes, and with `ResponseMetadata.decodedContentCodings`.
     public static let codings = TransportCase(
         "content codings", "Coded content comes untouched with its coding, or decoded with what was undone."
     ) { subject in
