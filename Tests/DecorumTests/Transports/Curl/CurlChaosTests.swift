@@ -35,7 +35,10 @@ import Testing
         case "/chunked": return .chunked(chunks: [content.prefix(count / 2), content.dropFirst(count / 2)])
         case "/cut": return .script(.head(.ok, ["Content-Length": String(count + 1)]), .raw(content), .close)
         case "/reset": return .script(.head(.ok, ["Content-Length": String(count + 1)]), .raw(content), .reset)
-        case "/slow": return .script(.head(.ok, ["Content-Length": "3"]), .trickle(BytePattern.bytes(3, at: offset), every: .milliseconds(1)))
+        case "/slow":
+            return .script(
+                .head(.ok, ["Content-Length": "3"]), .trickle(BytePattern.bytes(3, at: offset), every: .milliseconds(1))
+            )
         case "/nothing": return .closing
         case "/trailers": return .chunked(chunks: [content], trailers: ["X-Offset": String(offset)])
         default: return .init(body: content)
@@ -84,11 +87,13 @@ import Testing
         let uploads = ProcessInfo.processInfo.environment["NOUP"] == nil && generator.next() % 4 == 0
         let task = Task { () -> Tally in
             do {
-                let body = uploads ? Body(replay: .once) { _ in ProducedBytes().reader(count: offset % 500_000) } : .empty
+                let body =
+                    uploads ? Body(replay: .once) { _ in ProducedBytes().reader(count: offset % 500_000) } : .empty
                 let response = try await connection.send(
                     Request(uploads ? .post : .get, "\(url)\(path)?\(offset)", body: body))
                 guard manner != 0 else { return Tally(partial: 1) }
-                return try await read(response.body, path, offset, pausing: manner == 1 ? generator : nil, isPartial: manner == 2)
+                return try await read(
+                    response.body, path, offset, pausing: manner == 1 ? generator : nil, isPartial: manner == 2)
             } catch {
                 return Tally(partial: 1)
             }
