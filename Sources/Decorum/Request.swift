@@ -83,7 +83,8 @@ public struct Request: Sendable {
     public func validate() throws(InvalidRequestError) {
         _ = try Origin(head)
         guard let path = head.path, path.hasPrefix("/") || path == "*" else { throw .invalidPath }
-        guard path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw .invalidURL }
+        // What follows a number sign is a fragment, which some transports would cut off and others send.
+        guard path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }) else { throw .invalidURL }
     }
 
     /// The URL of the request with its fragment; nil while it has no origin.
@@ -153,54 +154,4 @@ extension Request {
     public static func delete(_ url: String, fields: HTTPFields = [:]) throws(InvalidRequestError) -> Request {
         try Request(.delete, url, fields: fields)
     }
-}
-
-extension RequestOptions {
-    /// The fragment of the URL, which is never sent but inherited by redirections (RFC 9110, section 10.2.2).
-    public var fragment: String? {
-        get { self[FragmentKey.self] }
-        set { self[FragmentKey.self] = newValue }
-    }
-
-    /// A bounded name for what the request does, such as `"feed"` or `"items/{id}"`, for logs and analytics.
-    ///
-    /// Set it where the request is made: a path holds identifiers, which make too many names and may be private.
-    public var routeName: String? {
-        get { self[RouteNameKey.self] }
-        set { self[RouteNameKey.self] = newValue }
-    }
-
-    /// How long a transfer may stand still before it fails, from the first byte asked for to the last one read.
-    ///
-    /// Every byte sent or received starts the time anew. Nil stands for the transport's own default, which is
-    /// 60 seconds; no transport waits for ever. A reader that is slow does not count, only a server that is.
-    public var idleTimeout: Duration? {
-        get { self[IdleTimeoutKey.self] }
-        set { self[IdleTimeoutKey.self] = newValue }
-    }
-
-    /// The fields of this request that hold secrets beyond the well-known ones.
-    ///
-    /// A layer that adds such a field names it here, so that a redirection to another origin drops it
-    /// and nothing that writes requests down shows it.
-    public var secretFields: Set<HTTPField.Name> {
-        get { self[SecretFieldsKey.self] }
-        set { self[SecretFieldsKey.self] = newValue }
-    }
-}
-
-private enum FragmentKey: RequestOptionKey {
-    static let defaultValue: String? = nil
-}
-
-private enum RouteNameKey: RequestOptionKey {
-    static let defaultValue: String? = nil
-}
-
-private enum IdleTimeoutKey: RequestOptionKey {
-    static let defaultValue: Duration? = nil
-}
-
-private enum SecretFieldsKey: RequestOptionKey {
-    static let defaultValue: Set<HTTPField.Name> = []
 }

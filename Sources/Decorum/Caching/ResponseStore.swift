@@ -31,8 +31,10 @@ public protocol ResponseStore: Sendable {
 
 /// What a response is kept under: a method, a URI, and on whose behalf it was requested.
 ///
-/// Two requests that carry different `Authorization` or `Cookie` fields, or have different principals, have
-/// different keys. A key is not described, since it holds those fields.
+/// Two requests that have different principals, or differ in a field that holds credentials, have different keys. Such a
+/// field is each one that ``Redaction/standard`` lists, such as `Authorization`, `Cookie` and `X-API-Key`, that
+/// ``RequestOptions/secretFields`` names, or that is marked as never to be indexed. The same goes for `Host`. A key is not described, since it
+/// holds those fields.
 public struct ResponseKey: Sendable, Hashable {
     /// The method of the request.
     public let method: HTTPRequest.Method
@@ -40,6 +42,7 @@ public struct ResponseKey: Sendable, Hashable {
     public let uri: String
     /// On whose behalf the request is made.
     public let principal: Principal?
+    // With them the Host field, by which a server may tell apart what the URI does not.
     private let credentials: [HTTPField]
 
     /// Creates the key of a request.
@@ -52,8 +55,14 @@ public struct ResponseKey: Sendable, Hashable {
         principal = request.options.principal
         let secretFields = request.options.secretFields
         credentials = request.head.headerFields.filter {
-            $0.name == .authorization || $0.name == .cookie || secretFields.contains($0.name)
+            Redaction.standard.fields.contains($0.name) || secretFields.contains($0.name)
+                || $0.indexingStrategy == .disallow || $0.name.canonicalName == "host"
         }
+    }
+
+    /// The bytes of the texts that the key holds.
+    var byteCount: Int {
+        credentials.reduce(uri.utf8.count) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count }
     }
 }
 
@@ -100,4 +109,15 @@ public struct StoredResponse: Sendable {
         let vary = Vary(head.headerFields)
         return !vary.isAny && vary.names.allSatisfy { request.headerFields[$0] == selectingFields[$0] }
     }
+}
+
+extension StoredResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The code of the status; never fields or content.
+    public var description: String { "stored \(head.status.code)" }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// A mirror with the description alone, so that `dump` shows neither a cookie nor the fields that selected it.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

@@ -6,7 +6,8 @@ extension Connection {
     ///
     /// A `GET` or `HEAD` with a response in `store` is sent with `If-None-Match` and `If-Modified-Since`, which carry
     /// the stored `ETag` and `Last-Modified` as they came. A `304 Not Modified` is answered with the stored response,
-    /// its fields refreshed by those of the `304`, or with the `304` itself: see ``NotModifiedAnswer``.
+    /// its fields refreshed by those of the `304`, or with the `304` itself: see ``NotModifiedAnswer``. A stored
+    /// `Set-Cookie` is not given again.
     ///
     /// ```swift
     /// let connection = URLSessionConnection()
@@ -15,12 +16,13 @@ extension Connection {
     ///
     /// A `200` with a validator is stored while its body is read, and only once the body was read to its end. It is
     /// stored neither with `Cache-Control: no-store` on either side nor with `Vary: *`. Responses are kept by method, URI, the
-    /// fields that `Vary` names, ``RequestOptions/principal``, `Authorization` and `Cookie`. Where a layer further in adds
-    /// credentials and the request names no principal, nothing is stored and nothing stored is used.
+    /// fields that `Vary` names, ``RequestOptions/principal``, and the credentials that the request carries: see
+    /// ``ResponseKey``. Where a layer further in adds credentials and the request names no principal, nothing is stored and
+    /// nothing stored is used.
     ///
     /// A request with a precondition of its own, or with `Range`, passes through, and its `304` reaches the caller.
     ///
-    /// Apply it inside of ``followingRedirects(upTo:policy:)`` and outside of ``retrying(_:clock:generator:)``.
+    /// Apply it inside of ``followingRedirects(upTo:policy:clock:)`` and outside of ``retrying(_:clock:generator:)``.
     /// See RFC 9110, section 13.1, and RFC 9111, sections 3.2, 4.1 and 4.3.
     ///
     /// - Parameters:
@@ -75,7 +77,7 @@ struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedC
     var layer: Layer {
         Layer(
             name: "revalidating", role: .caching, settings: [.init("answering", answer)],
-            facts: [.changesSignedParts, .readsClock])
+            facts: [.resends, .changesSignedParts, .readsClock])
     }
 
     func send(_ request: consuming Request) async throws -> Response {
@@ -89,13 +91,25 @@ struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedC
         }
         let response = try await base.send(Revalidation.validation(of: stored, for: request))
         guard response.status == .notModified else { return await storing(response, to: request.head, for: key) }
-        guard let refreshed = Revalidation.refresh(stored, for: request.head, with: response.head, at: clock.date)
-        else {
-            // The server confirms a response that is not the one it was asked about: ask it without conditions.
+        let attempts = response.metadata.attempts
+        if let answer = await confirmed(stored, by: consume response, to: request.head, for: key) { return answer }
+
+        // The server confirms a response that is not the one it was asked about: ask it without conditions.
+        try Task.checkCancellation()
+        var complete = await storing(try await base.send(request), to: request.head, for: key)
+        complete.metadata.attempts += attempts
+        return complete
+    }
+
+    /// Refreshes and answers with what a `304` confirms, or forgets it and returns nil where it confirms something else.
+    ///
+    /// The `304` ends its life in here unless it is the answer: its transfer must not outlast it.
+    private func confirmed(
+        _ stored: StoredResponse, by response: consuming Response, to request: HTTPRequest, for key: ResponseKey
+    ) async -> Response? {
+        guard let refreshed = Revalidation.refresh(stored, for: request, with: response.head, at: clock.date) else {
             await store.removeResponses(for: key)
-            var complete = await storing(try await base.send(request), to: request.head, for: key)
-            complete.metadata.attempts += response.metadata.attempts
-            return complete
+            return nil
         }
         await store.store(refreshed, for: key)
         return answered(response, with: refreshed)
