@@ -29,7 +29,7 @@ import Testing
     /// Bytes that name their exchange: those of the pattern from an offset of its own.
     private static func answer(_ request: ReceivedRequest) -> LoopbackOrigin.Answer {
         let offset = Int64(request.query ?? "") ?? 0
-        let count = Int(offset % 700_001)
+        let count = Int(offset % 150_001)
         let content = BytePattern.bytes(count, at: offset)
         switch request.path {
         case "/chunked": return .chunked(chunks: [content.prefix(count / 2), content.dropFirst(count / 2)])
@@ -72,8 +72,8 @@ import Testing
         }
 
         #expect(tally.wrong == [])
-        #expect(tally.whole > 10)
-        #expect(tally.partial > 10)
+        #expect(tally.whole > 0)
+        #expect(tally.partial > 0)
         try await origin.waitForOpenConnections(0)
     }
 
@@ -84,7 +84,7 @@ import Testing
         let path = paths[Int(generator.next() % UInt64(paths.count))]
         let offset = Int64(generator.next() % 1_000_000_000)
         let manner = generator.next() % 6
-        let uploads = ProcessInfo.processInfo.environment["NOUP"] == nil && generator.next() % 4 == 0
+        let uploads = generator.next() % 4 == 0
         let task = Task { () -> Tally in
             do {
                 let body =
@@ -118,7 +118,7 @@ import Testing
             if isPartial { return Tally(partial: 1) }
             if let generator { try await Task.sleep(for: .microseconds(Int(generator.next() % 3000))) }
         }
-        let expected = path == "/slow" ? 3 : offset % 700_001
+        let expected = path == "/slow" ? 3 : offset % 150_001
         guard count == expected, path != "/cut", path != "/reset" else {
             return Tally(wrong: ["\(path)?\(offset): \(count) bytes"])
         }
