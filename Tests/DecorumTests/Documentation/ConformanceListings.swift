@@ -1,11 +1,12 @@
 import Decorum
 import DecorumTesting
+import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct DecoratorLawListings {
     @Test(arguments: DecoratorLaw.all)
     func law(_ law: DecoratorLaw) async throws {
-        try await law.check { base in base.tagging() }
+        try await law.check { base in base.counting() }
     }
 }
 
@@ -24,15 +25,24 @@ private func transportCases() async throws {
 
 private typealias MyConnection = URLSessionConnection
 
-
 extension Connection {
-    fileprivate func tagging() -> some Connection { TaggingConnection(base: self) }
+    fileprivate func counting() -> some Connection { CountingConnection(base: self) }
 }
 
-private struct TaggingConnection<Base: Connection>: ComposedConnection {
+private struct CountingConnection<Base: Connection>: ComposedConnection {
     let base: Base
+    private let count = Counter()
+
+    init(base: Base) {
+        self.base = base
+    }
 
     func send(_ request: consuming Request) async throws -> Response {
-        try await base.send(request)
+        count.requests.add(1, ordering: .relaxed)
+        return try await base.send(request)
     }
+}
+
+private final class Counter: Sendable {
+    let requests = Atomic(0)
 }

@@ -8,7 +8,7 @@ public import HTTPTypes
 /// ```swift
 /// @Test(arguments: DecoratorLaw.all)
 /// func law(_ law: DecoratorLaw) async throws {
-///     try await law.check { base in base.tagging() }
+///     try await law.check { base in base.counting() }
 /// }
 /// ```
 ///
