@@ -1,0 +1,75 @@
+import Decorum
+import Foundation
+import HTTPTypes
+
+/// What each decorator costs where nothing goes wrong.
+enum DecoratorRows {
+    static func rows() throws -> [Row] {
+        let memory = MemoryConnection()
+        return try [terminal(memory)] + preparation(memory) + decision(memory) + caching() + observation(memory)
+    }
+
+    private static func terminal(_ memory: MemoryConnection) throws -> Row {
+        Row("decorators/terminal", sending: try .sample(), through: memory)
+    }
+
+    private static func preparation(_ memory: MemoryConnection) throws -> [Row] {
+        [
+            try row("relative", to: "/v1/feed?page=2", 25_000, memory.relative(to: "https://api.example.com")),
+            try row("relative, absolute URL", 3000, memory.relative(to: "https://api.example.com")),
+            try row("addingDefaultFields", 3000, memory.addingDefaultFields([.acceptEncoding: "gzip"])),
+            try row("addingDefaultFields, there already", 3000, memory.addingDefaultFields([.accept: "*/*"])),
+            try row("overridingFields", 3000, memory.overridingFields(with: [.cacheControl: "max-age=0"])),
+            try row("identifyingClient", 3000, memory.identifyingClient(as: ClientInformation(name: "benchmarks"))),
+            try row("acceptingLanguages", 3000, memory.acceptingLanguages(["en"])),
+        ]
+    }
+
+    private static func decision(_ memory: MemoryConnection) throws -> [Row] {
+        let api = try Origin("https://api.example.com")
+        return [
+            try row("retrying", 3000, memory.retrying()),
+            try row("followingRedirects", 3000, memory.followingRedirects()),
+            try row("authenticating", 3000, memory.authenticating(with: .bearer("token"), for: api)),
+            try row("validatingStatus", 3000, memory.validatingStatus()),
+            try row("intercepting", 3000, memory.intercepting { request, base in try await base.send(request) }),
+        ]
+    }
+
+    private static func caching() throws -> [Row] {
+        let confirming = MemoryConnection(.notModified, fields: [.eTag: "\"1\""])
+        let validatable = MemoryConnection(fields: [.eTag: "\"1\"", .contentType: "text/plain"])
+        return [
+            try row("revalidating, miss", 3000, MemoryConnection().revalidating(in: MemoryResponseStore())),
+            try row("revalidating, hit", 3000, confirming.revalidating(in: filledStore())),
+            try row("revalidating, changed", 3000, validatable.revalidating(in: filledStore())),
+        ]
+    }
+
+    private static func filledStore() throws -> MemoryResponseStore {
+        let store = MemoryResponseStore()
+        let request = try Request.sample()
+        let head = HTTPResponse(status: .ok, headerFields: [.eTag: "\"1\"", .contentType: "text/plain"])
+        if let key = ResponseKey(request) {
+            store.store(StoredResponse(head: head, body: "hello, world", request: request.head, date: .now), for: key)
+        }
+        return store
+    }
+
+    private static func observation(_ memory: MemoryConnection) throws -> [Row] {
+        [
+            try row("observing", 3000, memory.observing { _ in }),
+            try row("observing, statistics", 3000, memory.observing(ExchangeStatistics())),
+            try row("logging", 3000, memory.logging(to: LogSink { _ in })),
+        ]
+    }
+
+    private static func row(
+        _ name: String, to url: String = "https://api.example.com/v1/feed?page=2", _ limit: Double,
+        _ connection: some Connection
+    ) throws -> Row {
+        Row(
+            "decorators/\(name)", over: "decorators/terminal", bounds: .instructionsPerLayer(limit),
+            sending: try .sample(url), through: connection)
+    }
+}
