@@ -17,7 +17,9 @@ struct MeasuringRun {
 
         let failures = report.failures
         for failure in failures { write("WORSE THAN IT MAY BE: \(failure)\n") }
-        guard failures.isEmpty || !arguments.isCheck else { throw BenchmarkFailure("\(failures.count) bounds are broken.") }
+        guard failures.isEmpty || !arguments.isCheck else {
+            throw BenchmarkFailure("\(failures.count) bounds are broken.")
+        }
     }
 
     private func readings(_ rows: [Row]) async throws -> [Reading] {

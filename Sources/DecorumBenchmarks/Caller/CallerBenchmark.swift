@@ -46,7 +46,8 @@ struct CallerBenchmark {
             await task.value
         }
         return CallerReading(
-            name: name, median: times.median, minimum: times.min() ?? 0, hops: hops + ThreadCheckingConnection.takeStrays())
+            name: name, median: times.median, minimum: times.min() ?? 0,
+            hops: hops + ThreadCheckingConnection.takeStrays())
     }
 }
 

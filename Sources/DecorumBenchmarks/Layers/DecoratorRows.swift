@@ -10,7 +10,7 @@ enum DecoratorRows {
     }
 
     private static func terminal(_ memory: MemoryConnection) throws -> Row {
-        Row("decorators/terminal", sending: try .sample(), through: memory)
+        Row("decorators/terminal", sending: try .sample(), through: passing(0, over: memory))
     }
 
     private static func preparation(_ memory: MemoryConnection) throws -> [Row] {
@@ -70,6 +70,6 @@ enum DecoratorRows {
     ) throws -> Row {
         Row(
             "decorators/\(name)", over: "decorators/terminal", bounds: .instructionsPerLayer(limit),
-            sending: try .sample(url), through: connection)
+            sending: try .sample(url), through: passing(0, over: connection))
     }
 }

@@ -31,22 +31,22 @@ extension Connection {
     func passingFive() -> FiveEmpty<Self> { passing().passing().passing().passing().passing() }
 }
 
-/// Layers that do nothing, composed in a loop, so that no type is known where they are used.
-func passing(_ depth: Int, over base: any Connection) -> any Connection {
+/// Layers that do nothing, composed in a loop that nobody looks through, so that no type is known where they are used.
+@inline(never) func passing(_ depth: Int, over base: any Connection) -> any Connection {
     var connection = base
     for _ in 0..<depth { connection = ErasedEmptyConnection(base: connection) }
     return connection
 }
 
 /// Layers that do nothing, each wrapped in an ``AnyConnection``.
-func wrapping(_ depth: Int, over base: AnyConnection) -> AnyConnection {
+@inline(never) func wrapping(_ depth: Int, over base: AnyConnection) -> AnyConnection {
     var connection = base
     for _ in 0..<depth { connection = AnyConnection(connection.passing()) }
     return connection
 }
 
 /// Generic layers that do nothing, composed in a loop, as an app does that adds layers under conditions.
-func appending(_ depth: Int, to base: any Connection) -> any Connection {
+@inline(never) func appending(_ depth: Int, to base: any Connection) -> any Connection {
     var connection = base
     for _ in 0..<depth { connection = appended(to: connection) }
     return connection

@@ -29,7 +29,8 @@ struct HandWritten: Sendable {
             request.head.headerFields[.userAgent] = "benchmarks"
         }
         let start = ContinuousClock.now
-        let isKnown = ends.contains("\(request.head.scheme ?? "")://\(request.head.authority ?? "")\(request.head.path ?? "")")
+        let isKnown = ends.contains(
+            "\(request.head.scheme ?? "")://\(request.head.authority ?? "")\(request.head.path ?? "")")
         if request.head.scheme == "https", request.head.authority == "api.example.com" {
             request.head.headerFields[.authorization] = "Bearer token"
         }

@@ -8,20 +8,23 @@ enum StackRows {
         let hand = HandWritten(memory)
         let request = try Request.sample()
         return try [
-            Row("stacks/terminal", sending: request, through: memory),
+            Row("stacks/terminal", sending: request, through: passing(0, over: memory)),
             Row(name: "stacks/six by hand", baseline: "stacks/terminal") { count in
                 for _ in 0..<count { _ = try await hand.work(request) }
             },
             Row(
                 "stacks/six working layers", over: "stacks/six by hand", bounds: .instructions(13_000), .allocations(4),
-                sending: request, through: six(over: memory)),
+                sending: request, through: passing(0, over: six(over: memory))),
             Row(
                 "stacks/six working layers, AnyConnection", over: "stacks/six by hand", bounds: .instructions(13_000),
                 .allocations(4), sending: request, through: AnyConnection(six(over: memory))),
             Row("stacks/canonical", over: "stacks/terminal", sending: .sample("/v1/feed"), through: canonical(memory)),
-        ] + [1, 5, 10, 20].map { depth in
-            Row("stacks/depth \(depth)", over: "stacks/terminal", layers: depth, sending: request, through: stack(depth, memory))
-        }
+        ]
+            + [1, 5, 10, 20].map { depth in
+                Row(
+                    "stacks/depth \(depth)", over: "stacks/terminal", layers: depth, sending: request,
+                    through: stack(depth, memory))
+            }
     }
 
     /// Names the client, signs, retries, looks into a cache, follows redirections, measures.
@@ -55,7 +58,8 @@ enum StackRows {
 /// The stack that README recommends, as far as its layers exist.
 func canonicalStack(over transport: any Connection, for origin: Origin) throws -> any Connection {
     let statistics = ExchangeStatistics()
-    return try transport
+    return
+        try transport
         .observing(statistics, as: .attempt)
         .authenticating(with: .bearer("token"), for: origin)
         .retrying()

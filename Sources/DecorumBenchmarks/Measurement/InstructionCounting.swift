@@ -15,7 +15,9 @@ struct InstructionCounting {
 
     /// Performs rows between marks; what the program does when it runs under valgrind.
     static func perform(_ rows: [Row]) async throws {
-        guard decorum_counts_instructions() else { throw BenchmarkFailure("This is not valgrind, or it has no headers.") }
+        guard decorum_counts_instructions() else {
+            throw BenchmarkFailure("This is not valgrind, or it has no headers.")
+        }
         for row in rows {
             try await row.perform(50)
             decorum_instructions_begin()

@@ -22,7 +22,8 @@ extension Table {
     /// A table of operations in memory, ratios first.
     init(_ readings: [Reading]) {
         header = [
-            "row", "time ÷ baseline", "instr ÷ baseline", "instr/layer", "allocs/layer", "instr", "allocs", "ns", "ns min",
+            "row", "time ÷ baseline", "instr ÷ baseline", "instr/layer", "allocs/layer", "instr", "allocs", "ns",
+            "ns min",
         ]
         rows = readings.map { reading in
             [

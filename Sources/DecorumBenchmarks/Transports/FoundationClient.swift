@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking
@@ -36,7 +37,9 @@ struct FoundationClient: Client {
 
     private func request(_ url: String) throws -> URLRequest {
         guard let url = URL(string: url) else { throw BenchmarkFailure("\(url) is no URL.") }
-        return URLRequest(url: url)
+        var request = URLRequest(url: url)
+        for field in Self.fields { request.setValue(field.value, forHTTPHeaderField: field.name.rawName) }
+        return request
     }
 
     private func check(_ response: URLResponse) throws {

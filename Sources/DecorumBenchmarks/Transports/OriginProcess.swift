@@ -21,7 +21,8 @@ struct OriginProcess {
     static func serve(mebibytes: Int) throws {
         let origin = try LoopbackOrigin(keepingBodiesUpTo: 0)
         defer { origin.stop() }
-        origin.route(.get, "/small", .init(fields: ["Content-Type": "text/plain"], body: String(repeating: "x", count: 100)))
+        origin.route(
+            .get, "/small", .init(fields: ["Content-Type": "text/plain"], body: String(repeating: "x", count: 100)))
         origin.route(.get, "/large", .generated(count: Int64(mebibytes) << 20))
         origin.route(.put, "/sink", "ok")
         let forgetting = Task {

@@ -40,6 +40,17 @@ extension Subject {
     }
 }
 
+extension Client {
+    /// What every client sends, so that all send the same, with and without layers that add it.
+    static var fields: [HTTPField] {
+        [
+            HTTPField(name: .accept, value: "*/*"), HTTPField(name: .acceptLanguage, value: "en"),
+            HTTPField(name: .userAgent, value: "benchmarks/1"), HTTPField(name: .cacheControl, value: "max-age=0"),
+            HTTPField(name: .authorization, value: "Bearer token"),
+        ]
+    }
+}
+
 /// Any of Decorum's connections.
 struct ConnectionClient: Client {
     let connection: any Connection
@@ -66,7 +77,7 @@ struct ConnectionClient: Client {
     }
 
     private func request(_ method: HTTPRequest.Method, _ url: String) throws -> Request {
-        var request = try Request(method, url)
+        var request = try Request(method, url, fields: HTTPFields(Self.fields))
         request.options.principal = Principal("reader")
         return request
     }
