@@ -19,17 +19,16 @@ public struct Origin: Sendable, Hashable {
     ///   - port: The port; nil for the scheme's default.
     /// - Throws: ``InvalidRequestError`` for another scheme, an empty host or a port out of range.
     public init(scheme: String, host: String, port: Int? = nil) throws(InvalidRequestError) {
-        let scheme = scheme.lowercased()
+        let scheme = scheme.inLowerCase
         guard let defaultPort = Self.defaultPort(of: scheme) else { throw .unsupportedScheme(scheme) }
-        // A percent sign would hide a character, and whoever decodes it sees another host; a zone has one in brackets.
-        let excluded = host.hasPrefix("[") ? "/?#@\\" : "/?#@\\%"
-        guard !host.isEmpty, !host.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F || excluded.utf8.contains($0) })
+        let isBracketed = host.utf8.first == UInt8(ascii: "[")
+        guard !host.isEmpty, host.allUTF8({ Self.mayBeInHost($0, isBracketed: isBracketed) })
         else { throw .invalidHost }
         let port = port ?? defaultPort
         guard (0...65535).contains(port) else { throw .invalidPort }
 
         self.scheme = scheme
-        self.host = host.lowercased()
+        self.host = host.inLowerCase
         self.port = port
     }
 
@@ -53,20 +52,43 @@ public struct Origin: Sendable, Hashable {
     }
 
     private init(scheme: String, authority: String) throws(InvalidRequestError) {
+        // Nearly every authority is a plain host, which one look at each byte tells.
+        if let port = Self.defaultPort(of: scheme), authority.isPlainHost {
+            self.init(scheme: scheme, plainHost: authority, port: port)
+            return
+        }
         guard !authority.utf8.contains(UInt8(ascii: "@")) else { throw .userinfo }
-        let hostEnd = authority.hasPrefix("[") ? authority.firstIndex(of: "]") : authority.startIndex
+        let bytes = authority.utf8
+        let hostEnd =
+            bytes.first == UInt8(ascii: "[") ? bytes.firstIndex(of: UInt8(ascii: "]")) : bytes.startIndex
         guard let hostEnd else { throw .invalidHost }
-        guard let colon = authority[hostEnd...].firstIndex(of: ":") else {
+        guard let colon = bytes[hostEnd...].firstIndex(of: UInt8(ascii: ":")) else {
             try self.init(scheme: scheme, host: authority)
             return
         }
-        let digits = authority[authority.index(after: colon)...]
+        let digits = authority[bytes.index(after: colon)...]
         if digits.isEmpty {
             try self.init(scheme: scheme, host: String(authority[..<colon]))
             return
         }
         guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = Int(digits) else { throw .invalidPort }
         try self.init(scheme: scheme, host: String(authority[..<colon]), port: port)
+    }
+
+    private init(scheme: String, plainHost: String, port: Int) {
+        self.scheme = scheme
+        host = plainHost
+        self.port = port
+    }
+
+    private static func mayBeInHost(_ byte: UInt8, isBracketed: Bool) -> Bool {
+        switch byte {
+        case ...0x20, 0x7F: false
+        case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "@"), UInt8(ascii: "\\"): false
+        // A percent sign would hide a character, and whoever decodes it sees another host; a zone has one in brackets.
+        case UInt8(ascii: "%"): isBracketed
+        default: true
+        }
     }
 
     private static func defaultPort(of scheme: String) -> Int? {
@@ -80,6 +102,28 @@ public struct Origin: Sendable, Hashable {
     /// The host, with the port where it is not the scheme's default: the authority of a request.
     public var authority: String {
         port == Self.defaultPort(of: scheme) ? host : "\(host):\(port)"
+    }
+}
+
+extension String {
+    /// Whether this is a host of letters in lower case, digits, hyphens and dots, without a port.
+    fileprivate var isPlainHost: Bool {
+        !isEmpty
+            && allUTF8 { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                    UInt8(ascii: "-"), UInt8(ascii: "."):
+                    true
+                default: false
+                }
+            }
+    }
+}
+
+extension StringProtocol {
+    /// The text in lower case; that of most schemes and hosts is, and is not made anew.
+    var inLowerCase: String {
+        utf8.allSatisfy { $0 < 0x80 && !(0x41...0x5A).contains($0) } ? String(self) : lowercased()
     }
 }
 

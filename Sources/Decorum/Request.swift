@@ -83,7 +83,7 @@ public struct Request: Sendable {
     public func validate() throws(InvalidRequestError) {
         _ = try Origin(head)
         guard let path = head.path, path.hasPrefix("/") || path == "*" else { throw .invalidPath }
-        guard path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw .invalidURL }
+        guard path.allUTF8({ $0 > 0x20 && $0 < 0x7F }) else { throw .invalidURL }
     }
 
     /// The URL of the request with its fragment; nil while it has no origin.
@@ -186,6 +186,13 @@ extension RequestOptions {
     public var secretFields: Set<HTTPField.Name> {
         get { self[SecretFieldsKey.self] }
         set { self[SecretFieldsKey.self] = newValue }
+    }
+
+    /// Adds names of secret fields, without making a set where there was none.
+    mutating func declareSecret(_ fields: Set<HTTPField.Name>) {
+        let declared = secretFields
+        guard !fields.isSubset(of: declared) else { return }
+        secretFields = declared.isEmpty ? fields : declared.union(fields)
     }
 }
 

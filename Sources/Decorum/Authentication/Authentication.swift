@@ -75,7 +75,7 @@ struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
 
     func send(_ request: consuming Request) async throws -> Response {
         // Also where the caller set such a field, and for other origins: its name alone says that it is secret.
-        request.options.secretFields.formUnion(credentials.secretFields)
+        request.options.declareSecret(credentials.secretFields)
         if needsCredentials(request) {
             let fields = try await credentials.signer.sign(request)
             request.head.headerFields.override(with: fields)

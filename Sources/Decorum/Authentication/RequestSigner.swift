@@ -37,12 +37,16 @@ public protocol RequestSigner: Sendable {
 
 /// Gives every request the same field.
 struct FixedFieldSigner: RequestSigner {
-    let name: HTTPField.Name
-    let secret: Secret
+    let secretFields: Set<HTTPField.Name>
+    // Made once: every request gets a copy, which shares the storage.
+    private let fields: Secret<HTTPFields>
 
-    var secretFields: Set<HTTPField.Name> { [name] }
+    init(name: HTTPField.Name, secret: Secret<String>) {
+        secretFields = [name]
+        fields = Secret(value: [name: secret.value])
+    }
 
     func sign(_ request: Request) -> HTTPFields {
-        [name: secret.value]
+        fields.value
     }
 }

@@ -53,7 +53,7 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
 
     func send(_ request: consuming Request) async throws -> Response {
         let head = detail.showsFields ? request.head : request.head.withoutFields
-        let secretFields = secretFields.union(request.options.secretFields)
+        let secretFields = detail.showsFields ? secretFields.union(request.options.secretFields) : []
         let attempt = request.options.attemptNumber
         let sent = tally(&request)
 
