@@ -15,15 +15,14 @@ public struct Origin: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - scheme: `http` or `https`.
-    ///   - host: The host; an IPv6 address in brackets.
+    ///   - host: The host, an international name in its form with `xn--`; an IPv6 address in brackets.
     ///   - port: The port; nil for the scheme's default.
-    /// - Throws: ``InvalidRequestError`` for another scheme, an empty host or a port out of range.
+    /// - Throws: ``InvalidRequestError`` for another scheme, a host that is empty or has characters that no host has,
+    ///   or a port out of range.
     public init(scheme: String, host: String, port: Int? = nil) throws(InvalidRequestError) {
         let scheme = scheme.inLowerCase
         guard let defaultPort = Self.defaultPort(of: scheme) else { throw .unsupportedScheme(scheme) }
-        let isBracketed = host.utf8.first == UInt8(ascii: "[")
-        guard !host.isEmpty, host.allUTF8({ Self.mayBeInHost($0, isBracketed: isBracketed) })
-        else { throw .invalidHost }
+        guard host.isRegisteredName || host.isAddressInBrackets else { throw .invalidHost }
         let port = port ?? defaultPort
         guard (0...65535).contains(port) else { throw .invalidPort }
 
@@ -81,16 +80,6 @@ public struct Origin: Sendable, Hashable {
         self.port = port
     }
 
-    private static func mayBeInHost(_ byte: UInt8, isBracketed: Bool) -> Bool {
-        switch byte {
-        case ...0x20, 0x7F: false
-        case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "@"), UInt8(ascii: "\\"): false
-        // A percent sign would hide a character, and whoever decodes it sees another host; a zone has one in brackets.
-        case UInt8(ascii: "%"): isBracketed
-        default: true
-        }
-    }
-
     private static func defaultPort(of scheme: String) -> Int? {
         switch scheme {
         case "http": 80
@@ -109,14 +98,7 @@ extension String {
     /// Whether this is a host of letters in lower case, digits, hyphens and dots, without a port.
     fileprivate var isPlainHost: Bool {
         !isEmpty
-            && allUTF8 { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                    UInt8(ascii: "-"), UInt8(ascii: "."):
-                    true
-                default: false
-                }
-            }
+            && allUTF8 { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D || $0 == 0x2E }
     }
 }
 
@@ -130,4 +112,34 @@ extension StringProtocol {
 extension Origin: CustomStringConvertible {
     /// The origin as the start of a URL, without a slash at the end.
     public var description: String { "\(scheme)://\(authority)" }
+}
+
+extension String {
+    /// Whether this is a `reg-name` or an IPv4 address (RFC 3986, section 3.2.2).
+    ///
+    /// There is no percent-encoding: it hides a character, and whoever decodes it sees another host.
+    fileprivate var isRegisteredName: Bool {
+        !isEmpty && allUTF8 { $0.isLetterOrDigit || $0.isMarkInName }
+    }
+
+    /// Whether this looks like an `IP-literal` (RFC 3986, section 3.2.2), which may have a zone (RFC 6874).
+    fileprivate var isAddressInBrackets: Bool {
+        utf8.count > 4 && hasPrefix("[") && hasSuffix("]")
+            && utf8.dropFirst().dropLast().allSatisfy { $0.isLetterOrDigit || ":.%-_~".utf8.contains($0) }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isLetterOrDigit: Bool { (0x30...0x39).contains(self) || (0x61...0x7A).contains(self | 0x20) }
+
+    /// Whether this is one of the marks of `unreserved`, or one of `sub-delims` (RFC 3986, section 2).
+    fileprivate var isMarkInName: Bool {
+        switch self {
+        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: "!"),
+            UInt8(ascii: "$"), UInt8(ascii: "&"), UInt8(ascii: "'")...UInt8(ascii: ","), UInt8(ascii: ";"),
+            UInt8(ascii: "="):
+            true
+        default: false
+        }
+    }
 }

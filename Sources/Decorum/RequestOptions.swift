@@ -1,18 +1,20 @@
 /// A key for an option that travels with a request through layers that do not know it.
 ///
 /// ```swift
-/// enum TenantKey: RequestOptionKey {
+/// enum ExperimentKey: RequestOptionKey {
 ///     static let defaultValue: String? = nil
 /// }
 ///
 /// extension RequestOptions {
-///     var tenant: String? {
-///         get { self[TenantKey.self] }
-///         set { self[TenantKey.self] = newValue }
+///     var experiment: String? {
+///         get { self[ExperimentKey.self] }
+///         set { self[ExperimentKey.self] = newValue }
 ///     }
 /// }
 /// ```
-public protocol RequestOptionKey {
+///
+/// In a module whose default isolation is the main actor, declare the property `nonisolated`, so that layers can read it.
+public protocol RequestOptionKey: SendableMetatype {
     /// The type of the option.
     associatedtype Value: Sendable
     /// What a request has that was not given the option.

@@ -4,9 +4,13 @@ public import Foundation
 ///
 /// ```swift
 /// let text = try await response.body.text(upTo: 1 << 20)
+/// ```
 ///
+/// It is read at once, under a limit, or chunk by chunk:
+///
+/// ```swift
 /// for try await chunk in response.body {
-///     file.write(chunk)
+///     try file.write(contentsOf: chunk)
 /// }
 /// ```
 ///
@@ -50,6 +54,16 @@ public struct Body: Sendable {
     /// - Parameter text: The content.
     public init(_ text: String) {
         self.init(Data(text.utf8))
+    }
+
+    /// Creates a body from a value, as JSON; the request's `Content-Type` is the caller's to set.
+    ///
+    /// - Parameters:
+    ///   - value: The value to encode.
+    ///   - encoder: The encoder.
+    /// - Throws: The encoder's error.
+    public init(json value: some Encodable, using encoder: JSONEncoder = JSONEncoder()) throws {
+        self.init(try encoder.encode(value))
     }
 
     /// Creates a body from a file, which is read each time that the body is.

@@ -84,7 +84,7 @@ private struct State {
     }
 
     mutating func store(_ response: StoredResponse, for key: ResponseKey) {
-        let size = response.byteCount + key.uri.utf8.count
+        let size = response.byteCount + key.byteCount
         let replaced = variants[key, default: []].filter { identifier in
             entries[identifier]?.response.isOfSameVariant(as: response) ?? false
         }

@@ -46,6 +46,8 @@ enum Revalidation {
         if let validator, let storedValidator, validator.opaqueTag != storedValidator.opaqueTag { return nil }
 
         var head = stored.head
+        // A cookie is set by the response that brings it; once more would put an old session in place of a new one.
+        if head.headerFields.contains(.setCookie) { head.headerFields[.setCookie] = nil }
         let update = validation.headerFields
         let connectionFields = connectionFields(in: update)
         for (index, field) in update.enumerated() where !update[..<index].contains(where: { $0.name == field.name }) {

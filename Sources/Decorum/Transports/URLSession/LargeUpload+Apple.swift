@@ -1,8 +1,8 @@
 #if !canImport(FoundationNetworking)
 import Foundation
 
-/// A request's body that is read while it is sent.
-final class StreamedBody: Sendable {
+/// The content of a request that is in a file, or a stream that is read while it is sent.
+final class LargeUpload: Sendable {
     private static let bufferSize = 256 << 10
 
     private let body: Body
@@ -13,11 +13,19 @@ final class StreamedBody: Sendable {
         self.body = body
     }
 
-    static func upload(of body: Body) async throws -> Upload {
-        body.isEmpty ? .none : .stream(StreamedBody(body))
+    init(_ file: BodyFile) throws {
+        body = try Body(contentsOf: file.url)
+        guard body.length == file.length else { throw BodyLengthError() }
     }
 
-    func makeTask(with request: URLRequest, in session: URLSession) -> URLSessionTask {
+    static func upload(of body: Body) async throws -> Upload {
+        .large(LargeUpload(body))
+    }
+
+    func makeTask(
+        with request: URLRequest, in session: URLSession, for exchange: URLSessionExchange
+    ) -> URLSessionTask {
+        if let file = body.file { return session.uploadTask(with: request, fromFile: file) }
         var request = request
         if let length = body.length {
             request.setValue(String(length), forHTTPHeaderField: "Content-Length")
@@ -29,7 +37,7 @@ final class StreamedBody: Sendable {
     func makeStream(for exchange: URLSessionExchange) -> InputStream? {
         var input: InputStream?
         var output: OutputStream?
-        Stream.getBoundStreams(withBufferSize: Self.bufferSize, inputStream: &input, outputStream: &output)
+        unsafe Stream.getBoundStreams(withBufferSize: Self.bufferSize, inputStream: &input, outputStream: &output)
         guard let output else { return nil }
         let sink = UploadSink(output, on: queue)
         Task.detached { [body] in
@@ -73,13 +81,17 @@ private final class UploadSink: @unchecked Sendable {
     }
 
     private func writeAll(_ chunk: Data) throws {
-        try unsafe chunk.withUnsafeBytes { bytes in
-            var rest = unsafe bytes.bindMemory(to: UInt8.self)[...]
-            while let start = unsafe UnsafeBufferPointer(rebasing: rest).baseAddress {
-                let count = unsafe output.write(start, maxLength: rest.count)
-                guard count > 0 else { throw output.streamError ?? POSIXError(.EPIPE) }
-                rest = unsafe rest.dropFirst(count)
+        var written = 0
+        while written < chunk.count {
+            let count = try unsafe chunk.withUnsafeBytes { bytes in
+                let rest = unsafe bytes.bindMemory(to: UInt8.self).suffix(from: written)
+                guard let start = unsafe UnsafeBufferPointer(rebasing: rest).baseAddress else {
+                    throw POSIXError(.EINVAL)
+                }
+                return unsafe output.write(start, maxLength: rest.count)
             }
+            guard count > 0 else { throw output.streamError ?? POSIXError(.EPIPE) }
+            written += count
         }
     }
 }
