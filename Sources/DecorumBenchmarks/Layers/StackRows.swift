@@ -13,16 +13,20 @@ enum StackRows {
                 for _ in 0..<count { _ = try await hand.work(request) }
             },
             Row(
-                "stacks/six working layers", over: "stacks/six by hand", bounds: .instructions(13_000), .allocations(4),
+                "stacks/six working layers", over: "stacks/six by hand", bounds: .instructions(36_500),
+                .allocations(10),
                 sending: request, through: passing(0, over: six(over: memory))),
             Row(
-                "stacks/six working layers, AnyConnection", over: "stacks/six by hand", bounds: .instructions(13_000),
-                .allocations(4), sending: request, through: AnyConnection(six(over: memory))),
-            Row("stacks/canonical", over: "stacks/terminal", sending: .sample("/v1/feed"), through: canonical(memory)),
+                "stacks/six working layers, AnyConnection", over: "stacks/six by hand", bounds: .instructions(36_500),
+                .allocations(10), sending: request, through: AnyConnection(six(over: memory))),
+            Row(
+                "stacks/canonical", over: "stacks/terminal", bounds: .instructions(89_000), .allocations(27),
+                sending: .sample("/v1/feed"), through: canonical(memory)),
         ]
             + [1, 5, 10, 20].map { depth in
                 Row(
-                    "stacks/depth \(depth)", over: "stacks/terminal", layers: depth, sending: request,
+                    "stacks/depth \(depth)", over: "stacks/terminal", layers: depth,
+                    bounds: .instructionsPerLayer(3100), sending: request,
                     through: stack(depth, memory))
             }
     }
