@@ -84,8 +84,9 @@ struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
     }
 
     private func needsCredentials(_ request: borrowing Request) -> Bool {
+        let ownFields = credentials.secretFields
         guard !request.options.skipsAuthentication,
-            !request.head.headerFields.contains(where: { credentials.secretFields.contains($0.name) }),
+            !request.head.headerFields.contains(where: { ownFields.contains($0.name) }),
             let origin = try? Origin(request.head)
         else { return false }
         return origins.contains(origin) && request.options.redirectingOrigins.isSubset(of: origins)

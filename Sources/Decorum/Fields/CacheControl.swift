@@ -8,9 +8,9 @@ struct CacheControl: Sendable, Equatable {
     init(_ fields: HTTPFields) {
         for field in fields where field.name == .cacheControl {
             for member in ListMembers(field.value) {
-                let end = member.firstIndex(of: "=") ?? member.endIndex
-                let name = member[..<end].lowercased()
-                let argument = end == member.endIndex ? nil : member[member.index(after: end)...]
+                let end = member.utf8.firstIndex(of: UInt8(ascii: "=")) ?? member.endIndex
+                let name = member[..<end].inLowerCase
+                let argument = end == member.endIndex ? nil : member[member.utf8.index(after: end)...]
                 directives.append((name, argument.map { $0.trimmingQuotes() }))
             }
         }
@@ -28,6 +28,8 @@ struct CacheControl: Sendable, Equatable {
 
 extension Substring {
     fileprivate func trimmingQuotes() -> String {
-        count >= 2 && hasPrefix("\"") && hasSuffix("\"") ? String(dropFirst().dropLast()) : String(self)
+        let quote = UInt8(ascii: "\"")
+        guard utf8.count >= 2, utf8.first == quote, utf8.last == quote else { return String(self) }
+        return String(dropFirst().dropLast())
     }
 }

@@ -57,7 +57,8 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
         let attempt = request.options.attemptNumber
         let sent = tally(&request)
 
-        let watch = ExchangeWatch(clock: clock, previewLimit: detail.bodyLimit) { report in
+        // What the closure needs and no more: with this layer, it would copy every layer further in.
+        let watch = ExchangeWatch(clock: clock, previewLimit: detail.bodyLimit) { [sink, detail, redaction] report in
             let entry = LogEntry(
                 redaction: redaction, detail: detail, secretFields: secretFields, request: head, sent: sent(),
                 attempt: attempt, report: report)
