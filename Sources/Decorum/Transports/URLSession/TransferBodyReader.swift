@@ -1,24 +1,11 @@
 import Foundation
 
-/// Holds on to a transfer and ends it when it is let go.
-final class TransferLease: Sendable {
-    let exchange: URLSessionExchange
-
-    init(_ exchange: URLSessionExchange) {
-        self.exchange = exchange
-    }
-
-    deinit {
-        exchange.cancel()
-    }
-}
-
 /// Reads the body of a response while it arrives.
 struct TransferBodyReader: BodyReader {
-    private let lease: TransferLease
+    private let lease: TransferLease<URLSessionExchange>
     private var batch: ArraySlice<Data> = []
 
-    init(_ lease: TransferLease) {
+    init(_ lease: TransferLease<URLSessionExchange>) {
         self.lease = lease
     }
 
