@@ -39,14 +39,19 @@ public protocol RequestSigner: Sendable {
 struct FixedFieldSigner: RequestSigner {
     let secretFields: Set<HTTPField.Name>
     // Made once: every request gets a copy, which shares the storage.
-    private let fields: Secret<HTTPFields>
+    private let fields: HTTPFields
 
-    init(name: HTTPField.Name, secret: Secret<String>) {
+    init(name: HTTPField.Name, secret: Secret) {
         secretFields = [name]
-        fields = Secret(value: [name: secret.value])
+        fields = [name: secret.value]
     }
 
     func sign(_ request: Request) -> HTTPFields {
-        fields.value
+        fields
     }
+}
+
+extension FixedFieldSigner: CustomReflectable {
+    // Neither a description nor `dump` shows the secret.
+    var customMirror: Mirror { Mirror(self, children: ["secretFields": secretFields]) }
 }

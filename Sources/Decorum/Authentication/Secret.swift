@@ -1,6 +1,6 @@
-/// A value that no description and no reflection shows.
-struct Secret<Value: Sendable>: Sendable {
-    let value: Value
+/// A text that no description and no reflection shows.
+struct Secret: Sendable {
+    let value: String
 }
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
