@@ -13,6 +13,11 @@ struct Target: Sendable, Equatable {
             self.init(plainPath: reference)
             return
         }
+        // The empty reference is that of the base itself, which URL has no value for.
+        guard !reference.isEmpty else {
+            self.init(splitting: reference)
+            return
+        }
         guard reference.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }), let url = URL(string: reference) else {
             throw .invalidURL
         }
