@@ -9,6 +9,7 @@ let package = Package(
         .library(name: "Decorum", targets: ["Decorum"]),
         .library(name: "DecorumTesting", targets: ["DecorumTesting"]),
         .executable(name: "tour", targets: ["DecorumTour"]),
+        .executable(name: "benchmarks", targets: ["DecorumBenchmarks"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0")
@@ -30,6 +31,13 @@ let package = Package(
             name: "DecorumTour",
             dependencies: [
                 "Decorum", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]
+        ),
+        .target(name: "DecorumProbe"),
+        .executableTarget(
+            name: "DecorumBenchmarks",
+            dependencies: [
+                "Decorum", "DecorumProbe", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
             ]
         ),
         .testTarget(
