@@ -1,5 +1,5 @@
 /// Percent-encoding of bytes (RFC 3986, section 2.1).
-enum PercentCoding {
+package enum PercentCoding {
     /// Decodes once, with `+` as a blank; an incomplete escape stands for itself.
     static func decode(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         guard bytes.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) else { return Array(bytes) }
@@ -32,7 +32,7 @@ enum PercentCoding {
         }
     }
 
-    static func hexDigit(_ byte: UInt8) -> UInt8? {
+    package static func hexDigit(_ byte: UInt8) -> UInt8? {
         switch byte {
         case 0x30...0x39: byte - 0x30
         case 0x41...0x46: byte - 0x41 + 10

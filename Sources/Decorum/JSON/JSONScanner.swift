@@ -200,7 +200,8 @@ extension JSONScanner {
             UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
             return index + 2
         case UInt8(ascii: "u"):
-            guard index + 6 <= end, bytes[index + 2..<index + 6].allSatisfy({ PercentCoding.hexDigit($0) != nil }) else {
+            guard index + 6 <= end, bytes[index + 2..<index + 6].allSatisfy({ PercentCoding.hexDigit($0) != nil })
+            else {
                 throw JSONSyntaxError(reason: "an escape has no four digits", offset: index)
             }
             return index + 6
