@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// What a cassette does with a request.
 public enum CassetteMode: String, Sendable, CaseIterable {
