@@ -24,6 +24,13 @@ struct CassetteReader: Sendable {
         entries = try Self.located(bytes, in: cassette) { try Self.entries(of: bytes) }
     }
 
+    /// Whether a file is of this format, so far as its first member tells.
+    static func recognizes(_ bytes: [UInt8]) -> Bool {
+        var scanner = JSONScanner(bytes)
+        guard (try? scanner.expect(UInt8(ascii: "{"))) != nil, let name = try? scanner.string() else { return false }
+        return name == "cassette"
+    }
+
     /// The interaction at an index, whole.
     func interaction(at index: Int) throws(CassetteError) -> Interaction {
         try Self.located(bytes, in: cassette, place: "interactions[\(index)]") {

@@ -1,0 +1,161 @@
+public import Decorum
+public import Foundation
+import HTTPTypes
+import Synchronization
+
+/// A file of recorded exchanges, and what one run of a test plays from it or records on it.
+///
+/// ```swift
+/// let cassette = try Cassette(at: "Tests/Cassettes/feed.json")
+/// let connection = CassetteConnection(cassette).retrying()
+/// let response = try await connection.send(.get("https://api.example.com/feed"))
+/// try cassette.finish()
+/// ```
+///
+/// In a test, `@Test(.cassette)` of `DecorumTestingTraits`, or ``withCassette(_:rules:mode:filePath:function:_:)``, opens
+/// and finishes one.
+public final class Cassette: Sendable {
+    /// The file.
+    public let file: URL
+    /// What the cassette does with a request: never ``CassetteMode/once``, which is settled when it is opened.
+    public let mode: CassetteMode
+    /// How it matches, redacts, records and plays.
+    public let rules: CassetteRules
+    let clock: any DatedClock
+    let content: CassetteContent
+    let redactor: CassetteRedactor
+
+    private struct State {
+        var index: PlaybackIndex
+        var recordings: [ExchangeRecording] = []
+        var requestCount = 0
+    }
+
+    private let state: Mutex<State>
+
+    /// Opens a cassette.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the file, which need not exist where something may be recorded. Any format is read that is
+    ///     known to ``ImportedCassette``; it is written as what it was, or as ``CassetteFormat/cassette``.
+    ///   - mode: What it does with a request; nil for what the environment says.
+    ///   - rules: How it matches, redacts, records and plays.
+    ///   - clock: The clock by which it dates what it records and waits between chunks.
+    /// - Throws: ``CassetteError`` if the file cannot be read, or is not there and has to be; ``CassetteModeError``.
+    public init(
+        at path: String, mode: CassetteMode? = nil, rules: CassetteRules = CassetteRules(),
+        clock: any DatedClock = SystemClock()
+    ) throws {
+        file = URL(filePath: path)
+        let wanted = try mode ?? .current()
+        let exists = FileManager.default.fileExists(atPath: file.path)
+        self.mode = wanted == .once ? (exists ? .replay : .append) : wanted
+        self.rules = rules
+        self.clock = clock
+        guard exists || self.mode != .replay && self.mode != .verify else {
+            throw CassetteError(
+                file: path, reason: "it is not there; CASSETTE=once records it")
+        }
+        content = exists && self.mode != .live ? try CassetteContent(reading: file, rules: rules) : .none
+        redactor = CassetteRedactor(rules)
+        let redactor = redactor
+        let targets = content.targets.lazy.map { redactor.redacted(target: $0) }
+        state = Mutex(State(index: PlaybackIndex(targets, rules: rules)))
+    }
+
+    /// The day of the first recording, to the second where its response has a `Date`.
+    ///
+    /// A `VirtualClock(date:)` that starts here makes caches and tokens behave as they did on that day.
+    public var recordedAt: Date? {
+        guard content.count > 0, let first = try? content.interaction(at: 0) else { return nil }
+        let date = first.response?.fields[.date].flatMap { HTTPDate($0, at: clock.date)?.date }
+        return date ?? first.recordedAt
+    }
+
+    /// The interactions of the file, in their order.
+    ///
+    /// - Returns: All of them, decoded.
+    /// - Throws: ``CassetteError`` where one is not what the format asks for.
+    public func interactions() throws -> [Interaction] {
+        try content.interactions()
+    }
+
+    /// The interactions that were never played, by their places in the file, counted from 0.
+    public var unplayed: [Int] {
+        let played = state.withLock { $0.index.played }
+        return (0..<content.count).filter { !played.contains($0) }
+    }
+
+    /// Takes the interaction that answers a request.
+    ///
+    /// - Throws: ``CassetteMissError`` where none does.
+    func play(_ request: RecordedRequest) throws -> Interaction {
+        let request = redactor.redacted(rules.rewritten(request))
+        let (finding, number) = try take(request)
+        guard case .interaction(let ordinal) = finding else {
+            throw try CassetteMissError(request, number: number, finding: finding, unplayed: Set(unplayed), in: self)
+        }
+        return try content.interaction(at: ordinal)
+    }
+
+    /// Takes the interaction that answers a request; nil where none does.
+    func playIfRecorded(_ request: RecordedRequest) throws -> Interaction? {
+        guard case .interaction(let ordinal) = try take(redactor.redacted(rules.rewritten(request))).finding else {
+            return nil
+        }
+        return try content.interaction(at: ordinal)
+    }
+
+    private func take(_ request: RecordedRequest) throws -> (finding: PlaybackIndex.Finding, number: Int) {
+        try state.withLock { state in
+            state.requestCount += 1
+            let finding = try state.index.take(request) { redactor.redacted(try content.request(at: $0)) }
+            return (finding, state.requestCount)
+        }
+    }
+
+    /// The response of an interaction, or its failure.
+    func played(_ interaction: Interaction) async throws -> Response {
+        if let response = interaction.response {
+            return Response(playing: response, failure: interaction.failure, timing: rules.timing, clock: clock)
+        }
+        try await interaction.failure?.play()
+        throw CassetteError(file: file.relativePath, reason: "an interaction has neither a response nor an error")
+    }
+
+    /// Keeps the place of an exchange that begins now.
+    func record(_ request: RecordedRequest) -> ExchangeRecording {
+        let sender = unsafe withUnsafeCurrentTask { unsafe $0?.hashValue ?? 0 }
+        let recording = ExchangeRecording(request, sender: sender, limit: rules.bodyLimit, clock: clock)
+        state.withLock { $0.recordings.append(recording) }
+        return recording
+    }
+
+    /// Ends the run: what was recorded is written, what was never played is reported, what has changed is told.
+    ///
+    /// - Throws: ``UnusedInteractionsError`` in ``CassetteMode/replay``, unless the rules allow them;
+    ///   ``CassetteDriftError`` in ``CassetteMode/verify``; ``SecretFoundError`` or ``CassetteError`` where the file is not
+    ///   written, which is then as it was.
+    public func finish() throws {
+        switch mode {
+        case .replay:
+            let unplayed = unplayed
+            guard rules.unused == .fail, !unplayed.isEmpty else { return }
+            throw try UnusedInteractionsError(self, unplayed)
+        case .append, .rewrite: try save()
+        case .verify: try verify()
+        case .once, .live: return
+        }
+    }
+
+    /// What was recorded, in the order in which the file has it.
+    ///
+    /// It is the order in which the requests were sent if one task sent them all. The order among several tasks is chance,
+    /// so it is then that of the requests' own text.
+    func recorded() throws -> [Interaction] {
+        let recordings = state.withLock { $0.recordings }
+        let interactions = try recordings.compactMap { try redactor.recorded($0.interaction()) }
+        guard Set(recordings.map(\.sender)).count > 1 else { return interactions }
+        return interactions.sortedByRequest()
+    }
+}

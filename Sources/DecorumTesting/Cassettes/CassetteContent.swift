@@ -1,0 +1,83 @@
+import Decorum
+import Foundation
+
+/// What a cassette's file holds: in our format, decoded when it is needed; in all others, decoded at once.
+enum CassetteContent: Sendable {
+    case none
+    case file(CassetteReader)
+    case interactions([Interaction])
+
+    /// The largest file that is read, in bytes.
+    static let limit = 256 << 20
+
+    init(reading file: URL, rules: CassetteRules) throws {
+        let bytes = try Self.bytes(of: file)
+        if CassetteReader.recognizes(bytes) {
+            self = .file(try CassetteReader(bytes, of: file))
+        } else {
+            let imported = try ImportedCassette(
+                Data(bytes), named: file.relativePath, folder: file.deletingLastPathComponent())
+            self = .interactions(imported.interactions)
+        }
+        if let rewrite = rules.beforeMatching { self = .interactions(try interactions().compactMap(rewrite)) }
+    }
+
+    private static func bytes(of file: URL) throws(CassetteError) -> [UInt8] {
+        do {
+            let size = try FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int ?? 0
+            guard size <= limit else {
+                throw CassetteError(
+                    file: file.relativePath, reason: "it has \(size) bytes, and at most \(limit) are read")
+            }
+            return Array(try Data(contentsOf: file))
+        } catch let error as CassetteError {
+            throw error
+        } catch {
+            throw CassetteError(file: file.relativePath, reason: "it cannot be read from the disk")
+        }
+    }
+
+    var count: Int {
+        switch self {
+        case .none: 0
+        case .file(let reader): reader.entries.count
+        case .interactions(let interactions): interactions.count
+        }
+    }
+
+    /// The method and the URL of each request.
+    var targets: [RecordedRequest] {
+        switch self {
+        case .none: []
+        case .file(let reader): reader.entries.map { RecordedRequest(method: $0.method, url: $0.url) }
+        case .interactions(let interactions):
+            interactions.map { RecordedRequest(method: $0.request.method, url: $0.request.url) }
+        }
+    }
+
+    func request(at index: Int) throws -> RecordedRequest {
+        switch self {
+        case .none: RecordedRequest(method: "", url: "")
+        case .file(let reader): try reader.request(at: index)
+        case .interactions(let interactions): interactions[index].request
+        }
+    }
+
+    func interaction(at index: Int) throws -> Interaction {
+        switch self {
+        case .none: Interaction(request: RecordedRequest(method: "", url: ""))
+        case .file(let reader): try reader.interaction(at: index)
+        case .interactions(let interactions): interactions[index]
+        }
+    }
+
+    func interactions() throws -> [Interaction] {
+        try (0..<count).map { try interaction(at: $0) }
+    }
+
+    /// The line on which an interaction begins; nil in a format that is not ours.
+    func line(of index: Int) -> Int? {
+        guard case .file(let reader) = self else { return nil }
+        return reader.line(of: index)
+    }
+}

@@ -1,0 +1,89 @@
+import Decorum
+import Foundation
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+extension Cassette {
+    /// Writes what was recorded: whole or not at all, and only if it holds no secret.
+    func save() throws {
+        let recorded = try recorded()
+        guard !recorded.isEmpty || mode == .rewrite && content.count > 0 else { return }
+        let directory = file.deletingLastPathComponent()
+        try writing { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) }
+        try withLock(on: directory) {
+            let current = try currentContent()
+            let existing = try current.content.interactions()
+            let merge = RecordingMerge(rules: rules)
+            let merged =
+                if current.isForeign {
+                    merge.united(existing, with: recorded)
+                } else if mode == .rewrite {
+                    merge.rewritten(existing, with: recorded)
+                } else {
+                    existing + recorded
+                }
+            try write(merged, over: existing)
+        }
+    }
+
+    /// The file as it is now, and whether another recorder has written it since this cassette was opened.
+    private func currentContent() throws -> (content: CassetteContent, isForeign: Bool) {
+        guard FileManager.default.fileExists(atPath: file.path) else { return (.none, false) }
+        let current = try CassetteContent(reading: file, rules: rules)
+        return (current, try current.interactions() != content.interactions())
+    }
+
+    private func write(_ interactions: [Interaction], over existing: [Interaction]) throws {
+        let files = CassetteFiles(beside: file)
+        let writer = CassetteWriter(interactions, files: files)
+        try SecretScanner(allowing: rules.allowedSecrets).check(writer.bytes, file: file.relativePath)
+        for (path, data) in writer.files.added {
+            try SecretScanner(allowing: rules.allowedSecrets).check(Array(data), file: path)
+        }
+        let obsolete = Set(CassetteWriter(existing, files: files).files.added.keys).subtracting(writer.files.added.keys)
+        try writing {
+            let directory = file.deletingLastPathComponent()
+            if !writer.files.added.isEmpty {
+                try FileManager.default.createDirectory(
+                    at: directory.appending(path: files.folder), withIntermediateDirectories: true)
+            }
+            for (path, data) in writer.files.added {
+                try data.write(to: directory.appending(path: path), options: .atomic)
+            }
+            if try !FileManager.default.fileExists(atPath: file.path) || Data(contentsOf: file) != Data(writer.bytes) {
+                try Data(writer.bytes).write(to: file, options: .atomic)
+            }
+            for path in obsolete { try FileManager.default.removeItem(at: directory.appending(path: path)) }
+        }
+    }
+
+    private func writing(_ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch let error as CocoaError {
+            throw CassetteError(
+                file: file.relativePath, reason: "it cannot be written to the disk (error \(error.errorCode))")
+        }
+    }
+
+    /// Keeps other recorders, of this process and of others, from writing into the folder at the same time.
+    private func withLock(on directory: URL, _ body: () throws -> Void) throws {
+        let descriptor = unsafe open(directory.path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw CassetteError(file: file.relativePath, reason: "its folder cannot be opened")
+        }
+        defer { close(descriptor) }
+        while flock(descriptor, LOCK_EX) != 0 {
+            guard errno == EINTR else {
+                throw CassetteError(file: file.relativePath, reason: "its folder cannot be locked")
+            }
+        }
+        try body()
+    }
+}
