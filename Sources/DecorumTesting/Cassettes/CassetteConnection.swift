@@ -1,4 +1,5 @@
 public import Decorum
+import Foundation
 import Synchronization
 
 extension Connection {

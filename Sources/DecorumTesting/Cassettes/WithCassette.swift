@@ -1,4 +1,4 @@
-public import Decorum
+import Decorum
 import Foundation
 
 /// Runs a test with a cassette, and finishes it when the test has passed.
