@@ -15,6 +15,9 @@ import Synchronization
 /// In a test, `@Test(.cassette)` of `DecorumTestingTraits`, or ``withCassette(_:rules:mode:filePath:function:_:)``, opens
 /// and finishes one.
 public final class Cassette: Sendable {
+    /// The cassette of the test that runs; nil outside of one, and in a task that does not belong to it.
+    @TaskLocal public static var current: Cassette?
+
     /// The file.
     public let file: URL
     /// What the cassette does with a request: never ``CassetteMode/once``, which is settled when it is opened.

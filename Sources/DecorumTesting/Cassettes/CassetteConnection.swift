@@ -43,6 +43,15 @@ public struct CassetteConnection: Connection {
         self.upstream = cassette.mode == .replay ? nil : Upstream(upstream)
     }
 
+    /// Creates a connection to the cassette of the test that runs.
+    ///
+    /// - Parameter upstream: What answers where something is recorded.
+    /// - Throws: ``NoCassetteError`` outside of a test that has one.
+    public init(recording upstream: @escaping @autoclosure @Sendable () -> any Connection = SystemConnection()) throws {
+        guard let cassette = Cassette.current else { throw NoCassetteError() }
+        self.init(cassette, recording: upstream())
+    }
+
     /// The cassette, and what is behind it.
     public var layers: [Layer] {
         let layer = Layer(
@@ -106,5 +115,13 @@ private final class Upstream: Sendable {
             made = connection
             return connection
         }
+    }
+}
+
+/// There is no cassette, since no test that has one is running in this task.
+public struct NoCassetteError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What to do.
+    public var description: String {
+        "No test with a cassette runs in this task; write @Test(.cassette), or use withCassette."
     }
 }

@@ -30,11 +30,26 @@ public func withCassette<Result>(
     _ name: String? = nil, rules: CassetteRules? = nil, mode: CassetteMode? = nil, filePath: String = #filePath,
     function: String = #function, _ body: (Cassette) async throws -> Result
 ) async throws -> Result {
-    let path = CassettePath.path(name ?? String(function.prefix { $0 != "(" }), beside: filePath)
-    let cassette = try Cassette(at: path, mode: mode, rules: rules ?? CassetteRules())
-    let result = try await body(cassette)
+    let path = CassettePath.path(name ?? CassettePath.name(ofFunction: function), beside: filePath)
+    let defaults = CassetteDefaults.current
+    let cassette = try Cassette(
+        at: path, mode: mode ?? defaults.mode, rules: rules ?? defaults.rules ?? CassetteRules())
+    let result = try await Cassette.$current.withValue(cassette) { try await body(cassette) }
     try cassette.finish()
     return result
+}
+
+/// What the cassettes of a scope have in common.
+package struct CassetteDefaults: Sendable {
+    @TaskLocal package static var current = CassetteDefaults()
+
+    package var rules: CassetteRules?
+    package var mode: CassetteMode?
+
+    package init(rules: CassetteRules? = nil, mode: CassetteMode? = nil) {
+        self.rules = rules
+        self.mode = mode
+    }
 }
 
 /// Where the cassettes of tests are.
@@ -45,6 +60,11 @@ package enum CassettePath {
         let folder = file.deletingLastPathComponent().appending(path: "Cassettes")
             .appending(path: file.deletingPathExtension().lastPathComponent)
         return folder.appending(path: fileName(name) + ".json").path
+    }
+
+    /// The name of a function without its parameters.
+    package static func name(ofFunction function: String) -> String {
+        String(function.prefix { $0 != "(" }.drop { $0 == "`" }.prefix { $0 != "`" })
     }
 
     private static func fileName(_ name: String) -> String {

@@ -6,12 +6,17 @@ extension ImportDraft {
         let words = text.lowercased().replacing("_", with: " ")
         let table: [(words: [String], code: TransportError.Code, stage: RecordedFailure.Stage)] = [
             (["refused", "connect call failed"], .connectionRefused, .connect),
-            (["name not resolved", "enotfound", "dns", "getaddrinfo", "hostname could not be found"], .hostNotFound, .connect),
+            (
+                ["name not resolved", "enotfound", "dns", "getaddrinfo", "hostname could not be found"], .hostNotFound,
+                .connect
+            ),
             (["timed out", "timeout", "etimedout"], .timedOut, .head),
             (["cert", "ssl", "tls"], .tls, .connect),
             (["unreachable", "internet disconnected", "offline", "address"], .unreachable, .connect),
-            (["reset", "closed", "empty response", "connection was lost", "aborted", "hang up", "disconnect"],
-                .connectionLost, .head),
+            (
+                ["reset", "closed", "empty response", "connection was lost", "aborted", "hang up", "disconnect"],
+                .connectionLost, .head
+            ),
             (["invalid response", "protocol", "malformed"], .malformedResponse, .head),
         ]
         if let row = table.first(where: { row in row.words.contains { words.contains($0) } }) {

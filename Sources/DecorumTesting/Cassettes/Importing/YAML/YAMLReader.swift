@@ -158,7 +158,8 @@ struct YAMLReader: Sendable {
         while !cursor.isAtEnd, !cursor.isSeparator(), isVerbatim || !cursor.isFlowIndicator(cursor.byte()) {
             cursor.advance()
         }
-        let tag = String(decoding: cursor.bytes[start..<cursor.position].drop { $0 == UInt8(ascii: "!") }, as: UTF8.self)
+        let tag = String(
+            decoding: cursor.bytes[start..<cursor.position].drop { $0 == UInt8(ascii: "!") }, as: UTF8.self)
         return tag.hasPrefix("<tag:yaml.org,2002:") ? String(tag.dropFirst(19).dropLast()) : tag
     }
 }

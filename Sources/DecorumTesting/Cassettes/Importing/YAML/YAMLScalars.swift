@@ -8,7 +8,9 @@ extension YAMLCursor {
         while let next = byte() {
             if next == quote {
                 advance()
-                guard quote == UInt8(ascii: "'"), byte() == quote else { return String(decoding: output, as: UTF8.self) }
+                guard quote == UInt8(ascii: "'"), byte() == quote else {
+                    return String(decoding: output, as: UTF8.self)
+                }
                 output.append(next)
                 advance()
             } else if next == 0x20 || next == 0x09 || isAtBreak {
