@@ -21,6 +21,7 @@ struct LooseJSON {
     /// Replaces the secrets; nil where there is none.
     ///
     /// - Parameter valueName: The name of the secret with which the text starts; nil where it does not.
+    /// - Returns: The text with its secrets named.
     consuming func run(valueName: ArraySlice<UInt8>?) -> ArraySlice<UInt8>? {
         var index = bytes.startIndex
         if let valueName { index = replaceValue(at: index, named: valueName) }
