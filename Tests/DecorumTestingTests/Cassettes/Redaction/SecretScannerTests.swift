@@ -128,21 +128,8 @@ import Testing
                     ? Data([UInt8(truncatingIfNeeded: draw >> 8)]) : Data(words[Int(draw >> 8) % words.count].utf8)
             }
             let planted = data + Data(" AKIAQWERTYUIOPASDF23 ".utf8)
-            #expect(scanner.findings(in: planted).contains { $0.kind == .awsAccessKey })
+            // Behind `Bearer` it is a token of another kind.
+            #expect(scanner.findings(in: planted).contains { [.awsAccessKey, .bearerToken].contains($0.kind) })
         }
-    }
-
-    @Test(.enabled(if: ProcessInfo.processInfo.environment["SCAN_DIRECTORY"] != nil))
-    func scanDirectory() throws {
-        let root = ProcessInfo.processInfo.environment["SCAN_DIRECTORY"] ?? ""
-        let files = FileManager.default.enumerator(atPath: root)
-        while let file = files?.nextObject() as? String {
-            guard let data = FileManager.default.contents(atPath: root + "/" + file) else { continue }
-            for finding in SecretScanner(environment: [:]).findings(in: data) { print("FLAG", file, finding) }
-        }
-        let large = Data((0..<150_000).map { #"{"id":\#($0),"url":"https://a.example/\#($0)"},"# }.joined().utf8)
-        let start = ContinuousClock.now
-        #expect(SecretScanner(environment: ["A_KEY": "abcdefghijkl"]).findings(in: large).isEmpty)
-        print("FLAG time", large.count, ContinuousClock.now - start)
     }
 }
