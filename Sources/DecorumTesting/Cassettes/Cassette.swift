@@ -62,7 +62,7 @@ public final class Cassette: Sendable {
         content = exists && self.mode != .live ? try CassetteContent(reading: file, rules: rules) : .none
         redactor = CassetteRedactor(rules)
         let redactor = redactor
-        let targets = content.targets.lazy.map { redactor.redacted(target: $0) }
+        let targets = content.targets.lazy.map { redactor.matchable(target: $0) }
         state = Mutex(State(index: PlaybackIndex(targets, rules: rules)))
     }
 
@@ -93,7 +93,7 @@ public final class Cassette: Sendable {
     ///
     /// - Throws: ``CassetteMissError`` where none does.
     func play(_ request: RecordedRequest) throws -> Interaction {
-        let request = redactor.redacted(rules.rewritten(request))
+        let request = redactor.matchable(rules.rewritten(request))
         let (finding, number) = try take(request)
         guard case .interaction(let ordinal) = finding else {
             throw try CassetteMissError(request, number: number, finding: finding, unplayed: Set(unplayed), in: self)
@@ -103,7 +103,7 @@ public final class Cassette: Sendable {
 
     /// Takes the interaction that answers a request; nil where none does.
     func playIfRecorded(_ request: RecordedRequest) throws -> Interaction? {
-        guard case .interaction(let ordinal) = try take(redactor.redacted(rules.rewritten(request))).finding else {
+        guard case .interaction(let ordinal) = try take(redactor.matchable(rules.rewritten(request))).finding else {
             return nil
         }
         return try content.interaction(at: ordinal)
@@ -112,7 +112,7 @@ public final class Cassette: Sendable {
     private func take(_ request: RecordedRequest) throws -> (finding: PlaybackIndex.Finding, number: Int) {
         try state.withLock { state in
             state.requestCount += 1
-            let finding = try state.index.take(request) { redactor.redacted(try content.request(at: $0)) }
+            let finding = try state.index.take(request) { redactor.matchable(try content.request(at: $0)) }
             return (finding, state.requestCount)
         }
     }
@@ -151,14 +151,17 @@ public final class Cassette: Sendable {
         }
     }
 
-    /// What was recorded, in the order in which the file has it.
+    /// What was recorded, without its secrets, in the order in which the file has it.
     ///
     /// It is the order in which the requests were sent if one task sent them all. The order among several tasks is chance,
     /// so it is then that of the requests' own text.
     func recorded() throws -> [Interaction] {
         let recordings = state.withLock { $0.recordings }
-        let interactions = try recordings.compactMap { try redactor.recorded($0.interaction()) }
-        guard Set(recordings.map(\.sender)).count > 1 else { return interactions }
-        return interactions.sortedByRequest()
+        var interactions = try recordings.map { try $0.interaction() }
+        if let rewrite = rules.beforeRecording { interactions = interactions.compactMap(rewrite) }
+        if Set(recordings.map(\.sender)).count > 1 {
+            interactions = interactions.sorted { redactor.matchable($0.request) }
+        }
+        return CassetteRedactor(rules, continuing: mode == .append ? content.text : []).redacted(interactions)
     }
 }

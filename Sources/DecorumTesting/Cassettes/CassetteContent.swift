@@ -55,6 +55,12 @@ enum CassetteContent: Sendable {
         }
     }
 
+    /// The text of a file of our format.
+    var text: [UInt8] {
+        guard case .file(let reader) = self else { return [] }
+        return reader.bytes
+    }
+
     func request(at index: Int) throws -> RecordedRequest {
         switch self {
         case .none: RecordedRequest(method: "", url: "")

@@ -62,7 +62,7 @@ public struct CassetteRules: Sendable {
     /// The most bytes of one body that are recorded or compared; 64 MiB.
     public var bodyLimit: Int
     /// Texts that may stand in the cassette although they look like secrets, such as a test's own made-up token.
-    public var allowedSecrets: Set<String>
+    public var allowedSecrets: [SecretAllowance]
     /// Rewrites an interaction before it is recorded, or keeps it off the cassette by returning nil.
     public var beforeRecording: (@Sendable (Interaction) -> Interaction?)?
     /// Rewrites an interaction before it is matched, or leaves it out by returning nil; a request that comes in passes

@@ -74,15 +74,25 @@ extension Redaction {
     }
 
     private func replacement(for field: HTTPField, secretFields: Set<HTTPField.Name>) -> String? {
-        let isDeclared = declaredFields && (secretFields.contains(field.name) || field.indexingStrategy == .disallow)
-        if isDeclared || fields.contains(field.name) { return placeholder }
+        if isSecret(field, secretFields: secretFields) { return placeholder }
 
         let value = field.value
-        let isURL = [.location, .contentLocation, .referer].contains(field.name)
+        let isURL = field.isURL
         guard isURL || value.utf8.contains(where: { "/?#".utf8.contains($0) }) else { return nil }
         let replaced = isURL ? applied(toURL: value) : applied(toText: value)
         return replaced == value ? nil : replaced
     }
+
+    /// Tells whether the value of a field counts as secret by its name.
+    func isSecret(_ field: HTTPField, secretFields: Set<HTTPField.Name>) -> Bool {
+        let isDeclared = declaredFields && (secretFields.contains(field.name) || field.indexingStrategy == .disallow)
+        return isDeclared || fields.contains(field.name)
+    }
+}
+
+extension HTTPField {
+    /// Whether the value is a URL or a reference, and nothing else.
+    var isURL: Bool { [.location, .contentLocation, .referer].contains(name) }
 }
 
 extension String {

@@ -22,7 +22,7 @@ public struct CassetteMissError: Error, Hashable, Sendable {
         self.number = number
         let rules = cassette.rules.matching
         let recorded = try (0..<cassette.content.count).map { ordinal in
-            cassette.redactor.redacted(try cassette.content.request(at: ordinal))
+            cassette.redactor.matchable(try cassette.content.request(at: ordinal))
         }
         let nearness = recorded.map { RequestDifference.nearness($0, live, rules: rules) }
         // Of those that are equally near, one that has not been played is the likelier one to be meant.

@@ -13,7 +13,7 @@ public struct UnusedInteractionsError: Error, Hashable, Sendable {
     init(_ cassette: Cassette, _ ordinals: [Int]) throws {
         file = cassette.file.relativePath
         requests = try ordinals.map { ordinal in
-            let request = cassette.redactor.redacted(try cassette.content.request(at: ordinal))
+            let request = cassette.redactor.matchable(try cassette.content.request(at: ordinal))
             return "\(request.method) \(request.url)"
         }
     }

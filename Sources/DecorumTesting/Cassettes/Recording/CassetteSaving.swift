@@ -19,7 +19,7 @@ extension Cassette {
         try withLock(on: directory) {
             let current = try currentContent()
             let existing = try current.content.interactions()
-            let merge = RecordingMerge(rules: rules)
+            let merge = RecordingMerge(rules: rules, redactor: redactor)
             let merged =
                 if current.isForeign {
                     merge.united(existing, with: recorded)
@@ -42,10 +42,9 @@ extension Cassette {
     private func write(_ interactions: [Interaction], over existing: [Interaction]) throws {
         let files = CassetteFiles(beside: file)
         let writer = CassetteWriter(interactions, files: files)
-        try SecretScanner(allowing: rules.allowedSecrets).check(writer.bytes, file: file.relativePath)
-        for (path, data) in writer.files.added {
-            try SecretScanner(allowing: rules.allowedSecrets).check(Array(data), file: path)
-        }
+        let scanner = SecretScanner(environment: ProcessInfo.processInfo.environment, allowing: rules.allowedSecrets)
+        try scanner.check(Data(writer.bytes), file: file.relativePath)
+        for (path, data) in writer.files.added { try scanner.check(data, file: path) }
         let obsolete = Set(CassetteWriter(existing, files: files).files.added.keys).subtracting(writer.files.added.keys)
         try writing {
             let directory = file.deletingLastPathComponent()

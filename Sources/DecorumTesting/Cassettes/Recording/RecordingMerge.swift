@@ -4,6 +4,7 @@ import HTTPTypes
 /// Puts together what a file holds and what was recorded anew.
 struct RecordingMerge {
     let rules: CassetteRules
+    let redactor: CassetteRedactor
 
     /// What stands in the file when each request was made anew: an answer that has not changed stays as it was, with the
     /// day and the fields that it had, so that nothing changes in the file.
@@ -22,25 +23,24 @@ struct RecordingMerge {
     func united(_ existing: [Interaction], with recorded: [Interaction]) -> [Interaction] {
         var known = Dictionary(grouping: existing) { key(of: $0) }.mapValues { $0[...] }
         let new = recorded.filter { known[key(of: $0)]?.popFirst() == nil }
-        return (existing + new).sortedByRequest()
+        return (existing + new).sorted { redactor.matchable($0.request) }
     }
 
     private func key(of interaction: Interaction) -> [[UInt8]] {
-        rules.matching.map { $0.key(interaction.request) }
+        let request = redactor.matchable(interaction.request)
+        return rules.matching.map { $0.key(request) }
     }
 }
 
 extension [Interaction] {
     /// In the order of their requests' text, so that it does not depend on chance.
-    func sortedByRequest() -> [Interaction] {
-        func text(_ interaction: Interaction) -> [String] {
-            [
-                interaction.request.url, interaction.request.method,
-                String(decoding: interaction.request.body.bytes, as: UTF8.self),
-            ]
-        }
-        return enumerated()
-            .map { (offset: $0.offset, text: text($0.element), interaction: $0.element) }
+    func sorted(by request: (Interaction) -> RecordedRequest) -> [Interaction] {
+        enumerated()
+            .map { offset, interaction in
+                let request = request(interaction)
+                let body = String(decoding: request.body.bytes, as: UTF8.self)
+                return (offset: offset, text: [request.url, request.method, body], interaction: interaction)
+            }
             .sorted { $0.text == $1.text ? $0.offset < $1.offset : $0.text.lexicographicallyPrecedes($1.text) }
             .map(\.interaction)
     }

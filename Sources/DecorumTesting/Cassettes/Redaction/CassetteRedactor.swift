@@ -4,45 +4,80 @@ import HTTPTypes
 
 /// Takes secrets out of what is written and of what is matched, in one and the same way.
 struct CassetteRedactor: Sendable {
-    private let rules: CassetteRules
+    private let redaction: Redaction
+    private let ignoredFields: Set<HTTPField.Name>
+    private let pseudonyms: Pseudonyms
 
-    init(_ rules: CassetteRules) {
-        self.rules = rules
+    /// Creates a redactor that counts its pseudonyms anew.
+    init(_ rules: CassetteRules, continuing text: [UInt8] = []) {
+        redaction = rules.redaction
+        ignoredFields = rules.ignoredFields
+        pseudonyms = Pseudonyms()
+        pseudonyms.reserve(in: text)
     }
 
-    /// A request of which only the method and the URL count.
-    func redacted(target: RecordedRequest) -> RecordedRequest {
-        var target = target
-        target.url = rules.redaction.applied(toURL: target.url)
-        return target
-    }
-
-    func redacted(_ request: RecordedRequest) -> RecordedRequest {
-        var request = redacted(target: request)
-        let mediaType = request.fields[.contentType]
-        request.fields = rules.redaction.applied(to: request.fields)
-        request.trailers = rules.redaction.applied(to: request.trailers)
-        request.body.bytes = rules.redaction.applied(to: request.body.bytes, mediaType: mediaType)
+    /// A request as it is matched: with pseudonyms that have no numbers, since those depend on what came before.
+    func matchable(_ request: RecordedRequest) -> RecordedRequest {
+        var request = redacted(request)
+        request.url = Pseudonym.erased(in: request.url)
+        for index in request.fields.indices {
+            request.fields[index].value = Pseudonym.erased(in: request.fields[index].value)
+        }
+        if let content = Pseudonym.erased(in: Array(request.body.bytes)) { request.body.bytes = Data(content) }
         return request
     }
 
-    /// What is written of an exchange; nil where the rules keep it off the cassette.
-    func recorded(_ interaction: Interaction) throws -> Interaction? {
-        guard var interaction = rules.beforeRecording.map({ $0(interaction) }) ?? interaction else { return nil }
+    /// A request of which only the method and the URL count, as it is matched.
+    func matchable(target: RecordedRequest) -> RecordedRequest {
+        var target = target
+        target.url = Pseudonym.erased(in: redaction.applied(toURL: target.url, naming: pseudonyms))
+        return target
+    }
+
+    /// Interactions as they are written.
+    ///
+    /// They are gone through twice, since a secret may stand in one before a later one tells that it is a secret.
+    func redacted(_ interactions: [Interaction]) -> [Interaction] {
+        interactions.map(redacted).map(redacted)
+    }
+
+    private func redacted(_ interaction: Interaction) -> Interaction {
+        var interaction = interaction
         interaction.request = redacted(interaction.request)
         guard var response = interaction.response else { return interaction }
-        let mediaType = response.fields[.contentType]
-        for name in rules.ignoredFields { response.fields[name] = nil }
-        response.fields = rules.redaction.applied(to: response.fields)
-        response.trailers = rules.redaction.applied(to: response.trailers)
-        response.body.bytes = rules.redaction.applied(to: response.body.bytes, mediaType: mediaType)
-        response.informational = response.informational.map {
-            .init(status: $0.status, fields: rules.redaction.applied(to: $0.fields))
+        for name in ignoredFields { response.fields[name] = nil }
+        response.body = redacted(response.body, response.fields)
+        response.fields = redacted(response.fields)
+        response.trailers = redacted(response.trailers)
+        for index in response.informational.indices {
+            response.informational[index].fields = redacted(response.informational[index].fields)
         }
-        if response.fields[.contentLength] != nil, interaction.request.method != "HEAD", interaction.failure == nil {
+        // The answer to HEAD tells the length of another content, and a broken one that of the whole.
+        let isWhole = interaction.request.method != "HEAD" && response.status != 304 && interaction.failure == nil
+        if isWhole, response.fields[.contentLength] != nil {
             response.fields[.contentLength] = String(response.body.bytes.count)
         }
         interaction.response = response
         return interaction
+    }
+
+    private func redacted(_ request: RecordedRequest) -> RecordedRequest {
+        var request = request
+        request.url = redaction.applied(toURL: request.url, naming: pseudonyms)
+        request.body = redacted(request.body, request.fields)
+        request.fields = redacted(request.fields)
+        request.trailers = redacted(request.trailers)
+        return request
+    }
+
+    private func redacted(_ body: RecordedBody, _ fields: HTTPFields) -> RecordedBody {
+        guard !body.bytes.isEmpty else { return body }
+        var body = body
+        body.bytes = redaction.applied(to: body.bytes, mediaType: fields[.contentType], naming: pseudonyms)
+        return body
+    }
+
+    private func redacted(_ fields: HTTPFields) -> HTTPFields {
+        fields.isEmpty ? fields : redaction.applied(to: fields, naming: pseudonyms)
     }
 }

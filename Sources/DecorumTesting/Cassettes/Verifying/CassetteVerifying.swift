@@ -4,12 +4,8 @@ import Foundation
 extension Cassette {
     /// Compares what came back now with what is recorded.
     func verify() throws {
-        let live = try recorded()
-        let recorded = try content.interactions().map { interaction in
-            var interaction = interaction
-            interaction.request = redactor.redacted(interaction.request)
-            return interaction
-        }
+        let live = try matchable(recorded())
+        let recorded = try matchable(content.interactions())
         var index = PlaybackIndex(recorded.lazy.map(\.request), rules: rules)
         var drifts: [CassetteDriftError.Drift] = []
         for interaction in live {
@@ -23,6 +19,14 @@ extension Cassette {
             if !changes.isEmpty { drifts.append(.init(request: request, changes: changes)) }
         }
         guard drifts.isEmpty else { throw CassetteDriftError(file: file.relativePath, drifts: drifts) }
+    }
+
+    private func matchable(_ interactions: [Interaction]) -> [Interaction] {
+        interactions.map { interaction in
+            var interaction = interaction
+            interaction.request = redactor.matchable(interaction.request)
+            return interaction
+        }
     }
 }
 
