@@ -45,6 +45,12 @@ extension Cassette {
         let scanner = SecretScanner(environment: ProcessInfo.processInfo.environment, allowing: rules.allowedSecrets)
         try scanner.check(Data(writer.bytes), file: file.relativePath)
         for (path, data) in writer.files.added { try scanner.check(data, file: path) }
+        // What stands there as base64 is looked through as what it is.
+        for interaction in interactions {
+            for body in [interaction.request.body, interaction.response?.body].compactMap({ $0 }) {
+                try scanner.check(body.bytes, file: file.relativePath)
+            }
+        }
         let obsolete = Set(CassetteWriter(existing, files: files).files.added.keys).subtracting(writer.files.added.keys)
         try writing {
             let directory = file.deletingLastPathComponent()
