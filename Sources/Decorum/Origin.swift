@@ -80,6 +80,12 @@ public struct Origin: Sendable, Hashable {
         self.port = port
     }
 
+    /// Whether a head has this origin's scheme and host letter by letter, and no port; other heads may have the same
+    /// origin.
+    func isPlainOrigin(of head: HTTPRequest) -> Bool {
+        head.authority == host && head.scheme == scheme && port == Self.defaultPort(of: scheme)
+    }
+
     private static func defaultPort(of scheme: String) -> Int? {
         switch scheme {
         case "http": 80

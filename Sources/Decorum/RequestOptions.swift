@@ -28,6 +28,15 @@ public protocol RequestOptionKey: SendableMetatype {
 /// Options are never sent. They do not count when two requests are compared.
 public struct RequestOptions: Sendable {
     private var values = TypedValues()
+    // What layers set for nearly every request is kept beside the list, which would be copied for it.
+    var callContext: CallContext?
+    var attempt: Int?
+
+    /// The fields of this request that hold secrets beyond the well-known ones.
+    ///
+    /// A layer that adds such a field names it here, so that a redirection to another origin drops it
+    /// and nothing that writes requests down shows it.
+    public var secretFields: Set<HTTPField.Name> = []
 
     /// Creates options that are all at their defaults.
     public init() {}
@@ -63,20 +72,13 @@ extension RequestOptions {
         set { self[IdleTimeoutKey.self] = newValue }
     }
 
-    /// The fields of this request that hold secrets beyond the well-known ones.
-    ///
-    /// A layer that adds such a field names it here, so that a redirection to another origin drops it
-    /// and nothing that writes requests down shows it.
-    public var secretFields: Set<HTTPField.Name> {
-        get { self[SecretFieldsKey.self] }
-        set { self[SecretFieldsKey.self] = newValue }
-    }
-
     /// Adds names of secret fields, without making a set where there was none.
     mutating func declareSecret(_ fields: Set<HTTPField.Name>) {
-        let declared = secretFields
-        guard !fields.isSubset(of: declared) else { return }
-        secretFields = declared.isEmpty ? fields : declared.union(fields)
+        if secretFields.isEmpty {
+            secretFields = fields
+        } else if !fields.isSubset(of: secretFields) {
+            secretFields.formUnion(fields)
+        }
     }
 }
 
@@ -90,8 +92,4 @@ private enum RouteNameKey: RequestOptionKey {
 
 private enum IdleTimeoutKey: RequestOptionKey {
     static let defaultValue: Duration? = nil
-}
-
-private enum SecretFieldsKey: RequestOptionKey {
-    static let defaultValue: Set<HTTPField.Name> = []
 }

@@ -6,6 +6,7 @@ struct CacheControl: Sendable, Equatable {
 
     /// Reads the directives of a message; what cannot be understood is passed over.
     init(_ fields: HTTPFields) {
+        guard fields.contains(.cacheControl) else { return }
         for field in fields where field.name == .cacheControl {
             for member in ListMembers(field.value) {
                 names.insert(Substring(member.utf8.prefix { $0 != UInt8(ascii: "=") }).inLowerCase)

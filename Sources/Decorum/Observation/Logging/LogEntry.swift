@@ -9,7 +9,7 @@ struct LogEntry {
     let request: HTTPRequest
     let sent: BodyTally.Reading
     let attempt: Int?
-    let report: ExchangeWatch.Report
+    let report: ExchangeReport
 
     var text: String {
         var lines = [line]
