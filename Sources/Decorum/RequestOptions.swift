@@ -28,9 +28,14 @@ public protocol RequestOptionKey: SendableMetatype {
 /// Options are never sent. They do not count when two requests are compared.
 public struct RequestOptions: Sendable {
     private var values = TypedValues()
-    // What layers set for nearly every request is kept beside the list, which would be copied for it.
+    // What is asked for or set with nearly every request is kept beside the list, which takes a search or a copy.
     var callContext: CallContext?
     var attempt: Int?
+
+    /// On whose behalf the request is made; nil where nobody said.
+    ///
+    /// Where a layer further in adds credentials and no principal is set, responses are neither shared nor stored.
+    public var principal: Principal?
 
     /// The fields of this request that hold secrets beyond the well-known ones.
     ///

@@ -61,9 +61,10 @@ extension Connection {
     }
 }
 
-struct ObservingConnection<Base: Connection, Observer: ExchangeObserver>: ComposedConnection {
+struct ObservingConnection<Base: Connection>: ComposedConnection {
     let base: Base
-    let observer: Observer
+    // Not generic: what is made of it for each request would have to look its type up.
+    let observer: any ExchangeObserver
     let scope: ExchangeEvent.Scope
     let clock: any DatedClock
     let generator: any RandomGenerator
@@ -107,7 +108,7 @@ private enum SentBytes: Sendable {
 }
 
 /// What an event knows before the request is sent, and who is told of it.
-private struct Subject<Observer: ExchangeObserver>: ExchangeReporter {
+private struct Subject: ExchangeReporter {
     let scope: ExchangeEvent.Scope
     let call: CallContext
     let attempt: Int?
@@ -115,7 +116,7 @@ private struct Subject<Observer: ExchangeObserver>: ExchangeReporter {
     let routeName: String?
     let origin: Origin?
     let sent: SentBytes
-    let observer: Observer
+    let observer: any ExchangeObserver
 
     func report(_ report: ExchangeReport) {
         observer.record(event(report))
