@@ -57,9 +57,8 @@ struct ExchangeWatch<Reporter: ExchangeReporter> {
             reporter.report(report)
         } else {
             let watch = BodyWatch(
-                reporter: reporter, report: report, stopwatch: stopwatch,
-                tally: BodyTally(previewLimit: previewLimit))
-            response.body = response.body.observed { watch.note($0) }
+                reporter: reporter, report: report, stopwatch: stopwatch, previewLimit: previewLimit)
+            response.body = response.body.observed(by: watch)
         }
     }
 }
@@ -77,23 +76,23 @@ private struct Stopwatch: Sendable {
 }
 
 /// Follows a body that streams to its reader.
-private final class BodyWatch<Reporter: ExchangeReporter>: Sendable {
+private final class BodyWatch<Reporter: ExchangeReporter>: BodyObserver {
     private let reporter: Reporter
-    private let report: ExchangeReport
     private let stopwatch: Stopwatch
-    private let tally: BodyTally
-    private let hasEnded = Atomic(false)
+    private let previewLimit: Int
+    /// What is known so far; nil after the end.
+    private let report: Mutex<ExchangeReport?>
 
-    init(reporter: Reporter, report: ExchangeReport, stopwatch: Stopwatch, tally: BodyTally) {
+    init(reporter: Reporter, report: ExchangeReport, stopwatch: Stopwatch, previewLimit: Int) {
         self.reporter = reporter
-        self.report = report
         self.stopwatch = stopwatch
-        self.tally = tally
+        self.previewLimit = previewLimit
+        self.report = Mutex(report)
     }
 
     func note(_ event: BodyEvent) {
         switch event {
-        case .chunk(let chunk): tally.add(chunk)
+        case .chunk(let chunk): report.withLock { $0?.received.add(chunk, previewLimit: previewLimit) }
         case .finished: end(.finished)
         case .failed(let error): end(.failed(error))
         case .abandoned: end(.abandoned)
@@ -102,10 +101,8 @@ private final class BodyWatch<Reporter: ExchangeReporter>: Sendable {
 
     private func end(_ ending: ExchangeReport.Ending) {
         // A body that can be read again may end again.
-        guard !hasEnded.exchange(true, ordering: .relaxed) else { return }
-        var report = report
+        guard var report = report.withLock({ $0.take() }) else { return }
         report.ending = ending
-        report.received = tally.reading
         report.duration = stopwatch.elapsed
         reporter.report(report)
     }

@@ -22,6 +22,10 @@ enum StackRows {
             Row(
                 "stacks/canonical", over: "stacks/terminal", bounds: .instructions(89_000), .allocations(27),
                 sending: .sample("/v1/feed"), through: canonical(memory)),
+            Row("stacks/streamed", reading: request, through: StreamingConnection()),
+            Row(
+                "stacks/canonical, streamed", over: "stacks/streamed", bounds: .instructionsPerLayer(100_000),
+                .allocationsPerLayer(50), reading: request, through: canonical(StreamingConnection())),
         ]
             + [1, 5, 10, 20].map { depth in
                 Row(
@@ -42,8 +46,8 @@ enum StackRows {
             .observing { _ in }
     }
 
-    private static func canonical(_ memory: MemoryConnection) throws -> any Connection {
-        try canonicalStack(over: memory, for: Origin("https://api.example.com"))
+    private static func canonical(_ transport: any Connection) throws -> any Connection {
+        try canonicalStack(over: transport, for: Origin("https://api.example.com"))
     }
 
     /// The decorators one after the other, again and again, as deep as asked for.
