@@ -96,6 +96,10 @@ extension Credentials: CustomStringConvertible, CustomDebugStringConvertible, Cu
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
+extension Credentials.Source: CustomReflectable {
+    var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
 extension InvalidRequestError.Reason {
     /// Credentials have characters that cannot be sent.
     public static let invalidCredentials = Self("invalidCredentials")
