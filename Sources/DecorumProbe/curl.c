@@ -1,3 +1,6 @@
+// For strdup and strsep.
+#define _DEFAULT_SOURCE 1
+
 #include "DecorumProbe.h"
 
 #if defined(__linux__)
@@ -6,6 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 // What a program in C does with libcurl and nothing else. The numbers are those of curl.h, which never change.
@@ -95,9 +99,14 @@ static double now(void) {
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-static void *list(const char *const *lines) {
+/// Makes a list of the lines of a text.
+static void *list(const char *text) {
+    char *copy = strdup(text);
     void *list = NULL;
-    for (; *lines; lines++) list = curl.slist_append(list, *lines);
+    char *rest = copy;
+    char *line;
+    while (copy && (line = strsep(&rest, "\n"))) list = curl.slist_append(list, line);
+    free(copy);
     return list;
 }
 
@@ -130,7 +139,7 @@ static int64_t get_together(void *multi, int concurrency, double end) {
     return count;
 }
 
-int64_t decorum_bare_curl_get(const char *url, const char *const *fields, int concurrency, double seconds) {
+int64_t decorum_bare_curl_get(const char *url, const char *fields, int concurrency, double seconds) {
     if (!load() || concurrency < 1) return -1;
     int64_t received = 0;
     void *lines = list(fields);
@@ -158,7 +167,7 @@ int64_t decorum_bare_curl_get(const char *url, const char *const *fields, int co
     return received > 0 ? count : -1;
 }
 
-int64_t decorum_bare_curl_download(const char *url, const char *const *fields) {
+int64_t decorum_bare_curl_download(const char *url, const char *fields) {
     int64_t received = 0;
     if (!load()) return -1;
     void *lines = list(fields);
@@ -169,7 +178,7 @@ int64_t decorum_bare_curl_download(const char *url, const char *const *fields) {
     return is_complete ? received : -1;
 }
 
-bool decorum_bare_curl_upload(const char *path, int64_t size, const char *url, const char *const *fields) {
+bool decorum_bare_curl_upload(const char *path, int64_t size, const char *url, const char *fields) {
     int64_t received = 0;
     if (!load()) return false;
     FILE *file = fopen(path, "rb");

@@ -33,8 +33,8 @@ public protocol ResponseStore: Sendable {
 ///
 /// Two requests that have different principals, or differ in a field that holds credentials, have different keys. Such a
 /// field is each one that ``Redaction/standard`` lists, such as `Authorization`, `Cookie` and `X-API-Key`, that
-/// ``RequestOptions/secretFields`` names, or that is marked as never to be indexed. The same goes for `Host`. A key is not described, since it
-/// holds those fields.
+/// ``RequestOptions/secretFields`` names, or that is marked as never to be indexed. The same goes for `Host`. A key is
+/// not described, since it holds those fields.
 public struct ResponseKey: Sendable, Hashable {
     /// The method of the request.
     public let method: HTTPRequest.Method
@@ -87,7 +87,9 @@ public struct ResponseKey: Sendable, Hashable {
 
     /// The bytes of the texts that the key holds.
     var byteCount: Int {
-        credentials.reduce(scheme.utf8.count + 3 + authority.utf8.count + path.utf8.count) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count }
+        credentials.reduce(scheme.utf8.count + authority.utf8.count + path.utf8.count) {
+            $0 + $1.name.rawName.utf8.count + $1.value.utf8.count
+        }
     }
 }
 

@@ -41,9 +41,9 @@ struct ReadmeTables {
                 report.transports.first { $0.name == "transports/\(workload.rawValue)/\(subject.name)" }
             }
             guard readings.contains(where: { $0 != nil }) else { return nil }
-            let ratios = readings.enumerated().flatMap { index, reading in
-                index < 2 ? [reading?.rateRatio.text ?? "", reading?.processorRatio.text ?? ""]
-                    : [reading?.rateRatio.text ?? ""]
+            let ratios = readings.enumerated().flatMap { index, reading -> [String] in
+                let ratios = [reading?.rateRatio, index < 2 ? reading?.processorRatio : nil].map(\.text)
+                return index < 2 ? ratios : [ratios[0]]
             }
             let peak = readings.compactMap { $0?.peakMemory }.max() ?? 0
             return [subject.name, subject.baseline ?? ""] + ratios + ["\(peak >> 20)"]
