@@ -12,6 +12,7 @@ struct ReadmeTables {
             ("a layer that does nothing, its type known", "layers/empty, static, 20", true),
             ("one behind `any Connection`", "layers/empty, any, 20", true),
             ("one appended to an `any Connection`", "layers/empty, appended to any, 20", true),
+            ("the same with `send` inlined", "layers/empty, inlined, appended to any, 20", true),
             ("a layer that sets one field", "layers/field, static, 5", true),
             ("the work of six layers, by hand", "stacks/six by hand", false),
             ("six working layers", "stacks/six working layers", false),
