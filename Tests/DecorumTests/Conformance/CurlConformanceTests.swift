@@ -1,16 +1,14 @@
 #if os(Linux)
 import Decorum
 import DecorumTesting
-import Foundation
 import Testing
 
 extension IsolatedTests {
-    /// libcurl's transport, held to the contract of all transports.
+    /// libcurl's transport, held to the contract of all transports on each build of libcurl that the machine offers.
     @Suite(.timeLimit(.minutes(3))) struct CurlConformanceTests {
-        @Test(arguments: TransportCase.all)
-        func `CurlConnection conforms`(rule: TransportCase) async throws {
-            let soak = ProcessInfo.processInfo.environment["DECORUM_SOAK"] == "1" ? 20 : 2
-            let outcome = try await rule.check(soaking: .seconds(soak)) { clock in try CurlConnection(clock: clock) }
+        @Test(arguments: TransportCase.all, CurlBuild.all)
+        func `CurlConnection conforms`(rule: TransportCase, build: CurlBuild) async throws {
+            let outcome = try await rule.check { conditions in try build.connection(conditions) }
             if case .skipped(let reason) = outcome { try Test.cancel("\(reason)") }
         }
     }

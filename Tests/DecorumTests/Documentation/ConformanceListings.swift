@@ -19,7 +19,7 @@ import Testing
 
 private func transportCases() async throws {
     for rule in TransportCase.all.excluding(.responseTrailers, because: "The platform drops them.") {
-        try await rule.check { clock in MyConnection(clock: clock) }
+        try await rule.check { conditions in MyConnection(clock: conditions.clock) }
     }
 }
 

@@ -1,0 +1,89 @@
+#if os(macOS) || os(Linux)
+package import Foundation
+
+/// A shell script in a folder of its own, both of which end with the value, and the script also with this process.
+package final class RunningScript: Sendable {
+    // The end of the pipe that this process holds closes when the process does, however it ends. SIGTERM would not do:
+    // a child of Swift's may have it blocked.
+    private static let keeper = """
+        exec 3<&0
+        sh -ec "$0" <&3 &
+        script=$!
+        { cat <&3 >/dev/null; kill -9 $script; } &
+        wait $script
+        : >ended
+        cat <&3 >/dev/null
+        rm -rf "$PWD"
+        """
+
+    /// Where the script runs.
+    package let folder: URL
+    private let process = Process()
+    private let input = Pipe()
+
+    /// Starts a script, whose last command shall be the `exec` of what goes on.
+    ///
+    /// - Parameters:
+    ///   - script: The text of the script, which finds the files in its folder.
+    ///   - files: The names of files and their content.
+    package init(_ script: String, files: [String: String] = [:]) throws {
+        folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("decorum-\(UInt64.random(in: 0 ... .max))")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        for (name, content) in files {
+            try Data(content.utf8).write(to: folder.appendingPathComponent(name))
+        }
+        let output = folder.appendingPathComponent("output")
+        try Data().write(to: output)
+        let handle = try FileHandle(forWritingTo: output)
+        defer { try? handle.close() }
+
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", Self.keeper, script]
+        process.currentDirectoryURL = folder
+        process.standardInput = input
+        process.standardOutput = handle
+        process.standardError = handle
+        try process.run()
+    }
+
+    deinit {
+        try? input.fileHandleForWriting.close()
+    }
+
+    /// Finds a program of the machine; a variable of the environment names another one than that of the path.
+    package static func program(_ name: String, variable: String) -> String? {
+        let environment = ProcessInfo.processInfo.environment
+        let folders = (environment["PATH"] ?? "").split(separator: ":").map(String.init) + ["/usr/sbin"]
+        let candidates = [environment[variable]].compactMap(\.self) + folders.map { "\($0)/\(name)" }
+        return candidates.first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+
+    /// Waits for a line with some words in what the script has written, and returns all of it.
+    @discardableResult package func waitForOutput(of words: String) async throws -> String {
+        try await wait(for: words) {
+            let output = try String(contentsOf: self.folder.appendingPathComponent("output"), encoding: .utf8)
+            return output.contains(words) ? output : nil
+        }
+    }
+
+    /// Waits for a file in the folder.
+    package func waitForFile(_ name: String) async throws {
+        let path = folder.appendingPathComponent(name).path
+        _ = try await wait(for: name) { FileManager.default.fileExists(atPath: path) ? true : nil }
+    }
+
+    private func wait<Value>(for what: String, _ look: () throws -> Value?) async throws -> Value {
+        while true {
+            let hasEnded = FileManager.default.fileExists(atPath: folder.appendingPathComponent("ended").path)
+            if let value = try look() { return value }
+            guard !hasEnded else {
+                let output = try String(contentsOf: folder.appendingPathComponent("output"), encoding: .utf8)
+                throw ConformanceFailure("A server ended before it said “\(what)”: \(output)")
+            }
+            // Nothing tells of a change of a file.
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+}
+#endif
