@@ -16,7 +16,10 @@ package final class RunningScript: Sendable {
     package static func program(_ name: String, variable: String) -> String? { nil }
 
     /// Returns nothing.
-    @discardableResult package func waitForOutput(of words: String) async throws -> String { "" }
+    package func waitForOutput(of words: String) async throws -> String { "" }
+
+    /// Returns nothing.
+    package func waitForEnd() async throws -> String { "" }
 
     /// Does nothing.
     package func waitForFile(_ name: String) async throws {}

@@ -26,6 +26,7 @@ package final class RunningScript: Sendable {
     /// - Parameters:
     ///   - script: The text of the script, which finds the files in its folder.
     ///   - files: The names of files and their content.
+    /// - Throws: The system's error where there can be no folder or process.
     package init(_ script: String, files: [String: String] = [:]) throws {
         folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("decorum-\(UInt64.random(in: 0 ... .max))")
@@ -59,11 +60,24 @@ package final class RunningScript: Sendable {
         return candidates.first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// Waits for a line with some words in what the script has written, and returns all of it.
-    @discardableResult package func waitForOutput(of words: String) async throws -> String {
+    /// Waits for some words in what the script writes, and returns all that it has written.
+    package func waitForOutput(of words: String) async throws -> String {
         try await wait(for: words) {
-            let output = try String(contentsOf: self.folder.appendingPathComponent("output"), encoding: .utf8)
+            let output = try self.output
             return output.contains(words) ? output : nil
+        }
+    }
+
+    /// Waits for the end of the script, and returns all that it has written.
+    package func waitForEnd() async throws -> String {
+        try await waitForFile("ended")
+        return try output
+    }
+
+    private var output: String {
+        get throws {
+            // What a client sends may be anything.
+            String(decoding: try Data(contentsOf: folder.appendingPathComponent("output")), as: UTF8.self)
         }
     }
 
@@ -78,8 +92,7 @@ package final class RunningScript: Sendable {
             let hasEnded = FileManager.default.fileExists(atPath: folder.appendingPathComponent("ended").path)
             if let value = try look() { return value }
             guard !hasEnded else {
-                let output = try String(contentsOf: folder.appendingPathComponent("output"), encoding: .utf8)
-                throw ConformanceFailure("A server ended before it said “\(what)”: \(output)")
+                throw ConformanceFailure("A server ended before it said “\(what)”: \(try output)")
             }
             // Nothing tells of a change of a file.
             try await Task.sleep(for: .milliseconds(5))

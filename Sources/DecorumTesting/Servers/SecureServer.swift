@@ -30,8 +30,8 @@ package final class SecureServer: Sendable {
     package var root: URL { script.folder.appendingPathComponent("root.pem") }
     /// A certificate that the server's does not lead to.
     package var stranger: URL { script.folder.appendingPathComponent("stranger.pem") }
-    /// The server's own certificate.
-    package var certificate: URL { script.folder.appendingPathComponent("server.pem") }
+    /// The SHA-256 digest of the server's public key.
+    package var pin: Data { get throws { try Data(contentsOf: script.folder.appendingPathComponent("pin")) } }
     /// What a client can show of itself.
     package var identity: TransportConditions.Identity {
         TransportConditions.Identity(
@@ -44,6 +44,8 @@ package final class SecureServer: Sendable {
     /// - Parameters:
     ///   - options: Those of `openssl s_server`; `root.pem` names the certificate that signed the client's.
     ///   - certificate: What the server shows.
+    /// - Returns: A server that accepts.
+    /// - Throws: A skip where there is no openssl.
     package static func openssl(
         _ options: String..., certificate: TestCertificate = TestCertificate()
     ) async throws -> SecureServer {
@@ -63,8 +65,12 @@ package final class SecureServer: Sendable {
     ///
     /// - Parameters:
     ///   - origin: Where the answers come from.
-    ///   - settings: Further lines of the server's configuration.
-    package static func nginx(before origin: LoopbackOrigin, settings: String = "") async throws -> SecureServer {
+    ///   - requestCount: The number of requests after which a connection is retired.
+    /// - Returns: A server that accepts.
+    /// - Throws: A skip where there is no nginx.
+    package static func nginx(
+        before origin: LoopbackOrigin, keepingConnectionFor requestCount: Int = 1_000_000
+    ) async throws -> SecureServer {
         if let missing = missingForHTTP2 { throw ConformanceSkip(reason: missing) }
         let certificate = TestCertificate()
         // Free a moment ago: nobody tells nginx to take any port.
@@ -73,7 +79,7 @@ package final class SecureServer: Sendable {
             certificate.script + "exec \(nginxPath ?? "nginx") -p . -c nginx.conf -e error.log",
             files: [
                 "openssl.conf": certificate.configuration,
-                "nginx.conf": configuration(port: port, origin: origin, settings: settings),
+                "nginx.conf": configuration(port: port, origin: origin, requestCount: requestCount),
             ])
         try await script.waitForFile("nginx.pid")
         return SecureServer(script, port: port)
@@ -84,9 +90,9 @@ package final class SecureServer: Sendable {
     }
 
     // Nothing is buffered, so that each side of nginx is in step with the other.
-    private static func configuration(port: Int, origin: LoopbackOrigin, settings: String) -> String {
+    private static func configuration(port: Int, origin: LoopbackOrigin, requestCount: Int) -> String {
         """
-        daemon off; master_process off; pid nginx.pid; error_log error.log info;
+        daemon off; master_process off; pid nginx.pid; error_log error.log;
         events { worker_connections 2048; }
         http {
             access_log off; client_max_body_size 0; client_body_temp_path body; proxy_temp_path proxy;
@@ -94,7 +100,7 @@ package final class SecureServer: Sendable {
             server {
                 listen 127.0.0.1:\(port) ssl http2; http2_max_concurrent_streams 128;
                 ssl_certificate server.pem; ssl_certificate_key server-key.pem;
-                \(settings)
+                keepalive_requests \(requestCount); ignore_invalid_headers off; underscores_in_headers on;
                 location = /protocol { return 200 $server_protocol; }
                 location = /connection { return 200 $connection; }
                 location / {
@@ -107,8 +113,8 @@ package final class SecureServer: Sendable {
         """
     }
 
-    /// Waits until the server has written some words, and returns all that it has written and received.
-    package func output(with words: String) async throws -> String {
-        try await script.waitForOutput(of: words)
+    /// Waits until the server has ended, such as one that takes a single connection, and returns all that it received.
+    package func outputOfAll() async throws -> String {
+        try await script.waitForEnd()
     }
 }

@@ -8,7 +8,7 @@ package struct TestCertificate: Sendable {
     package init() {}
 
     /// Makes `root.pem`, `server.pem` with its key, `client.pem` with its key, which the root has signed both, and
-    /// `stranger.pem`, a root that has signed nothing.
+    /// `stranger.pem`, a root that has signed nothing; and `pin`, the digest of the server's public key.
     var script: String {
         """
         openssl=${DECORUM_OPENSSL:-openssl}
@@ -27,6 +27,8 @@ package struct TestCertificate: Sendable {
         make_root stranger 2>>openssl.log
         sign server "\(isExpired ? "-startdate 200101000000Z -enddate 200201000000Z" : "-days 2")" 2>>openssl.log
         sign client "-days 2" 2>>openssl.log
+        $openssl x509 -in server.pem -noout -pubkey | $openssl pkey -pubin -outform der \
+            | $openssl dgst -sha256 -binary >pin
 
         """
     }

@@ -49,20 +49,20 @@ extension ConformanceSuite<TransportCase> {
             .trustedServer, .clientCertificate, because: "The system's certificates decide, and there is none to show."
         )
         .excluding(.requestLines, because: "Fields go out in no order, and repeats as one list.")
-            .excluding(.oddTargets, because: "Dot segments are taken out of a path, and odd characters encoded.")
-            .excluding(.methodCase, because: "The methods that it knows are sent in capitals.")
-            .excluding(.requestTrailers, because: "A request has no trailer fields.")
-            .excluding(.streamedUpload, .interleaving, because: "A stream is read to its end before it is sent.")
-            .excluding(.responseLines, because: "Fields come sorted, their names capitalized, and repeats as one list.")
-            .excluding(.reasonPhrases, because: "The reason phrase is lost.")
-            .excluding(.oddBytes, because: "A field that is not UTF-8 fails the response.")
-            .excluding(.terseHeads, because: "A head with bare line feeds, or without blanks, fails the response.")
-            .excluding(.redirectionsToNowhere, because: "The body of a redirection without a usable Location is lost.")
-            .excluding(.unknownCodings, because: "A coding that libcurl does not know fails the response.")
-            .excluding(.backPressure, because: "There is no way to slow a server down.")
-            .excluding(
-                .deadConnectionWithoutContent,
-                because: "A request without content is sent again in silence when a pooled connection is dead.")
+        .excluding(.oddTargets, because: "Dot segments are taken out of a path, and odd characters encoded.")
+        .excluding(.methodCase, because: "The methods that it knows are sent in capitals.")
+        .excluding(.requestTrailers, because: "A request has no trailer fields.")
+        .excluding(.streamedUpload, .interleaving, because: "A stream is read to its end before it is sent.")
+        .excluding(.responseLines, because: "Fields come sorted, their names capitalized, and repeats as one list.")
+        .excluding(.reasonPhrases, because: "The reason phrase is lost.")
+        .excluding(.oddBytes, because: "A field that is not UTF-8 fails the response.")
+        .excluding(.terseHeads, because: "A head with bare line feeds, or without blanks, fails the response.")
+        .excluding(.redirectionsToNowhere, because: "The body of a redirection without a usable Location is lost.")
+        .excluding(.unknownCodings, because: "A coding that libcurl does not know fails the response.")
+        .excluding(.backPressure, because: "There is no way to slow a server down.")
+        .excluding(
+            .deadConnectionWithoutContent,
+            because: "A request without content is sent again in silence when a pooled connection is dead.")
     }
 }
 #endif

@@ -73,11 +73,11 @@ extension TransportCase {
         for answer in [LoopbackOrigin.Answer.closing, .resetting] {
             try await requireTransportError(of: [.connectionLost], at: .head, "An answer without a byte") {
                 // On a new connection, where there is no doubt about whether the request was read.
-                bench.origin.closeConnections()
                 try await bench.origin.waitForOpenConnections(0)
                 _ = try await bench.send(.post, to: answer, body: "hello")
             }
         }
+        try await bench.origin.waitForOpenConnections(0)
         let gate = Gate()
         let response = try await bench.send(
             to: .script(.raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal"), .wait(gate), .reset))

@@ -125,6 +125,7 @@ extension TransportCase {
             try await bench.requireClosed(after: "an unread response was dropped")
             try await bench.requireUsable(after: "an unread response was dropped")
             bench.origin.closeConnections()
+            try await bench.origin.waitForOpenConnections(0)
         }
     }
 

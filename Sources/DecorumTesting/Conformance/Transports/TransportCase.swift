@@ -30,7 +30,8 @@ public struct TransportCase: ConformanceCase {
     /// All cases.
     public static let all = ConformanceSuite<TransportCase>(
         [
-            framing, malformed, fields, streaming, uploads, untouched, cancellations, timeouts, pool, stress, secure, http2,
+            framing, malformed, fields, streaming, uploads, untouched, cancellations, timeouts, pool, stress, tls,
+            http2,
         ].flatMap(\.self))
 
     /// The same case over HTTP/2, through nginx; one that cannot be tried where nginx or openssl is missing.
