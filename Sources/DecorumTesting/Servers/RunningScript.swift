@@ -3,14 +3,13 @@ package import Foundation
 
 /// A shell script in a folder of its own, both of which end with the value, and the script also with this process.
 package final class RunningScript: Sendable {
-    // The end of the pipe that this process holds closes when the process does, however it ends. SIGTERM would not do:
-    // a child of Swift's may have it blocked.
+    // The end of the pipe that this process holds closes when the process does, however it ends. Signals would not do:
+    // a child of Swift's has them blocked, for which reason the shell cannot `wait` for a job either.
     private static let keeper = """
         exec 3<&0
-        sh -ec "$0" <&3 &
-        script=$!
-        { cat <&3 >/dev/null; kill -9 $script; } &
-        wait $script
+        { cat <&3 >/dev/null; kill -9 $(cat pid); } &
+        sh -ec "echo \\$\\$ >pid
+        $0" <&3
         : >ended
         cat <&3 >/dev/null
         rm -rf "$PWD"

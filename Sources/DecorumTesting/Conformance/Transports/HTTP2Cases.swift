@@ -14,10 +14,10 @@ extension TransportCase {
     /// without content to itself.
     private static let sharedWithHTTP1: [TransportCase] = [
         .fixedLength, .noContent, .requestFields, .targets, .setCookies, .chunksAsTheyArrive,
-        .slowDrip, .largeContent, .backPressure, .unreadDrop, .partialDrop, .wholeUploads,
+        .slowDrip, .backPressure, .unreadDrop, .partialDrop, .wholeUploads,
         .emptyUploads, .echo, .streamedUpload, .failingUpload, .wrongLength, .redirections, .challenges, .cookies,
         .cancelledTask, .cancellationBeforeHead, .cancellationWithinBody, .cancelledReader,
-        .idleBeforeHead, .idleWithinBody, .slowReader, .thousand, .randomCancellation,
+        .idleBeforeHead, .idleWithinBody, .thousand, .randomCancellation,
     ]
 
     /// Requests at the same time are streams of one connection.
