@@ -28,11 +28,11 @@ package final class SecureServer: Sendable {
     package var url: String { "https://127.0.0.1:\(port)" }
     /// The certificate that the server's leads to.
     package var root: URL { script.folder.appendingPathComponent("root.pem") }
-    /// A certificate that the server's does not lead to.
+    /// A certificate that a server's of openssl does not lead to.
     package var stranger: URL { script.folder.appendingPathComponent("stranger.pem") }
-    /// The SHA-256 digest of the server's public key.
+    /// The SHA-256 digest of the public key of a server of openssl.
     package var pin: Data { get throws { try Data(contentsOf: script.folder.appendingPathComponent("pin")) } }
-    /// What a client can show of itself.
+    /// What a client can show of itself to a server of openssl.
     package var identity: TransportConditions.Identity {
         TransportConditions.Identity(
             certificate: script.folder.appendingPathComponent("client.pem"),
@@ -51,7 +51,7 @@ package final class SecureServer: Sendable {
     ) async throws -> SecureServer {
         if let missing = missingForTLS { throw ConformanceSkip(reason: missing) }
         let script = try RunningScript(
-            certificate.script
+            certificate.script + certificate.furtherScript
                 + "exec $openssl s_server -accept 127.0.0.1:0 -cert server.pem -key server-key.pem "
                 + options.joined(separator: " "),
             files: ["openssl.conf": certificate.configuration])

@@ -7,8 +7,7 @@ package struct TestCertificate: Sendable {
 
     package init() {}
 
-    /// Makes `root.pem`, `server.pem` with its key, `client.pem` with its key, which the root has signed both, and
-    /// `stranger.pem`, a root that has signed nothing; and `pin`, the digest of the server's public key.
+    /// Makes `root.pem`, and `server.pem` with its key, which the root has signed.
     var script: String {
         """
         openssl=${DECORUM_OPENSSL:-openssl}
@@ -24,8 +23,16 @@ package struct TestCertificate: Sendable {
         : >database
         echo 01 >serial
         make_root root 2>>openssl.log
-        make_root stranger 2>>openssl.log
         sign server "\(isExpired ? "-startdate 200101000000Z -enddate 200201000000Z" : "-days 2")" 2>>openssl.log
+
+        """
+    }
+
+    /// Goes on with `client.pem` and its key, which the root has signed too; `stranger.pem`, a root that has signed
+    /// nothing; and `pin`, the digest of the server's public key.
+    var furtherScript: String {
+        """
+        make_root stranger 2>>openssl.log
         sign client "-days 2" 2>>openssl.log
         $openssl x509 -in server.pem -noout -pubkey | $openssl pkey -pubin -outform der \
             | $openssl dgst -sha256 -binary >pin
