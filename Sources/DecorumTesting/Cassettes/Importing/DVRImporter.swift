@@ -16,7 +16,8 @@ enum DVRImporter {
         let url = try request.required("url", as: "the URL").text ?? ""
         let finalURL = response["url"]?.text
         if let finalURL, finalURL != url {
-            draft.warn(.redirected, at: node.place, "The answer came from another URL, to which the request was redirected.")
+            draft.warn(
+                .redirected, at: node.place, "The answer came from another URL, to which the request was redirected.")
         }
         let recordedRequest = RecordedRequest(
             method: (request["method"]?.text ?? "GET").uppercased(), url: url,

@@ -31,7 +31,8 @@ enum FormBody {
     }
 
     private static func multipart(_ content: HAR.PostData) -> Data {
-        let boundary = content.mimeType.split(separator: ";")
+        let boundary =
+            content.mimeType.split(separator: ";")
             .map { $0.drop { $0 == " " } }.first { $0.lowercased().hasPrefix("boundary=") }
             .map { $0.dropFirst(9).filter { $0 != "\"" } } ?? "boundary"
         var output = Data()

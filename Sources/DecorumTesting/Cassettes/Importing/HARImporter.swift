@@ -23,7 +23,9 @@ struct HARImporter {
             throw ImportFault(place: error.path, reason: error.reason)
         }
         for (index, entry) in archive.entries.enumerated() {
-            draft.interactions.append(try interaction(entry, at: "$.log.entries[\(index)]", &draft))
+            var interaction = try interaction(entry, at: "$.log.entries[\(index)]", &draft)
+            interaction.restore(from: entry)
+            draft.interactions.append(interaction)
         }
     }
 
@@ -101,7 +103,8 @@ struct HARImporter {
             return RecordedBody(bytes)
         }
         if isBase64 { return draft.base64(StoredNode(StoredValue(content: .string(text)), path: place)) }
-        let type = content.mimeType.lowercased().contains("charset=")
+        let type =
+            content.mimeType.lowercased().contains("charset=")
             ? content.mimeType : fields.first { $0.name == .contentType }?.value ?? content.mimeType
         return transcoded(text, type: type, at: place, &draft)
     }
@@ -117,7 +120,8 @@ struct HARImporter {
     private func chunks(_ text: String, isBase64: Bool, coding: String?) -> Data? {
         guard let chunks = StorageEncoding.chunks(text) else { return nil }
         let candidates = [
-            StorageEncoding.joined(chunks, StorageEncoding.hexadecimal), StorageEncoding.joined(chunks, StorageEncoding.base64),
+            StorageEncoding.joined(chunks, StorageEncoding.hexadecimal),
+            StorageEncoding.joined(chunks, StorageEncoding.base64),
         ].compactMap(\.self)
         if let coded = candidates.first(where: { ContentCoding.isMagic($0, of: coding ?? "") == true }) { return coded }
         // A coding with a magic number that neither has: this is a list in JSON that was decoded before it was stored.

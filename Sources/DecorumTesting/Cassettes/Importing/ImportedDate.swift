@@ -5,7 +5,8 @@ import Foundation
 enum ImportedDate {
     static func date(_ text: String) -> Date? {
         if let seconds = Double(text) { return seconds.isFinite ? Date(timeIntervalSince1970: seconds) : nil }
-        return HARDate.date(text) ?? HTTPDate(text, at: Date(timeIntervalSince1970: 2_000_000_000))
+        return HARDate.date(text)
+            ?? HTTPDate(text, at: Date(timeIntervalSince1970: 2_000_000_000))
             .map(\.date)
     }
 }

@@ -42,12 +42,15 @@ extension ImportedCassette.Format {
             self = try Self.ofList(elements, root)
         } else if root["log"] != nil {
             let creator = root["log"]?["creator"]?["name"]?.text?.lowercased() ?? ""
-            self = creator.hasPrefix("polly") ? .polly : creator.hasPrefix("replay/") || creator == "replay" ? .replay : .har
+            let isReplay = creator.hasPrefix("replay/") || creator == "replay"
+            self = creator.hasPrefix("polly") ? .polly : isReplay ? .replay : .har
         } else if root["http_interactions"] != nil {
             let writer = root["recorded_with"]?.text?.lowercased() ?? ""
             self = writer.hasPrefix("betamax") ? .betamax : .vcr
         } else if let list = root["interactions"] {
-            guard root["cassette"] == nil else { throw root.fault("this is a cassette of Decorum, which needs no import") }
+            guard root["cassette"] == nil else {
+                throw root.fault("this is a cassette of Decorum, which needs no import")
+            }
             self = Self.ofInteractions(list, root)
         } else if let first = root.members?.first?.node, first["snapshot"] != nil || first["request"] != nil {
             self = .undici
@@ -71,13 +74,17 @@ extension ImportedCassette.Format {
     }
 
     private static func ofList(_ elements: [StoredNode], _ root: StoredNode) throws -> Self {
-        guard let first = elements.first else { throw root.fault("the list is empty, so that nothing tells the format") }
+        guard let first = elements.first else {
+            throw root.fault("the list is empty, so that nothing tells the format")
+        }
         if let tag = first.value.tag, tag.contains("VCR::") {
             throw first.fault("this is a cassette of VCR 1, which is not read; record it with a newer VCR first")
         }
         if first["snapshot"] != nil { return .undici }
         if first["scope"] != nil { return .nock }
-        guard let request = first["request"] else { throw first.fault("no format is known whose exchanges look like this") }
+        guard let request = first["request"] else {
+            throw first.fault("no format is known whose exchanges look like this")
+        }
         if request["host"] != nil || request.value.tag?.contains("vcr.request") == true {
             throw first.fault("this is a cassette of vcrpy before 1.0, which is not read; vcrpy can migrate it")
         }

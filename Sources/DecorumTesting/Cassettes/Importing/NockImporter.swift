@@ -18,7 +18,8 @@ enum NockImporter {
         return Interaction(
             request: RecordedRequest(
                 method: (node["method"]?.text ?? "GET").uppercased(), url: withoutDefaultPort(scope) + path,
-                fields: requestFields, body: draft.nockBody(node["body"], isCoded: requestFields.contains(.contentEncoding))),
+                fields: requestFields,
+                body: draft.nockBody(node["body"], isCoded: requestFields.contains(.contentEncoding))),
             response: RecordedResponse(
                 status: code, fields: responseFields,
                 body: draft.nockBody(
@@ -42,7 +43,8 @@ extension ImportDraft {
             guard isBinary || isCoded else { return RecordedBody(Data(text.utf8)) }
             if let bytes = StorageEncoding.hexadecimal(text) { return RecordedBody(bytes) }
             if isBinary, !text.isEmpty {
-                warn(.storageEncoding, at: node.place, "The body should be hexadecimal and is not; it was read as text.")
+                warn(
+                    .storageEncoding, at: node.place, "The body should be hexadecimal and is not; it was read as text.")
             }
             return RecordedBody(Data(text.utf8))
         }
@@ -57,7 +59,9 @@ extension ImportDraft {
 
     /// Reads a list in which names and values take turns, or a mapping.
     fileprivate mutating func rawFields(_ node: StoredNode?) -> HTTPFields {
-        guard let node, let elements = node.elements, elements.allSatisfy({ $0.text != nil }) else { return fields(node) }
+        guard let node, let elements = node.elements, elements.allSatisfy({ $0.text != nil }) else {
+            return fields(node)
+        }
         var fields = HTTPFields()
         for index in stride(from: 0, to: elements.count - 1, by: 2) {
             append(elements[index].text ?? "", elements[index + 1].text ?? "", at: elements[index].place, to: &fields)

@@ -16,7 +16,8 @@ enum StorageEncoding {
         guard !digits.isEmpty, digits.count.isMultiple(of: 2) else { return nil }
         var output = Data(capacity: digits.count / 2)
         for index in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = Unicode.Scalar(digits[index]).hexValue, let low = Unicode.Scalar(digits[index + 1]).hexValue
+            guard let high = Unicode.Scalar(digits[index]).hexValue,
+                let low = Unicode.Scalar(digits[index + 1]).hexValue
             else { return nil }
             output.append(high << 4 | low)
         }

@@ -44,7 +44,8 @@ enum StoredDocument {
         do {
             return try YAMLReader.value(of: bytes)
         } catch {
-            throw ImportFault(place: "line \(error.line)", reason: "it is not YAML as cassettes are written: \(error.reason)")
+            throw ImportFault(
+                place: "line \(error.line)", reason: "it is not YAML as cassettes are written: \(error.reason)")
         }
     }
 }

@@ -54,6 +54,7 @@ extension StoredValue {
         guard let first = text.utf8.first, first == UInt8(ascii: "-") || (0x30...0x39).contains(first),
             case .number? = try? JSONValue(parsing: Array(text.utf8))
         else { return false }
-        return !text.contains { $0 == "e" || $0 == "E" } || text.contains(".") && text.contains { $0 == "-" || $0 == "+" }
+        return !text.contains { $0 == "e" || $0 == "E" }
+            || text.contains(".") && text.contains { $0 == "-" || $0 == "+" }
     }
 }

@@ -18,7 +18,8 @@ enum UndiciImporter {
             for response in responses {
                 draft.interactions.append(
                     Interaction(
-                        request: recordedRequest, response: try self.response(response, &draft), recordedAt: recordedAt))
+                        request: recordedRequest, response: try self.response(response, &draft), recordedAt: recordedAt)
+                )
             }
         }
     }

@@ -22,9 +22,10 @@ enum ContentCoding {
         case "gzip", "x-gzip": return gunzip(bytes, limit: limit)
         // What servers call deflate is either a zlib stream or what is within one.
         case "deflate":
-            return inflateZlib(bytes, limit: limit) ?? Inflater.inflate(bytes, from: 0, limit: limit).flatMap {
-                $0.end == bytes.count ? $0.output : nil
-            }
+            return inflateZlib(bytes, limit: limit)
+                ?? Inflater.inflate(bytes, from: 0, limit: limit).flatMap {
+                    $0.end == bytes.count ? $0.output : nil
+                }
         case "identity": return bytes
         default: return nil
         }

@@ -57,6 +57,7 @@ extension RecordedResponse {
     /// Tells whether bytes that could not be decoded are in the coding all the same; text is not.
     private static func isCoded(_ bytes: [UInt8], _ coding: String) -> Bool {
         if coding == "deflate" { return String(validating: bytes, as: UTF8.self) == nil }
-        return ContentCoding.isMagic(Data(bytes.prefix(4)), of: coding) ?? (String(validating: bytes, as: UTF8.self) == nil)
+        return ContentCoding.isMagic(Data(bytes.prefix(4)), of: coding)
+            ?? (String(validating: bytes, as: UTF8.self) == nil)
     }
 }
