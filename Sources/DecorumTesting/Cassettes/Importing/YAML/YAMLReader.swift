@@ -6,8 +6,12 @@ struct YAMLReader: Sendable {
     /// The deepest nesting that is read; real cassettes have up to 14.
     static let depthLimit = 128
 
+    /// The most values that are read, so that a file of nothing else is refused before it fills the memory.
+    static let countLimit = 4_000_000
+
     private var cursor: YAMLCursor
     private var depth = 0
+    private var count = 0
 
     /// Reads a whole document.
     ///
@@ -48,9 +52,8 @@ struct YAMLReader: Sendable {
     private mutating func node(
         parent: Int, mayStartBlock: Bool, mayAlign: Bool = false
     ) throws(YAMLSyntaxError) -> StoredValue {
-        depth += 1
+        try enter()
         defer { depth -= 1 }
-        guard depth <= Self.depthLimit else { throw cursor.fault("it is nested too deeply") }
 
         var mayStartBlock = mayStartBlock
         var tag: String?
@@ -73,6 +76,7 @@ struct YAMLReader: Sendable {
         }
         var value = try content(parent: parent, mayStartBlock: mayStartBlock)
         value.tag = tag
+        if tag != nil { value.line = line }
         return value
     }
 
@@ -99,6 +103,13 @@ struct YAMLReader: Sendable {
             try endLine()
             return StoredValue(content: Self.literal(text), line: line)
         }
+    }
+
+    private mutating func enter() throws(YAMLSyntaxError) {
+        depth += 1
+        count += 1
+        guard depth <= Self.depthLimit else { throw cursor.fault("it is nested too deeply") }
+        guard count <= Self.countLimit else { throw cursor.fault("it has too many values") }
     }
 
     private static func literal(_ text: String) -> StoredValue.Content {
@@ -185,6 +196,7 @@ extension YAMLReader {
                 if ahead.cursor.byte() == UInt8(ascii: ":"), ahead.cursor.isSeparator(1) { return true }
                 if ahead.cursor.isAtBlank, ahead.cursor.byte(1) == UInt8(ascii: "#") { return false }
                 ahead.cursor.advance()
+                ahead.cursor.skipWord()
             }
             return false
         }
@@ -245,9 +257,8 @@ extension YAMLReader {
 extension YAMLReader {
     /// Reads a value that may be in brackets, up to its last character.
     private mutating func flow() throws(YAMLSyntaxError) -> StoredValue {
-        depth += 1
+        try enter()
         defer { depth -= 1 }
-        guard depth <= Self.depthLimit else { throw cursor.fault("it is nested too deeply") }
         var tag: String?
         let line = cursor.line
         if cursor.byte() == UInt8(ascii: "!") {
