@@ -1,7 +1,5 @@
 extension JSONValue {
-    /// The value as a document without a line break at its end.
-    ///
-    /// - Parameter indentation: The number of blanks for each level; nil for a document without any blanks.
+    /// The value as a document without a line break at its end, with as many blanks for each level, or none at all.
     package func document(indentation: Int? = nil) -> [UInt8] {
         var output: [UInt8] = []
         write(to: &output, indentation: indentation, level: 0)

@@ -49,7 +49,8 @@ extension HAR.Entry {
         }
         let times = value["timings"]
         self.init(
-            request: try HAR.Request(request, path: path + ".request"), response: HAR.Response(value["response"] ?? .null),
+            request: try HAR.Request(request, path: path + ".request"),
+            response: HAR.Response(value["response"] ?? .null),
             startedAt: value.text("startedDateTime").flatMap(HARDate.date),
             timings: HAR.Timings(
                 blocked: times?.number("blocked") ?? -1, dns: times?.number("dns") ?? -1,

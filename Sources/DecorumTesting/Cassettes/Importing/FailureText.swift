@@ -3,6 +3,9 @@ import Decorum
 extension ImportDraft {
     /// The failure that a tool tells in words, such as `net::ERR_TIMED_OUT`.
     mutating func failure(_ text: String, at place: String) -> RecordedFailure {
+        if Self.codes.contains(where: { $0.description == text }) || text == "cancelled" {
+            return RecordedFailure(kind: text, stage: .head)
+        }
         let words = text.lowercased().replacing("_", with: " ")
         let table: [(words: [String], code: TransportError.Code, stage: RecordedFailure.Stage)] = [
             (["refused", "connect call failed"], .connectionRefused, .connect),
@@ -25,4 +28,10 @@ extension ImportDraft {
         warn(.failure, at: place, "The file does not say in words that are known here how the exchange failed.")
         return RecordedFailure(kind: TransportError.Code.other.description, stage: .head)
     }
+
+    private static let codes: [TransportError.Code] = [
+        .connectionRefused, .hostNotFound, .unreachable, .timedOut, .connectionLost, .truncated, .malformedResponse,
+        .tls,
+        .undecodableContent, .unreadableBody, .limitExceeded, .other,
+    ]
 }

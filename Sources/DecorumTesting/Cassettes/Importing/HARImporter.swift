@@ -23,7 +23,9 @@ struct HARImporter {
             throw ImportFault(place: error.path, reason: error.reason)
         }
         for (index, entry) in archive.entries.enumerated() {
-            draft.interactions.append(try interaction(entry, at: "$.log.entries[\(index)]", &draft))
+            var interaction = try interaction(entry, at: "$.log.entries[\(index)]", &draft)
+            interaction.restore(from: entry)
+            draft.interactions.append(interaction)
         }
     }
 

@@ -42,9 +42,8 @@ extension ImportedCassette.Format {
             self = try Self.ofList(elements, root)
         } else if root["log"] != nil {
             let creator = root["log"]?["creator"]?["name"]?.text?.lowercased() ?? ""
-            self =
-                creator.hasPrefix("polly")
-                ? .polly : creator.hasPrefix("replay/") || creator == "replay" ? .replay : .har
+            let isReplay = creator.hasPrefix("replay/") || creator == "replay"
+            self = creator.hasPrefix("polly") ? .polly : isReplay ? .replay : .har
         } else if root["http_interactions"] != nil {
             let writer = root["recorded_with"]?.text?.lowercased() ?? ""
             self = writer.hasPrefix("betamax") ? .betamax : .vcr

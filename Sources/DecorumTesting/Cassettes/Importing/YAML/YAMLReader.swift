@@ -43,10 +43,8 @@ struct YAMLReader: Sendable {
 
     /// Reads what follows a key, a dash, or the start of the document, up to the next content behind it.
     ///
-    /// - Parameters:
-    ///   - parent: The column of the mapping or list that holds the value; -1 where there is none.
-    ///   - mayStartBlock: Whether a mapping or a list may begin on this line.
-    ///   - mayAlign: Whether a list may stand at the parent's own column, as it may behind a key.
+    /// `parent` is the column of the mapping or list that holds the value, or -1. A mapping or a list may begin on this
+    /// line if `mayStartBlock`, and a list may stand at the column of the parent itself if `mayAlign`, as behind a key.
     private mutating func node(
         parent: Int, mayStartBlock: Bool, mayAlign: Bool = false
     ) throws(YAMLSyntaxError) -> StoredValue {
@@ -129,8 +127,9 @@ struct YAMLReader: Sendable {
                 try refuseUnread()
                 throw cursor.fault("a key is expected")
             }
+            let isPlain = cursor.byte() == UInt8(ascii: "<")
             let name = try key()
-            guard name != "<<" else { throw cursor.fault("merge keys are not read") }
+            guard !isPlain || name != "<<" else { throw cursor.fault("merge keys are not read") }
             members.append(
                 StoredValue.Member(name: name, value: try node(parent: column, mayStartBlock: false, mayAlign: true)))
         }
@@ -279,13 +278,14 @@ extension YAMLReader {
     private mutating func flowMapping() throws(YAMLSyntaxError) -> [StoredValue.Member] {
         var members: [StoredValue.Member] = []
         try flowElements(until: UInt8(ascii: "}")) { reader throws(YAMLSyntaxError) in
+            let isPlain = reader.cursor.byte() == UInt8(ascii: "<")
             let name: String
             switch try reader.flow().content {
             case .string(let text), .literal(let text): name = text
             case .null: name = ""
             case .list, .map: throw reader.cursor.fault("a key is expected")
             }
-            guard name != "<<" else { throw reader.cursor.fault("merge keys are not read") }
+            guard !isPlain || name != "<<" else { throw reader.cursor.fault("merge keys are not read") }
             reader.skipFlowBlanks()
             var value = StoredValue(content: .null, line: reader.cursor.line)
             if reader.cursor.byte() == UInt8(ascii: ":") {

@@ -27,8 +27,7 @@ extension YAMLCursor {
 
     /// Reads a plain scalar up to its last character that is not blank.
     ///
-    /// - Parameters:
-    ///   - indentation: The column that its further lines have to reach; nil within brackets.
+    /// Its further lines have to reach the column `indentation`, which is nil within brackets.
     mutating func plainScalar(indentation: Int?) -> String {
         var output: [UInt8] = []
         while true {
@@ -165,9 +164,7 @@ extension YAMLCursor {
 }
 
 extension YAMLCursor {
-    /// Reads a literal block, whose header is at the position.
-    ///
-    /// - Parameter parent: The column of the mapping or list that holds it; -1 where there is none.
+    /// Reads a literal block whose header is at the position, in a mapping or a list at the column `parent`, or -1.
     mutating func literalScalar(parent: Int) throws(YAMLSyntaxError) -> String {
         advance()
         var chomping: UInt8?
