@@ -28,7 +28,7 @@ struct Arguments: Sendable {
         benchmarks [--filter text] [--json file] [--rounds number] [--count-only] [--check] [--origin url] [--size MiB]
 
           --filter      measures the rows whose names contain the text, such as layers/, decorators/, stacks/,
-                        caller/, transports/
+                        caller/, cassettes/, transports/
           --count-only  counts allocations and instructions, which repeat, and takes no time
           --check       fails when a count is worse than its bound
           --origin      sends to a server that answers GET /small, GET /large and PUT /sink, not to one of its own

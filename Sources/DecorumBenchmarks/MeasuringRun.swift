@@ -11,6 +11,8 @@ struct MeasuringRun {
         if !arguments.isCountingOnly {
             report.caller = try await CallerBenchmark(arguments).measure()
             if !report.caller.isEmpty { write(Table(report.caller).text) }
+            report.cassettes = try await CassetteBenchmark(arguments).measure()
+            if !report.cassettes.isEmpty { write(Table(report.cassettes).text) }
             report.transports = try TransportBenchmark(arguments: arguments).measure { write($0) }
         }
         if let file = arguments.json { try report.json.write(to: URL(filePath: file)) }
