@@ -93,28 +93,51 @@ public final class Cassette: Sendable {
     ///
     /// - Throws: ``CassetteMissError`` where none does.
     func play(_ request: RecordedRequest) throws -> Interaction {
-        let request = redactor.matchable(rules.rewritten(request))
-        let (finding, number) = try take(request)
-        guard case .interaction(let ordinal) = finding else {
-            throw try CassetteMissError(request, number: number, finding: finding, unplayed: Set(unplayed), in: self)
-        }
-        return try content.interaction(at: ordinal)
+        let request = matchable(request)
+        let (finding, number) = try take { try $0.take(request, recorded: $1) }
+        return try interaction(of: finding, for: request, number: number)
+    }
+
+    /// Takes the interaction that answers one of several versions of a request, which is the first in the file.
+    ///
+    /// - Throws: ``CassetteMissError`` where none does.
+    func play(anyOf versions: [RecordedRequest]) throws -> Interaction {
+        let versions = versions.map(matchable)
+        let (finding, number) = try take { try $0.take(anyOf: versions, recorded: $1) }
+        return try interaction(of: finding, for: versions.first ?? RecordedRequest(method: "", url: ""), number: number)
     }
 
     /// Takes the interaction that answers a request; nil where none does.
     func playIfRecorded(_ request: RecordedRequest) throws -> Interaction? {
-        guard case .interaction(let ordinal) = try take(redactor.matchable(rules.rewritten(request))).finding else {
+        let request = matchable(request)
+        guard case .interaction(let ordinal) = try take({ try $0.take(request, recorded: $1) }).finding else {
             return nil
         }
         return try content.interaction(at: ordinal)
     }
 
-    private func take(_ request: RecordedRequest) throws -> (finding: PlaybackIndex.Finding, number: Int) {
+    private func matchable(_ request: RecordedRequest) -> RecordedRequest {
+        redactor.matchable(rules.rewritten(request))
+    }
+
+    private func take(
+        _ take: (_ index: inout PlaybackIndex, _ recorded: (Int) throws -> RecordedRequest) throws ->
+            PlaybackIndex.Finding
+    ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
         try state.withLock { state in
             state.requestCount += 1
-            let finding = try state.index.take(request) { redactor.matchable(try content.request(at: $0)) }
+            let finding = try take(&state.index) { redactor.matchable(try content.request(at: $0)) }
             return (finding, state.requestCount)
         }
+    }
+
+    private func interaction(
+        of finding: PlaybackIndex.Finding, for request: RecordedRequest, number: Int
+    ) throws -> Interaction {
+        guard case .interaction(let ordinal) = finding else {
+            throw try CassetteMissError(request, number: number, finding: finding, unplayed: Set(unplayed), in: self)
+        }
+        return try content.interaction(at: ordinal)
     }
 
     /// The response of an interaction, or its failure.

@@ -17,7 +17,8 @@ enum CassetteContent: Sendable {
         } else {
             let imported = try ImportedCassette(
                 Data(bytes), named: file.relativePath, folder: file.deletingLastPathComponent())
-            self = .interactions(imported.interactions)
+            // A cassette stands where a transport would, which undoes content codings.
+            self = .interactions(imported.decodingContent().interactions)
         }
         if let rewrite = rules.beforeMatching { self = .interactions(try interactions().compactMap(rewrite)) }
     }

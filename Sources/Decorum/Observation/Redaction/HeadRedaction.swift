@@ -92,12 +92,12 @@ extension Redaction {
 
 extension HTTPField {
     /// Whether the value is a URL or a reference, and nothing else.
-    var isURL: Bool { [.location, .contentLocation, .referer].contains(name) }
+    var isURL: Bool { name == .location || name == .contentLocation || name == .referer }
 }
 
 extension String {
-    /// Whether a URL has any of the characters without which there is neither a user, nor an item, nor a coded value.
-    fileprivate var mayHoldSecret: Bool {
+    /// Whether a URL, or a text with URLs, has any of the characters without which there is neither a user, nor an item, nor a coded value.
+    var mayHoldSecret: Bool {
         !allUTF8 { byte in
             switch byte {
             case UInt8(ascii: "@"), UInt8(ascii: "="), UInt8(ascii: "%"), UInt8(ascii: "{"): false

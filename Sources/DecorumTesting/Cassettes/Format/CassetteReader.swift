@@ -10,6 +10,7 @@ struct CassetteReader: Sendable {
     /// What an interaction is found by.
     struct Entry: Sendable {
         let range: Range<Int>
+        let request: Range<Int>
         let method: String
         let url: String
     }
@@ -37,7 +38,7 @@ struct CassetteReader: Sendable {
             let members = try CassetteMembers(bytes, in: entries[index].range)
             let files = CassetteFiles(beside: cassette)
             return Interaction(
-                request: try Self.request(members, files),
+                request: try Self.request(CassetteMembers(bytes, in: entries[index].request), files),
                 response: try members.members("response").map { try Self.response($0, files) },
                 failure: try members.members("error").map(Self.failure),
                 recordedAt: try members.text("at").map { text in
@@ -50,7 +51,7 @@ struct CassetteReader: Sendable {
     /// The request at an index.
     func request(at index: Int) throws(CassetteError) -> RecordedRequest {
         try Self.located(bytes, in: cassette, place: "interactions[\(index)]") {
-            try Self.request(try CassetteMembers(bytes, in: entries[index].range), CassetteFiles(beside: cassette))
+            try Self.request(CassetteMembers(bytes, in: entries[index].request), CassetteFiles(beside: cassette))
         }
     }
 
@@ -125,12 +126,15 @@ extension CassetteReader {
                 throw JSONSyntaxError(
                     reason: "an interaction has no request, or nothing that answers it", offset: start)
             }
-            entries.append(Entry(range: start..<scanner.position, method: found.method, url: found.url))
+            entries.append(
+                Entry(
+                    range: start..<scanner.position, request: found.request, method: found.method, url: found.url))
         }
         return entries
     }
 
     private static func entry(_ scanner: inout JSONScanner) throws -> Entry {
+        _ = try scanner.peek()
         let start = scanner.position
         var method: String?
         var url: String?
@@ -144,13 +148,14 @@ extension CassetteReader {
         guard let method, let url else {
             throw JSONSyntaxError(reason: "a request has no method, or no URL", offset: start)
         }
-        return Entry(range: start..<start, method: method, url: url)
+        let range = start..<scanner.position
+        return Entry(range: range, request: range, method: method, url: url)
     }
 
-    private static func request(_ interaction: CassetteMembers, _ files: CassetteFiles) throws -> RecordedRequest {
-        guard let members = try interaction.members("request"), let method = try members.text("method"),
-            let url = try members.text("url")
-        else { throw interaction.fault("it has no request") }
+    private static func request(_ members: CassetteMembers, _ files: CassetteFiles) throws -> RecordedRequest {
+        guard let method = try members.text("method"), let url = try members.text("url") else {
+            throw members.fault("a request has no method, or no URL")
+        }
         return RecordedRequest(
             method: method, url: url, fields: try fields("headers", members),
             body: try RecordedContent.read(members, files: files), trailers: try fields("trailers", members))

@@ -61,8 +61,9 @@ enum BodyKey {
     }
 
     private static func form(_ body: Data) -> [UInt8] {
-        let items = URLKey.items(Array(body)[...], ignoring: SecretNames([]))
-        return Array("form ".utf8) + items.joined(separator: [UInt8(ascii: "&")])
+        var key = Array("form ".utf8)
+        URLKey.appendItems(Array(body)[...], ignoring: SecretNames([]), to: &key)
+        return key
     }
 
     private static func boundary(in mediaType: String) -> [UInt8]? {

@@ -21,12 +21,27 @@ public struct MatchingRule: Sendable {
     /// The name by which messages call the rule.
     public let name: String
     let subject: Subject
-    let key: @Sendable (RecordedRequest) -> [UInt8]
+    private let appendKey: @Sendable (_ request: RecordedRequest, _ key: inout [UInt8]) -> Void
 
-    private init(_ name: String, _ subject: Subject, key: @escaping @Sendable (RecordedRequest) -> [UInt8]) {
+    private init(
+        _ name: String, _ subject: Subject,
+        appendKey: @escaping @Sendable (_ request: RecordedRequest, _ key: inout [UInt8]) -> Void
+    ) {
         self.name = name
         self.subject = subject
-        self.key = key
+        self.appendKey = appendKey
+    }
+
+    /// What two requests must have in common.
+    func key(_ request: RecordedRequest) -> [UInt8] {
+        var key: [UInt8] = []
+        appendKey(request, &key)
+        return key
+    }
+
+    /// Appends what two requests must have in common to a key of several rules.
+    func append(_ request: RecordedRequest, to key: inout [UInt8]) {
+        appendKey(request, &key)
     }
 
     /// Creates a rule of your own.
@@ -35,11 +50,11 @@ public struct MatchingRule: Sendable {
     ///   - name: The name by which messages call it.
     ///   - key: Computes what two requests must have in common; it must always give the same for the same request.
     public init(_ name: String, key: @escaping @Sendable (RecordedRequest) -> String) {
-        self.init(name, .other) { Array(key($0).utf8) }
+        self.init(name, .other) { $1 += key($0).utf8 }
     }
 
     /// The methods are the same.
-    public static let method = MatchingRule("method", .method) { Array($0.method.utf8) }
+    public static let method = MatchingRule("method", .method) { $1 += $0.method.utf8 }
 
     /// The URLs mean the same: letter case of scheme and host, default port, needless percent-encoding, fragment and the
     /// order of query items of different names do not count.
@@ -69,22 +84,23 @@ public struct MatchingRule: Sendable {
     /// - Parameter name: The name of the field.
     /// - Returns: A rule.
     public static func header(_ name: HTTPField.Name) -> MatchingRule {
-        MatchingRule("header \(name.rawName)", .other) { request in
-            Array(request.fields[values: name].joined(separator: "\n").utf8)
+        MatchingRule("header \(name.rawName)", .other) { request, key in
+            key += request.fields[values: name].joined(separator: "\n").utf8
         }
     }
 
     private static func url(ignoring names: [String]) -> MatchingRule {
         let names = SecretNames(names)
-        return MatchingRule("url", .url) { URLKey.key(of: $0.url, ignoring: names) }
+        return MatchingRule("url", .url) { URLKey.append($0.url, ignoring: names, to: &$1) }
     }
 
     private static func body(ignoring paths: [JSONPattern]) -> MatchingRule {
         let ignored = Redaction(
             fields: [], queryItems: SecretNames([]), jsonPaths: Set(paths), formNames: SecretNames([]), userinfo: false,
             declaredFields: false)
-        return MatchingRule("body", .body) { request in
-            BodyKey.key(of: request.body.bytes, mediaType: request.fields[.contentType], ignoring: ignored)
+        return MatchingRule("body", .body) { request, key in
+            guard !request.body.bytes.isEmpty else { return }
+            key += BodyKey.key(of: request.body.bytes, mediaType: request.fields[.contentType], ignoring: ignored)
         }
     }
 }

@@ -6,22 +6,28 @@ import Decorum
 /// needed, and query items are ordered by their names; items of one name keep their order.
 enum URLKey {
     static func key(of url: String, ignoring names: SecretNames) -> [UInt8] {
+        var key: [UInt8] = []
+        append(url, ignoring: names, to: &key)
+        return key
+    }
+
+    static func append(_ url: String, ignoring names: SecretNames, to key: inout [UInt8]) {
         let bytes = Array(url.utf8)
         let end = bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
         let authority = authority(in: bytes[..<end])
         let query = bytes[authority.upperBound..<end].firstIndex(of: UInt8(ascii: "?")) ?? end
+        key.reserveCapacity(key.count + bytes.count + 8)
 
-        var key = bytes[..<authority.lowerBound].map(\.inLowerCase)
-        let scheme = key.prefix { $0 != UInt8(ascii: ":") }
-        key += host(bytes[authority], scheme: scheme)
+        let scheme = bytes[..<authority.lowerBound]
+        for byte in scheme { key.append(byte.inLowerCase) }
+        for byte in withoutDefaultPort(bytes[authority], scheme: scheme) { key.append(byte.inLowerCase) }
         if query == authority.upperBound, !authority.isEmpty { key.append(UInt8(ascii: "/")) }
         append(bytes[authority.upperBound..<query], isQuery: false, to: &key)
-        if query < end {
-            let items = items(bytes[(query + 1)..<end], ignoring: names)
-            if !items.isEmpty { key.append(UInt8(ascii: "?")) }
-            key += items.joined(separator: [UInt8(ascii: "&")])
-        }
-        return key
+        guard query < end else { return }
+        key.append(UInt8(ascii: "?"))
+        let start = key.count
+        appendItems(bytes[(query + 1)..<end], ignoring: names, to: &key)
+        if key.count == start { key.removeLast() }
     }
 
     private static func authority(in url: ArraySlice<UInt8>) -> Range<Int> {
@@ -34,29 +40,39 @@ enum URLKey {
         return rest.startIndex..<end
     }
 
-    private static func host(_ authority: ArraySlice<UInt8>, scheme: ArraySlice<UInt8>) -> [UInt8] {
-        let lower = authority.map(\.inLowerCase)
-        guard let colon = lower.lastIndex(of: UInt8(ascii: ":")) else { return lower }
-        let port = lower[(colon + 1)...]
+    private static func withoutDefaultPort(
+        _ authority: ArraySlice<UInt8>, scheme: ArraySlice<UInt8>
+    ) -> ArraySlice<UInt8> {
+        guard let colon = authority.lastIndex(of: UInt8(ascii: ":")) else { return authority }
+        let port = authority[(colon + 1)...]
+        let name = scheme.prefix { $0 != UInt8(ascii: ":") }.lazy.map(\.inLowerCase)
         let isDefault =
-            port.isEmpty || port.elementsEqual("443".utf8) && scheme.elementsEqual("https".utf8)
-            || port.elementsEqual("80".utf8) && scheme.elementsEqual("http".utf8)
-        return isDefault ? Array(lower[..<colon]) : lower
+            port.isEmpty || port.elementsEqual("443".utf8) && name.elementsEqual("https".utf8)
+            || port.elementsEqual("80".utf8) && name.elementsEqual("http".utf8)
+        return isDefault ? authority[..<colon] : authority
     }
 
-    static func items(_ query: ArraySlice<UInt8>, ignoring names: SecretNames) -> [[UInt8]] {
-        let items = query.split(separator: UInt8(ascii: "&")).map { item in
-            var key: [UInt8] = []
-            append(item, isQuery: true, to: &key)
-            return key
+    /// Appends the items of a query or a form, ordered by their names, without those that are ignored.
+    static func appendItems(_ query: ArraySlice<UInt8>, ignoring names: SecretNames, to key: inout [UInt8]) {
+        var text: [UInt8] = []
+        text.reserveCapacity(query.count)
+        var items: [(name: Range<Int>, item: Range<Int>)] = []
+        for item in query.split(separator: UInt8(ascii: "&")) {
+            let start = text.count
+            append(item, isQuery: true, to: &text)
+            let name = start..<(text[start...].firstIndex(of: UInt8(ascii: "=")) ?? text.count)
+            guard names.isEmpty || !names.contains(String(decoding: text[name], as: UTF8.self)) else { continue }
+            items.append((name, start..<text.count))
         }
-        guard items.count > 1 || !names.isEmpty else { return items }
-        let named = items.enumerated().map { (name: Array($1.prefix { $0 != UInt8(ascii: "=") }), index: $0, item: $1) }
-        return
-            named
-            .filter { !names.contains(String(decoding: $0.name, as: UTF8.self)) }
-            .sorted { $0.name == $1.name ? $0.index < $1.index : $0.name.lexicographicallyPrecedes($1.name) }
-            .map(\.item)
+        items.sort { one, other in
+            text[one.name].elementsEqual(text[other.name])
+                ? one.item.lowerBound < other.item.lowerBound
+                : text[one.name].lexicographicallyPrecedes(text[other.name])
+        }
+        for (index, item) in items.enumerated() {
+            if index > 0 { key.append(UInt8(ascii: "&")) }
+            key += text[item.item]
+        }
     }
 
     private static func append(_ part: ArraySlice<UInt8>, isQuery: Bool, to key: inout [UInt8]) {

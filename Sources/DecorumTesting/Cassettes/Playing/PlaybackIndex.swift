@@ -13,82 +13,95 @@ struct PlaybackIndex: Sendable {
         case nothing
     }
 
-    private enum Bucket {
-        case undivided([Int])
-        case divided([Key: Queue])
+    /// The interactions that share all that is told by method and URL.
+    private struct Group {
+        var ordinals: [Int]
+        /// By the key of all other rules; nil until the first request comes.
+        var queues: [Key: Queue]?
     }
 
     private struct Queue {
-        var ordinals: [Int]
+        var ordinals: [Int] = []
         var next = 0
     }
 
     private let rules: CassetteRules
-    private var buckets: [Key: Bucket] = [:]
+    private var groups: [Group] = []
+    private var groupNumbers: [Key: Int] = [:]
     private var cursor = 0
     private(set) var played: Set<Int> = []
 
     /// Creates an index; `targets` are requests of which only method and URL count.
     init(_ targets: some Sequence<RecordedRequest>, rules: CassetteRules) {
         self.rules = rules
-        var ordinals: [Key: [Int]] = [:]
+        groupNumbers.reserveCapacity(targets.underestimatedCount)
         for (ordinal, target) in targets.enumerated() {
-            ordinals[key(of: target, forTarget: true), default: []].append(ordinal)
+            let key = key(of: target, forTarget: true)
+            if let group = groupNumbers[key] {
+                groups[group].ordinals.append(ordinal)
+            } else {
+                groupNumbers[key] = groups.count
+                groups.append(Group(ordinals: [ordinal]))
+            }
         }
-        buckets = ordinals.mapValues { .undivided($0) }
     }
 
     /// Takes the next interaction for a request; `recorded` gives the request of an interaction.
     mutating func take(
         _ request: RecordedRequest, recorded: (Int) throws -> RecordedRequest
     ) throws -> Finding {
-        let targetKey = key(of: request, forTarget: true)
-        guard let bucket = buckets[targetKey] else { return .nothing }
-        var queues = try divided(bucket, recorded)
-        let restKey = key(of: request, forTarget: false)
-        guard var queue = queues[restKey] else {
-            buckets[targetKey] = .divided(queues)
-            return .nothing
+        guard let group = groupNumbers[key(of: request, forTarget: true)] else { return .nothing }
+        let key = key(of: request, forTarget: false)
+        let finding = try find(key, in: group, recorded)
+        if case .interaction(let ordinal) = finding {
+            if played.insert(ordinal).inserted { groups[group].queues?[key]?.next += 1 }
+            cursor = max(cursor, ordinal + 1)
         }
-        let finding = finding(&queue)
-        queues[restKey] = queue
-        buckets[targetKey] = .divided(queues)
         return finding
     }
 
-    private mutating func finding(_ queue: inout Queue) -> Finding {
-        let ordinal: Int
-        if queue.next < queue.ordinals.count {
-            ordinal = queue.ordinals[queue.next]
-            guard rules.order == .any || ordinal == cursor else { return .nothing }
-            queue.next += 1
-        } else if rules.repeats == .last, let last = queue.ordinals.last {
-            ordinal = last
-        } else {
-            return .played(queue.ordinals)
+    /// Takes the next interaction for a request of which there are several versions: the one that comes first.
+    mutating func take(
+        anyOf requests: [RecordedRequest], recorded: (Int) throws -> RecordedRequest
+    ) throws -> Finding {
+        var findings: [(place: (Int, Int), request: RecordedRequest)] = []
+        for request in requests {
+            guard let group = groupNumbers[key(of: request, forTarget: true)],
+                case .interaction(let ordinal) = try find(key(of: request, forTarget: false), in: group, recorded)
+            else { continue }
+            findings.append(((played.contains(ordinal) ? 1 : 0, ordinal), request))
         }
-        cursor = max(cursor, ordinal + 1)
-        played.insert(ordinal)
-        return .interaction(ordinal)
+        guard let first = findings.min(by: { $0.place < $1.place })?.request ?? requests.first else { return .nothing }
+        return try take(first, recorded: recorded)
     }
 
-    private func divided(_ bucket: Bucket, _ recorded: (Int) throws -> RecordedRequest) throws -> [Key: Queue] {
-        switch bucket {
-        case .divided(let queues): return queues
-        case .undivided(let ordinals):
-            var queues: [Key: Queue] = [:]
-            for ordinal in ordinals {
-                queues[key(of: try recorded(ordinal), forTarget: false), default: Queue(ordinals: [])].ordinals
-                    .append(ordinal)
-            }
-            return queues
+    private mutating func find(
+        _ key: Key, in group: Int, _ recorded: (Int) throws -> RecordedRequest
+    ) throws -> Finding {
+        if groups[group].queues == nil {
+            groups[group].queues = try queues(of: groups[group].ordinals, recorded)
         }
+        guard let queue = groups[group].queues?[key] else { return .nothing }
+        if queue.next < queue.ordinals.count {
+            let ordinal = queue.ordinals[queue.next]
+            return rules.order == .any || ordinal == cursor ? .interaction(ordinal) : .nothing
+        }
+        guard rules.repeats == .last, let last = queue.ordinals.last else { return .played(queue.ordinals) }
+        return .interaction(last)
+    }
+
+    private func queues(of ordinals: [Int], _ recorded: (Int) throws -> RecordedRequest) throws -> [Key: Queue] {
+        var queues: [Key: Queue] = [:]
+        for ordinal in ordinals {
+            queues[key(of: try recorded(ordinal), forTarget: false), default: Queue()].ordinals.append(ordinal)
+        }
+        return queues
     }
 
     private func key(of request: RecordedRequest, forTarget: Bool) -> Key {
         var key: Key = []
         for rule in rules.matching where rule.readsTargetAlone == forTarget {
-            key += rule.key(request)
+            rule.append(request, to: &key)
             key.append(0)
         }
         return key

@@ -68,15 +68,24 @@ private struct PlayedBodyReader: BodyReader {
     }
 
     private func wait(milliseconds: Int) async throws {
-        let factor: Double
-        switch timing {
-        case .immediate: return
-        case .recorded: factor = 1
-        case .scaled(let scale): factor = scale
-        }
-        guard milliseconds > 0, factor > 0 else { return }
-        try await clock.sleep(for: .milliseconds(milliseconds) * factor)
+        guard let pause = timing.pause(milliseconds: milliseconds) else { return }
+        try await clock.sleep(for: pause)
     }
 
     var trailers: HTTPFields? { fields.isEmpty ? nil : fields }
+}
+
+extension CassetteRules.Timing {
+    /// What is made of a pause that was recorded; nil where there is none.
+    func pause(milliseconds: Int) -> Duration? {
+        let factor: Double
+        switch self {
+        case .immediate: return nil
+        case .recorded: factor = 1
+        case .scaled(let scale): factor = scale
+        }
+        guard milliseconds > 0, factor > 0 else { return nil }
+        // A duration has its limits, and a file may hold any number.
+        return .milliseconds(milliseconds) * min(factor, 1000)
+    }
 }

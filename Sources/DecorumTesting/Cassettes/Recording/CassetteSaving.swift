@@ -40,29 +40,29 @@ extension Cassette {
     }
 
     private func write(_ interactions: [Interaction], over existing: [Interaction]) throws {
-        let files = CassetteFiles(beside: file)
-        let writer = CassetteWriter(interactions, files: files)
+        let document = CassetteDocument(of: interactions, as: file)
         let scanner = SecretScanner(environment: ProcessInfo.processInfo.environment, allowing: rules.allowedSecrets)
-        try scanner.check(Data(writer.bytes), file: file.relativePath)
-        for (path, data) in writer.files.added { try scanner.check(data, file: path) }
+        try scanner.check(document.bytes, file: file.relativePath)
+        for (path, data) in document.files { try scanner.check(data, file: path) }
         // What stands there as base64 is looked through as what it is.
         for interaction in interactions {
             for body in [interaction.request.body, interaction.response?.body].compactMap({ $0 }) {
                 try scanner.check(body.bytes, file: file.relativePath)
             }
         }
-        let obsolete = Set(CassetteWriter(existing, files: files).files.added.keys).subtracting(writer.files.added.keys)
+        let obsolete = Set(CassetteDocument(of: existing, as: file).files.keys).subtracting(document.files.keys)
         try writing {
             let directory = file.deletingLastPathComponent()
-            if !writer.files.added.isEmpty {
+            if !document.files.isEmpty {
+                let folder = CassetteFiles(beside: file).folder
                 try FileManager.default.createDirectory(
-                    at: directory.appending(path: files.folder), withIntermediateDirectories: true)
+                    at: directory.appending(path: folder), withIntermediateDirectories: true)
             }
-            for (path, data) in writer.files.added {
+            for (path, data) in document.files {
                 try data.write(to: directory.appending(path: path), options: .atomic)
             }
-            if try !FileManager.default.fileExists(atPath: file.path) || Data(contentsOf: file) != Data(writer.bytes) {
-                try Data(writer.bytes).write(to: file, options: .atomic)
+            if try !FileManager.default.fileExists(atPath: file.path) || Data(contentsOf: file) != document.bytes {
+                try document.bytes.write(to: file, options: .atomic)
             }
             for path in obsolete { try FileManager.default.removeItem(at: directory.appending(path: path)) }
         }

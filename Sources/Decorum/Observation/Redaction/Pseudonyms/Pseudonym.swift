@@ -25,7 +25,8 @@ package enum Pseudonym {
     /// - Parameter text: A redacted text.
     /// - Returns: The text to compare.
     package static func erased(in text: String) -> String {
-        erased(in: Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? text
+        guard !text.allUTF8({ $0 != UInt8(ascii: "_") }) else { return text }
+        return erased(in: Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? text
     }
 
     /// Makes a text with pseudonyms equal to every other that differs from it in its pseudonyms alone; nil where it has

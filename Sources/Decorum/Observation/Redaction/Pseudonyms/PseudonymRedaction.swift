@@ -112,16 +112,19 @@ extension Redaction {
     }
 
     private func replacingKnown(in text: String, _ pseudonyms: Pseudonyms) -> String {
-        pseudonyms.replacingKnown(in: Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? text
+        guard pseudonyms.hasKnown else { return text }
+        return pseudonyms.replacingKnown(in: Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? text
     }
 
     private func named(inURL url: String, _ pseudonyms: Pseudonyms) -> String {
+        guard url.mayHoldSecret else { return url }
         var secrets = SecretRanges(Array(url.utf8), redaction: self, pseudonyms: pseudonyms)
         secrets.findInURL()
         return secrets.replaced().map { String(decoding: $0, as: UTF8.self) } ?? url
     }
 
     private func named(inText text: String, _ pseudonyms: Pseudonyms) -> String {
+        guard text.mayHoldSecret else { return text }
         var secrets = SecretRanges(Array(text.utf8), redaction: self, pseudonyms: pseudonyms)
         secrets.findInLinks()
         return secrets.replaced().map { String(decoding: $0, as: UTF8.self) } ?? text

@@ -82,6 +82,9 @@ package final class Pseudonyms: Sendable {
         }
     }
 
+    /// Whether there is any secret to be replaced wherever it stands.
+    var hasKnown: Bool { state.withLock { !$0.known.isEmpty } }
+
     /// Replaces the known secrets wherever they stand; nil where there is none.
     func replacingKnown(in text: [UInt8]) -> [UInt8]? {
         let (matches, texts) = state.withLock { ($0.known.matches(in: text), $0.knownTexts) }
