@@ -8,7 +8,7 @@ extension LoopbackOrigin {
     /// ```swift
     /// let cassette = try Cassette(at: "Tests/Cassettes/feed.json", mode: .replay)
     /// let origin = try LoopbackOrigin(playing: cassette)
-    /// let (feed, _) = try await URLSession.shared.data(from: URL(string: origin.url + "/feed")!)
+    /// let (feed, _) = try await URLSession.shared.data(from: feedURL(at: origin.url))
     /// origin.stop()
     /// try cassette.finish()
     /// ```
@@ -47,7 +47,7 @@ extension ReceivedRequest {
     fileprivate func versions(at origins: [String]) -> [RecordedRequest] {
         var head = head
         head.headerFields = head.headerFields.filter { $0.name.canonicalName != "host" }
-        var request = RecordedRequest(head)
+        var request = RecordedRequest(head, secretFields: [])
         request.body.bytes = body
         request.trailers = HTTPFields(trailers)
         let path = head.path == "*" ? "" : head.path ?? ""
