@@ -26,14 +26,6 @@ extension Response {
     }
 }
 
-extension RecordedResponse {
-    /// The status with its reason phrase: the one that was recorded, or the usual one.
-    var statusLine: HTTPResponse.Status {
-        reason.isEmpty
-            ? HTTPResponse.Status(integerLiteral: status) : HTTPResponse.Status(code: status, reasonPhrase: reason)
-    }
-}
-
 /// Gives recorded content in the chunks in which it came, and fails where it failed.
 private struct PlayedBodyReader: BodyReader {
     private var rest: Data
