@@ -46,13 +46,31 @@ enum CassetteContent: Sendable {
         }
     }
 
-    /// The method and the URL of each request.
-    var targets: [RecordedRequest] {
+    /// The URL of each request.
+    var urls: [String] {
         switch self {
         case .none: []
-        case .file(let reader): reader.entries.map { RecordedRequest(method: $0.method, url: $0.url) }
+        case .file(let reader): reader.entries.map(\.url)
+        case .interactions(let interactions): interactions.map(\.request.url)
+        }
+    }
+
+    /// Hands out the method and the URL of each request, in a request of which nothing else counts.
+    func forEachTarget(_ body: (_ target: RecordedRequest) -> Void) {
+        // One for all: to make a request takes longer than to read its target.
+        var target = RecordedRequest(method: "", url: "")
+        switch self {
+        case .none: break
+        case .file(let reader):
+            for entry in reader.entries {
+                (target.method, target.url) = (entry.method, entry.url)
+                body(target)
+            }
         case .interactions(let interactions):
-            interactions.map { RecordedRequest(method: $0.request.method, url: $0.request.url) }
+            for interaction in interactions {
+                (target.method, target.url) = (interaction.request.method, interaction.request.url)
+                body(target)
+            }
         }
     }
 
@@ -68,6 +86,14 @@ enum CassetteContent: Sendable {
         case .file(let reader): try reader.request(at: index)
         case .interactions(let interactions): interactions[index].request
         }
+    }
+
+    func outcome(at index: Int) throws -> RecordedOutcome {
+        guard case .file(let reader) = self else {
+            let interaction = try interaction(at: index)
+            return RecordedOutcome(response: interaction.response, failure: interaction.failure)
+        }
+        return try reader.outcome(at: index)
     }
 
     func interaction(at index: Int) throws -> Interaction {

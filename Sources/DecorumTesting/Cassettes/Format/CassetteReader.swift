@@ -18,10 +18,12 @@ struct CassetteReader: Sendable {
     let bytes: [UInt8]
     let entries: [Entry]
     private let cassette: URL
+    private let files: CassetteFiles
 
     init(_ bytes: [UInt8], of cassette: URL) throws(CassetteError) {
         self.bytes = bytes
         self.cassette = cassette
+        files = CassetteFiles(beside: cassette)
         entries = try Self.located(bytes, in: cassette) { try Self.entries(of: bytes) }
     }
 
@@ -36,7 +38,6 @@ struct CassetteReader: Sendable {
     func interaction(at index: Int) throws(CassetteError) -> Interaction {
         try Self.located(bytes, in: cassette, place: "interactions[\(index)]") {
             let members = try CassetteMembers(bytes, in: entries[index].range)
-            let files = CassetteFiles(beside: cassette)
             return Interaction(
                 request: try Self.request(CassetteMembers(bytes, in: entries[index].request), files),
                 response: try members.members("response").map { try Self.response($0, files) },
@@ -48,10 +49,20 @@ struct CassetteReader: Sendable {
         }
     }
 
+    /// What answered the request at an index.
+    func outcome(at index: Int) throws(CassetteError) -> RecordedOutcome {
+        try Self.located(bytes, in: cassette, place: "interactions[\(index)]") {
+            let members = try CassetteMembers(bytes, in: entries[index].range)
+            return RecordedOutcome(
+                response: try members.members("response").map { try Self.response($0, files) },
+                failure: try members.members("error").map(Self.failure))
+        }
+    }
+
     /// The request at an index.
     func request(at index: Int) throws(CassetteError) -> RecordedRequest {
         try Self.located(bytes, in: cassette, place: "interactions[\(index)]") {
-            try Self.request(CassetteMembers(bytes, in: entries[index].request), CassetteFiles(beside: cassette))
+            try Self.request(CassetteMembers(bytes, in: entries[index].request), files)
         }
     }
 

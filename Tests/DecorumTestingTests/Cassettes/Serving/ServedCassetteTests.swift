@@ -84,7 +84,8 @@ import Testing
 
     @Test(arguments: Transport.allCases)
     func `Recorded failures are broken connections`(transport: Transport) async throws {
-        let failed = #"{"request": {"method": "GET", "url": "https://example.com/head"}, "error": {"kind": "timedOut"}}"#
+        let failed =
+            #"{"request": {"method": "GET", "url": "https://example.com/head"}, "error": {"kind": "timedOut"}}"#
         let broken =
             #"{"request": {"method": "GET", "url": "https://example.com/body"}, "response": {"status": 200, "text": "half"}, "error": {"kind": "connectionLost", "after": "body"}}"#
         let cassette = try cassette("\(failed),\(broken)")
@@ -123,7 +124,8 @@ import Testing
     }
 
     @Test func `HEAD and 304 have no content, whatever length they tell`() async throws {
-        let head = Self.entry("https://example.com/a", method: "HEAD", response: #""headers": {"Content-Length": "12"}"#)
+        let head = Self.entry(
+            "https://example.com/a", method: "HEAD", response: #""headers": {"Content-Length": "12"}"#)
         let cached =
             #"{"request": {"method": "GET", "url": "https://example.com/b"}, "response": {"status": 304, "headers": {"ETag": "\"1\""}}}"#
         let cassette = try cassette("\(head),\(cached)")
