@@ -7,14 +7,15 @@ struct MeasuringRun {
     func run() async throws {
         var report = Report()
         report.readings = try await readings(Benchmarks.rows(arguments))
-        if !report.readings.isEmpty { write(Table(report.readings).text) }
+        if !report.readings.isEmpty { show(Table(report.readings)) }
         if !arguments.isCountingOnly {
             report.caller = try await CallerBenchmark(arguments).measure()
-            if !report.caller.isEmpty { write(Table(report.caller).text) }
+            if !report.caller.isEmpty { show(Table(report.caller)) }
             report.cassettes = try await CassetteBenchmark(arguments).measure()
-            if !report.cassettes.isEmpty { write(Table(report.cassettes).text) }
-            report.transports = try TransportBenchmark(arguments: arguments).measure { write($0) }
+            if !report.cassettes.isEmpty { show(Table(report.cassettes)) }
+            report.transports = try TransportBenchmark(arguments: arguments).measure(show)
         }
+        if arguments.isForReadme { write(ReadmeTables(report: report).text) }
         if let file = arguments.json { try report.json.write(to: URL(filePath: file)) }
 
         let failures = report.failures
@@ -60,6 +61,10 @@ struct MeasuringRun {
             write("Instructions are not counted: \(error)\n")
             return [:]
         }
+    }
+
+    private func show(_ table: Table) {
+        if !arguments.isForReadme { write(table.text) }
     }
 
     private func write(_ text: String) {

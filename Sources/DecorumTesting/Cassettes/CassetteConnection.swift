@@ -65,7 +65,7 @@ public struct CassetteConnection: Connection {
     public func send(_ request: consuming Request) async throws -> Response {
         try Task.checkCancellation()
         guard let connection = upstream?.connection else {
-            let recorded = try await RecordedRequest(reading: request.head, request.body, in: cassette)
+            let recorded = try await RecordedRequest(reading: request, in: cassette)
             return try await cassette.played(try cassette.play(recorded))
         }
         var request = request
@@ -73,12 +73,12 @@ public struct CassetteConnection: Connection {
         case .live, .replay, .once: return try await connection.send(request)
         case .append:
             // What answers depends on the content, which is therefore read first.
-            let recorded = try await RecordedRequest(reading: request.head, request.body, in: cassette)
+            let recorded = try await RecordedRequest(reading: request, in: cassette)
             if let outcome = try cassette.playIfRecorded(recorded) { return try await cassette.played(outcome) }
             request.body = request.body.replay == .once ? Body(recorded.body.bytes) : request.body
             return try await send(request, through: connection, recording: cassette.record(recorded))
         case .rewrite, .verify:
-            let recording = cassette.record(RecordedRequest(request.head))
+            let recording = cassette.record(RecordedRequest(request.head, secretFields: request.options.secretFields))
             if let bytes = request.body.bytes {
                 recording.observeRequest(.chunk(bytes))
             } else {

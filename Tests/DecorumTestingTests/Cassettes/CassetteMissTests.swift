@@ -23,7 +23,7 @@ import Testing
                     "method": "POST",
                     "url": "https://api.example.com/search?lang=de",
                     "headers": { "Content-Type": "application/json" },
-                    "json": { "q": "Käse", "page": 1, "token": "REDACTED" }
+                    "json": { "q": "Käse", "page": 1, "token": "__token-1__" }
                   },
                   "response": { "status": 204 }
                 }

@@ -68,10 +68,17 @@ struct HARImporter {
             return draft.base64(StoredNode(StoredValue(content: .string(text)), path: place + ".text"))
         }
         // Replay does not mark the base64 that it uses where a body is not UTF-8.
-        if isReplay, let bytes = StorageEncoding.base64(text), String(validating: bytes, as: UTF8.self) == nil {
+        if isReplay, !isText(content.mimeType), let bytes = StorageEncoding.base64(text),
+            String(validating: bytes, as: UTF8.self) == nil
+        {
             return RecordedBody(bytes)
         }
         return transcoded(text, type: content.mimeType, at: place + ".text", &draft)
+    }
+
+    private func isText(_ type: String) -> Bool {
+        let type = type.lowercased()
+        return ["text/", "json", "xml", "urlencoded", "javascript", "graphql"].contains { type.contains($0) }
     }
 
     private func responseBody(

@@ -10,7 +10,7 @@ extension Response {
     ) {
         let status =
             recorded.reason.isEmpty
-            ? HTTPResponse.Status(code: recorded.status)
+            ? HTTPResponse.Status(integerLiteral: recorded.status)
             : HTTPResponse.Status(code: recorded.status, reasonPhrase: recorded.reason)
         let body = Body(length: failure == nil ? Int64(recorded.body.bytes.count) : nil, replay: .once) { _ in
             PlayedBodyReader(recorded, failure: failure, timing: timing, clock: clock)

@@ -123,7 +123,7 @@ extension RecordedResponse {
 extension HTTPResponse.Status {
     /// The reason phrase, unless it is the one that goes with the code.
     fileprivate var unusualReason: String {
-        reasonPhrase == HTTPResponse.Status(code: code).reasonPhrase ? "" : reasonPhrase
+        reasonPhrase == HTTPResponse.Status(integerLiteral: code).reasonPhrase ? "" : reasonPhrase
     }
 }
 

@@ -78,6 +78,12 @@ struct CassetteRedactor: Sendable {
     }
 
     private func redacted(_ fields: HTTPFields) -> HTTPFields {
-        fields.isEmpty ? fields : redaction.applied(to: fields, naming: pseudonyms)
+        guard !fields.isEmpty else { return fields }
+        var fields = redaction.applied(to: fields, naming: pseudonyms)
+        // The mark says that the value was secret, which it no longer is.
+        for index in fields.indices where fields[index].indexingStrategy == .disallow {
+            fields[index].indexingStrategy = .automatic
+        }
+        return fields
     }
 }

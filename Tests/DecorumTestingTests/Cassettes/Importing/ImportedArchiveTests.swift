@@ -120,7 +120,7 @@ import Testing
         let imported = try read(
             entries: [
                 #"{"request": {"method": "PUT", "url": "http://a.example/", "postData": {"mimeType": "", "text": "/wA="}}, "response": {"status": 200, "content": {"mimeType": "text/html; charset=latin1", "text": "\u00e4"}}}"#,
-                #"{"request": {"method": "PUT", "url": "http://a.example/", "postData": {"mimeType": "", "text": "abcd"}}}"#,
+                #"{"request": {"method": "PUT", "url": "http://a.example/", "postData": {"mimeType": "text/plain", "text": "abcd"}}}"#,
             ], creator: "Replay/1.0")
 
         #expect(imported.format == .replay)

@@ -110,7 +110,7 @@ import Testing
             - request: {body: !!python/object:os.system {args: rm}, headers: {}, method: GET, uri: 'https://a.example/'}
               response:
                 headers: {}
-                parsed_body: {a: 1.50, b: [true, null, 'no', yes, x: ''], c: 1e5}
+                parsed_body: {a: 1.50, b: [true, null, 'no', yes, {x: ''}], c: 1e5}
                 status: {code: 200, message: null}
             version: 1
             """)

@@ -65,7 +65,7 @@ import Testing
         ("a: \"\\UFFFFFFFF\"", 1, "character"),
         ("a:\n\tb: c", 2, "tab"), ("a: |x\n  b", 1, "literal"), ("a: @b", 1, "begin"), ("a: 1\nb", 2, "key"),
         ("", 1, "empty"),
-        ("a: - b", 1, "list"), ("a: 'x' y", 1, "behind"), ("a: [1 'b']", 1, "comma"), (" \n\n", 3, "empty"),
+        ("a: - b", 1, "list"), ("a: 'x' y", 1, "behind"), ("a: ['b' 1]", 1, "comma"), (" \n\n", 3, "empty"),
     ])
     func `What is not read is refused with its line`(document: String, line: Int, reason: String) {
         let error = #expect(throws: YAMLSyntaxError.self) { try value(document) }

@@ -84,10 +84,12 @@ import Testing
 
     @Test(arguments: Transport.allCases)
     func `Recorded failures are broken connections`(transport: Transport) async throws {
-        let failed =
-            #"{"request": {"method": "GET", "url": "https://example.com/head"}, "error": {"kind": "timedOut"}}"#
+        let failed = #"""
+            {"request": {"method": "GET", "url": "https://example.com/head"}, "error": {"kind": "timedOut"}}
+            """#
         let broken =
-            #"{"request": {"method": "GET", "url": "https://example.com/body"}, "response": {"status": 200, "text": "half"}, "error": {"kind": "connectionLost", "after": "body"}}"#
+            #"{"request": {"method": "GET", "url": "https://example.com/body"}, "#
+            + #""response": {"status": 200, "text": "half"}, "error": {"kind": "connectionLost", "after": "body"}}"#
         let cassette = try cassette("\(failed),\(broken)")
         let origin = try LoopbackOrigin(playing: cassette)
         defer { origin.stop() }

@@ -73,7 +73,29 @@ struct YAMLCursor: Sendable {
 
     /// Consumes all up to the end of the line.
     mutating func skipLine() {
-        while !isAtEnd, !isAtBreak { position += 1 }
+        repeat { skipWord() } while skipOne()
+    }
+
+    /// Consumes a byte unless a line break or the end is here.
+    private mutating func skipOne() -> Bool {
+        guard !isAtEnd, !isAtBreak else { return false }
+        position += 1
+        return true
+    }
+
+    /// Consumes bytes that mean nothing within a plain scalar: letters, digits and most signs.
+    mutating func skipWord() {
+        var index = position
+        let count = bytes.count
+        while index < count {
+            switch bytes[index] {
+            case 0x24...0x2B, 0x2D...0x39, 0x3B...0x5A, 0x5C, 0x5E...0x7A, 0x7C, 0x7E: index += 1
+            default:
+                position = index
+                return
+            }
+        }
+        position = index
     }
 
     /// Tells whether a line starts here that ends a document, or starts one.

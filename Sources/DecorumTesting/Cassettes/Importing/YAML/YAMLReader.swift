@@ -6,8 +6,12 @@ struct YAMLReader: Sendable {
     /// The deepest nesting that is read; real cassettes have up to 14.
     static let depthLimit = 128
 
-    private var cursor: YAMLCursor
-    private var depth = 0
+    /// The most values that are read, so that a file of nothing else is refused before it fills the memory.
+    static let countLimit = 4_000_000
+
+    var cursor: YAMLCursor
+    var depth = 0
+    private var count = 0
 
     /// Reads a whole document.
     ///
@@ -48,9 +52,8 @@ struct YAMLReader: Sendable {
     private mutating func node(
         parent: Int, mayStartBlock: Bool, mayAlign: Bool = false
     ) throws(YAMLSyntaxError) -> StoredValue {
-        depth += 1
+        try enter()
         defer { depth -= 1 }
-        guard depth <= Self.depthLimit else { throw cursor.fault("it is nested too deeply") }
 
         var mayStartBlock = mayStartBlock
         var tag: String?
@@ -73,6 +76,7 @@ struct YAMLReader: Sendable {
         }
         var value = try content(parent: parent, mayStartBlock: mayStartBlock)
         value.tag = tag
+        if tag != nil { value.line = line }
         return value
     }
 
@@ -101,7 +105,14 @@ struct YAMLReader: Sendable {
         }
     }
 
-    private static func literal(_ text: String) -> StoredValue.Content {
+    mutating func enter() throws(YAMLSyntaxError) {
+        depth += 1
+        count += 1
+        guard depth <= Self.depthLimit else { throw cursor.fault("it is nested too deeply") }
+        guard count <= Self.countLimit else { throw cursor.fault("it has too many values") }
+    }
+
+    static func literal(_ text: String) -> StoredValue.Content {
         switch text {
         case "", "~", "null", "Null", "NULL": .null
         default: .literal(text)
@@ -151,7 +162,7 @@ struct YAMLReader: Sendable {
         return name
     }
 
-    private mutating func readTag() -> String {
+    mutating func readTag() -> String {
         let start = cursor.position
         let isVerbatim = cursor.byte(1) == UInt8(ascii: "<")
         while !cursor.isAtEnd, !cursor.isSeparator(), isVerbatim || !cursor.isFlowIndicator(cursor.byte()) {
@@ -185,6 +196,7 @@ extension YAMLReader {
                 if ahead.cursor.byte() == UInt8(ascii: ":"), ahead.cursor.isSeparator(1) { return true }
                 if ahead.cursor.isAtBlank, ahead.cursor.byte(1) == UInt8(ascii: "#") { return false }
                 ahead.cursor.advance()
+                ahead.cursor.skipWord()
             }
             return false
         }
@@ -202,7 +214,7 @@ extension YAMLReader {
     }
 
     /// Throws where something stands that YAML has and this reader does not.
-    private func refuseUnread() throws(YAMLSyntaxError) {
+    func refuseUnread() throws(YAMLSyntaxError) {
         guard let byte = cursor.byte(), Self.cannotStartPlain(byte, isSeparated: cursor.isSeparator(1)) else { return }
         switch byte {
         case UInt8(ascii: "&"): throw cursor.fault("anchors are not read")
@@ -237,93 +249,6 @@ extension YAMLReader {
                 guard !hasTab || cursor.isAtEnd else { throw cursor.fault("a tab stands in the indentation") }
                 return
             }
-            _ = cursor.consumeBreak()
-        }
-    }
-}
-
-extension YAMLReader {
-    /// Reads a value that may be in brackets, up to its last character.
-    private mutating func flow() throws(YAMLSyntaxError) -> StoredValue {
-        depth += 1
-        defer { depth -= 1 }
-        guard depth <= Self.depthLimit else { throw cursor.fault("it is nested too deeply") }
-        var tag: String?
-        let line = cursor.line
-        if cursor.byte() == UInt8(ascii: "!") {
-            tag = readTag()
-            skipFlowBlanks()
-        }
-        switch cursor.byte() {
-        case UInt8(ascii: "["): return StoredValue(content: .list(try flowList()), tag: tag, line: line)
-        case UInt8(ascii: "{"): return StoredValue(content: .map(try flowMapping()), tag: tag, line: line)
-        case UInt8(ascii: "\""), UInt8(ascii: "'"):
-            return StoredValue(content: .string(try cursor.quotedScalar()), tag: tag, line: line)
-        case UInt8(ascii: ","), UInt8(ascii: "]"), UInt8(ascii: "}"):
-            return StoredValue(content: tag == nil ? .null : .string(""), tag: tag, line: line)
-        default:
-            try refuseUnread()
-            return StoredValue(content: Self.literal(cursor.plainScalar(indentation: nil)), tag: tag, line: line)
-        }
-    }
-
-    private mutating func flowList() throws(YAMLSyntaxError) -> [StoredValue] {
-        var elements: [StoredValue] = []
-        try flowElements(until: UInt8(ascii: "]")) { reader throws(YAMLSyntaxError) in
-            elements.append(try reader.flow())
-        }
-        return elements
-    }
-
-    private mutating func flowMapping() throws(YAMLSyntaxError) -> [StoredValue.Member] {
-        var members: [StoredValue.Member] = []
-        try flowElements(until: UInt8(ascii: "}")) { reader throws(YAMLSyntaxError) in
-            let isPlain = reader.cursor.byte() == UInt8(ascii: "<")
-            let name: String
-            switch try reader.flow().content {
-            case .string(let text), .literal(let text): name = text
-            case .null: name = ""
-            case .list, .map: throw reader.cursor.fault("a key is expected")
-            }
-            guard !isPlain || name != "<<" else { throw reader.cursor.fault("merge keys are not read") }
-            reader.skipFlowBlanks()
-            var value = StoredValue(content: .null, line: reader.cursor.line)
-            if reader.cursor.byte() == UInt8(ascii: ":") {
-                reader.cursor.advance()
-                reader.skipFlowBlanks()
-                value = try reader.flow()
-            }
-            members.append(StoredValue.Member(name: name, value: value))
-        }
-        return members
-    }
-
-    private mutating func flowElements(
-        until close: UInt8, read: (inout YAMLReader) throws(YAMLSyntaxError) -> Void
-    ) throws(YAMLSyntaxError) {
-        let start = cursor.line
-        cursor.advance()
-        skipFlowBlanks()
-        while cursor.byte() != close {
-            try read(&self)
-            skipFlowBlanks()
-            if cursor.byte() == UInt8(ascii: ",") {
-                cursor.advance()
-                skipFlowBlanks()
-            } else if cursor.isAtEnd {
-                throw YAMLSyntaxError(reason: "a bracket is never closed", line: start)
-            } else if cursor.byte() != close {
-                throw cursor.fault("a comma is expected")
-            }
-        }
-        cursor.advance()
-    }
-
-    private mutating func skipFlowBlanks() {
-        while true {
-            cursor.skipBlanks()
-            if cursor.byte() == UInt8(ascii: "#") { cursor.skipLine() }
-            guard cursor.isAtBreak else { return }
             _ = cursor.consumeBreak()
         }
     }

@@ -36,6 +36,9 @@ extension YAMLCursor {
             while !isAtEnd, !isAtBreak, !isEndOfPlain(inBrackets: indentation == nil) {
                 if !isAtBlank { end = position + 1 }
                 advance()
+                let start = position
+                skipWord()
+                if position > start { end = position }
             }
             output += bytes[start..<end]
             guard isAtBreak else {
