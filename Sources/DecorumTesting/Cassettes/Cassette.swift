@@ -61,6 +61,7 @@ public final class Cassette: Sendable {
         }
         content = exists && self.mode != .live ? try CassetteContent(reading: file, rules: rules) : .none
         redactor = CassetteRedactor(rules)
+        let redactor = redactor
         var index = PlaybackIndex(count: content.count, rules: rules)
         content.forEachTarget { index.append(redactor.matchable(target: $0)) }
         state = Mutex(State(index: index))

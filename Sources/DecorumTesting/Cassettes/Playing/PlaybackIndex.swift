@@ -8,7 +8,7 @@ struct PlaybackIndex: Sendable {
 
         func hash(into hasher: inout Hasher) {
             // An array hashes each of its bytes by itself, which takes far longer. The pointer does not escape.
-            bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+            unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
         }
     }
 

@@ -47,7 +47,7 @@ extension ReceivedRequest {
     fileprivate func versions(at origins: [String]) -> [RecordedRequest] {
         var head = head
         head.headerFields = head.headerFields.filter { $0.name.canonicalName != "host" }
-        var request = RecordedRequest(head)
+        var request = RecordedRequest(head, secretFields: [])
         request.body.bytes = body
         request.trailers = HTTPFields(trailers)
         let path = head.path == "*" ? "" : head.path ?? ""
