@@ -63,7 +63,10 @@ public final class Cassette: Sendable {
         redactor = CassetteRedactor(rules)
         let redactor = redactor
         var index = PlaybackIndex(count: content.count, rules: rules)
-        content.forEachTarget { index.append(redactor.matchable(target: $0)) }
+        content.forEachTarget { target in
+            target.url = redactor.matchable(url: target.url)
+            index.append(target)
+        }
         state = Mutex(State(index: index))
     }
 
@@ -127,7 +130,9 @@ public final class Cassette: Sendable {
     ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
         try state.withLock { state in
             state.requestCount += 1
-            let finding = try take(&state.index) { redactor.matchable(try content.request(at: $0)) }
+            let finding = try take(&state.index) {
+                redactor.matchable(try content.request(at: $0, for: rules.matching))
+            }
             return (finding, state.requestCount)
         }
     }

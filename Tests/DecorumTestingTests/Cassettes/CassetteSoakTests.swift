@@ -91,8 +91,8 @@ import Testing
 
     @Test func `Two processes that record one file leave all that both recorded`() async throws {
         let path = folder.path("shared.json")
-        async let first: Void = expectRecording(0..<20, to: path)
-        async let second: Void = expectRecording(20..<40, to: path)
+        async let first: Void = expectRecording(from: 0, to: 20, at: path)
+        async let second: Void = expectRecording(from: 20, to: 40, at: path)
         _ = await (first, second)
 
         let cassette = try Cassette(at: path, mode: .replay)
@@ -102,8 +102,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["shared.json"])
     }
 
-    private func expectRecording(_ numbers: Range<Int>, to path: String) async {
-        let (first, last) = (numbers.lowerBound, numbers.upperBound)
+    private func expectRecording(from first: Int, to last: Int, at path: String) async {
         await #expect(processExitsWith: .success) { [path, first, last] in
             for number in first..<last {
                 let cassette = try Cassette(at: path, mode: .append)

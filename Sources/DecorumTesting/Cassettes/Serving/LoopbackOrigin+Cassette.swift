@@ -8,7 +8,7 @@ extension LoopbackOrigin {
     /// ```swift
     /// let cassette = try Cassette(at: "Tests/Cassettes/feed.json", mode: .replay)
     /// let origin = try LoopbackOrigin(playing: cassette)
-    /// let (feed, _) = try await URLSession.shared.data(from: URL(string: origin.url + "/feed")!)
+    /// let feed = try await download(origin.url + "/feed")
     /// origin.stop()
     /// try cassette.finish()
     /// ```

@@ -71,6 +71,16 @@ import Testing
         #expect(archive.entries[0].response.content.text == "one")
     }
 
+    @Test(arguments: ["-5e3", "99999", "1000"])
+    func `A status that no response can have is an error and no crash`(status: String) throws {
+        let entry =
+            #"{"request": {"method": "GET", "url": "https://example.com/a"}, "response": {"status": \#(status)}}"#
+        try folder.write(#"{"log": {"entries": [\#(entry)]}}"#, to: "feed.har")
+        guard let cassette = try? Cassette(at: folder.path("feed.har"), mode: .replay) else { return }
+        // A negative one stands for an exchange that failed.
+        #expect(try cassette.interactions().map { $0.response == nil } == [true])
+    }
+
     @Test func `Interactions of any kind survive as an archive, and from there as a cassette`() throws {
         let generator = SeededGenerator(seed: 11)
         for _ in 0..<200 {
@@ -107,7 +117,7 @@ private struct Draw {
 
     func fields() -> HTTPFields {
         var fields = HTTPFields()
-        let names: [HTTPField.Name] = [.contentType, .setCookie, .vary, .link, .cookie]
+        let names: [HTTPField.Name] = [.contentType, .setCookie, .vary, .location, .cookie]
         for _ in 0..<number(4) {
             let name = one(of: names)
             let value =
