@@ -67,8 +67,10 @@ package enum JSONText {
 
     /// The text of what stands between the quotation marks of a string; nil where it is not UTF-8.
     static func text(of bytes: ArraySlice<UInt8>) -> String? {
-        bytes.contains(UInt8(ascii: "\\"))
-            ? String(validating: unescape(bytes), as: UTF8.self) : String(validating: bytes, as: UTF8.self)
+        if bytes.contains(UInt8(ascii: "\\")) { return String(validating: unescape(bytes), as: UTF8.self) }
+        // Most strings are ASCII, of which there is nothing to validate; the check is much faster than the validation.
+        guard bytes.contains(where: { $0 >= 0x80 }) else { return String(decoding: bytes, as: UTF8.self) }
+        return String(validating: bytes, as: UTF8.self)
     }
 
     /// A text as a string of JSON, with the shortest escapes and only where they are needed.

@@ -19,15 +19,10 @@ struct DecodedCassette: Decodable {
     }
 
     struct Item: Decodable {
-        struct Stock: Decodable {
-            let count: Int
-        }
-
         let id: String
         let name: String
         let price: Double
         let tags: [String]
-        let stock: Stock
     }
 
     let cassette: Int

@@ -38,7 +38,7 @@ struct SampleCassette {
     @Sendable static func answer(_ request: Request) async throws -> Response {
         let item = request.head.path ?? ""
         let body = """
-            {"id":"\(item)","name":"An item of the catalogue","price":12.50,"tags":["new","small"],"stock":{"count":7}}
+            {"id":"\(item)","name":"An item","price":12.50,"tags":["new"]}
             """
         return Response(status: .ok, fields: [.contentType: "application/json"], body: Body(Data(body.utf8)))
     }

@@ -62,8 +62,12 @@ public final class Cassette: Sendable {
         content = exists && self.mode != .live ? try CassetteContent(reading: file, rules: rules) : .none
         redactor = CassetteRedactor(rules)
         let redactor = redactor
-        let targets = content.targets.lazy.map { redactor.matchable(target: $0) }
-        state = Mutex(State(index: PlaybackIndex(targets, rules: rules)))
+        var index = PlaybackIndex(count: content.count, rules: rules)
+        content.forEachTarget { target in
+            target.url = redactor.matchable(url: target.url)
+            index.append(target)
+        }
+        state = Mutex(State(index: index))
     }
 
     /// The day of the first recording, to the second where its response has a `Date`.
@@ -92,28 +96,28 @@ public final class Cassette: Sendable {
     /// Takes the interaction that answers a request.
     ///
     /// - Throws: ``CassetteMissError`` where none does.
-    func play(_ request: RecordedRequest) throws -> Interaction {
+    func play(_ request: RecordedRequest) throws -> RecordedOutcome {
         let request = matchable(request)
         let (finding, number) = try take { try $0.take(request, recorded: $1) }
-        return try interaction(of: finding, for: request, number: number)
+        return try outcome(of: finding, for: request, number: number)
     }
 
     /// Takes the interaction that answers one of several versions of a request, which is the first in the file.
     ///
     /// - Throws: ``CassetteMissError`` where none does.
-    func play(anyOf versions: [RecordedRequest]) throws -> Interaction {
+    func play(anyOf versions: [RecordedRequest]) throws -> RecordedOutcome {
         let versions = versions.map(matchable)
         let (finding, number) = try take { try $0.take(anyOf: versions, recorded: $1) }
-        return try interaction(of: finding, for: versions.first ?? RecordedRequest(method: "", url: ""), number: number)
+        return try outcome(of: finding, for: versions.first ?? RecordedRequest(method: "", url: ""), number: number)
     }
 
     /// Takes the interaction that answers a request; nil where none does.
-    func playIfRecorded(_ request: RecordedRequest) throws -> Interaction? {
+    func playIfRecorded(_ request: RecordedRequest) throws -> RecordedOutcome? {
         let request = matchable(request)
         guard case .interaction(let ordinal) = try take({ try $0.take(request, recorded: $1) }).finding else {
             return nil
         }
-        return try content.interaction(at: ordinal)
+        return try content.outcome(at: ordinal)
     }
 
     private func matchable(_ request: RecordedRequest) -> RecordedRequest {
@@ -126,26 +130,28 @@ public final class Cassette: Sendable {
     ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
         try state.withLock { state in
             state.requestCount += 1
-            let finding = try take(&state.index) { redactor.matchable(try content.request(at: $0)) }
+            let finding = try take(&state.index) {
+                redactor.matchable(try content.request(at: $0, for: rules.matching))
+            }
             return (finding, state.requestCount)
         }
     }
 
-    private func interaction(
+    private func outcome(
         of finding: PlaybackIndex.Finding, for request: RecordedRequest, number: Int
-    ) throws -> Interaction {
+    ) throws -> RecordedOutcome {
         guard case .interaction(let ordinal) = finding else {
             throw try CassetteMissError(request, number: number, finding: finding, unplayed: Set(unplayed), in: self)
         }
-        return try content.interaction(at: ordinal)
+        return try content.outcome(at: ordinal)
     }
 
     /// The response of an interaction, or its failure.
-    func played(_ interaction: Interaction) async throws -> Response {
-        if let response = interaction.response {
-            return Response(playing: response, failure: interaction.failure, timing: rules.timing, clock: clock)
+    func played(_ outcome: RecordedOutcome) async throws -> Response {
+        if let response = outcome.response {
+            return Response(playing: response, failure: outcome.failure, timing: rules.timing, clock: clock)
         }
-        try await interaction.failure?.play()
+        try await outcome.failure?.play()
         throw CassetteError(file: file.relativePath, reason: "an interaction has neither a response nor an error")
     }
 

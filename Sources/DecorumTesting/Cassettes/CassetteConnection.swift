@@ -74,7 +74,7 @@ public struct CassetteConnection: Connection {
         case .append:
             // What answers depends on the content, which is therefore read first.
             let recorded = try await RecordedRequest(reading: request, in: cassette)
-            if let interaction = try cassette.playIfRecorded(recorded) { return try await cassette.played(interaction) }
+            if let outcome = try cassette.playIfRecorded(recorded) { return try await cassette.played(outcome) }
             request.body = request.body.replay == .once ? Body(recorded.body.bytes) : request.body
             return try await send(request, through: connection, recording: cassette.record(recorded))
         case .rewrite, .verify:

@@ -18,7 +18,12 @@ enum CassetteContent: Sendable {
             let imported = try ImportedCassette(
                 Data(bytes), named: file.relativePath, folder: file.deletingLastPathComponent())
             // A cassette stands where a transport would, which undoes content codings.
-            self = .interactions(imported.decodingContent().interactions)
+            let interactions = imported.decodingContent().interactions
+            for (index, interaction) in interactions.enumerated() where !interaction.hasValidStatus {
+                throw CassetteError(
+                    file: file.relativePath, place: "interactions[\(index)]", reason: "its status is not one")
+            }
+            self = .interactions(interactions)
         }
         if let rewrite = rules.beforeMatching { self = .interactions(try interactions().compactMap(rewrite)) }
     }
@@ -46,13 +51,31 @@ enum CassetteContent: Sendable {
         }
     }
 
-    /// The method and the URL of each request.
-    var targets: [RecordedRequest] {
+    /// The URL of each request.
+    var urls: [String] {
         switch self {
         case .none: []
-        case .file(let reader): reader.entries.map { RecordedRequest(method: $0.method, url: $0.url) }
+        case .file(let reader): reader.entries.map(\.url)
+        case .interactions(let interactions): interactions.map(\.request.url)
+        }
+    }
+
+    /// Hands out the method and the URL of each request, in a request of which nothing else counts.
+    func forEachTarget(_ body: (_ target: inout RecordedRequest) -> Void) {
+        // One for all: to make a request takes longer than to read its target.
+        var target = RecordedRequest(method: "", url: "")
+        switch self {
+        case .none: break
+        case .file(let reader):
+            for entry in reader.entries {
+                (target.method, target.url) = (entry.method, entry.url)
+                body(&target)
+            }
         case .interactions(let interactions):
-            interactions.map { RecordedRequest(method: $0.request.method, url: $0.request.url) }
+            for interaction in interactions {
+                (target.method, target.url) = (interaction.request.method, interaction.request.url)
+                body(&target)
+            }
         }
     }
 
@@ -68,6 +91,21 @@ enum CassetteContent: Sendable {
         case .file(let reader): try reader.request(at: index)
         case .interactions(let interactions): interactions[index].request
         }
+    }
+
+    /// The request at an index, without its fields where neither they nor content can matter.
+    func request(at index: Int, for rules: [MatchingRule]) throws -> RecordedRequest {
+        guard case .file(let reader) = self, !reader.entries[index].hasContent, !rules.contains(where: \.readsFields)
+        else { return try request(at: index) }
+        return RecordedRequest(method: reader.entries[index].method, url: reader.entries[index].url)
+    }
+
+    func outcome(at index: Int) throws -> RecordedOutcome {
+        guard case .file(let reader) = self else {
+            let interaction = try interaction(at: index)
+            return RecordedOutcome(response: interaction.response, failure: interaction.failure)
+        }
+        return try reader.outcome(at: index)
     }
 
     func interaction(at index: Int) throws -> Interaction {
@@ -86,5 +124,14 @@ enum CassetteContent: Sendable {
     func line(of index: Int) -> Int? {
         guard case .file(let reader) = self else { return nil }
         return reader.line(of: index)
+    }
+}
+
+extension Interaction {
+    /// Whether the statuses are such that a response can have.
+    fileprivate var hasValidStatus: Bool {
+        guard let response else { return true }
+        return (100...999).contains(response.status)
+            && response.informational.allSatisfy { (100...199).contains($0.status) }
     }
 }

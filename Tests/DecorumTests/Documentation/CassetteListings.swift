@@ -72,12 +72,12 @@ private func compiledOpening() async throws {
 private func compiledServing() async throws {
     let cassette = try Cassette(at: "Tests/Cassettes/feed.json", mode: .replay)
     let origin = try LoopbackOrigin(playing: cassette)
-    let (feed, _) = try await URLSession.shared.data(from: feedURL(at: origin.url))
+    let feed = try await download(origin.url + "/feed")
     origin.stop()
     try cassette.finish()
     print(feed.count)
 }
 
-private func feedURL(at origin: String) throws -> URL {
-    try #require(URL(string: origin + "/feed"))
+private func download(_ url: String) async throws -> Data {
+    try await URLSession.shared.data(from: #require(URL(string: url))).0
 }

@@ -13,6 +13,7 @@ struct CassetteMembers {
         bytes = scanner.bytes
         _ = try scanner.peek()
         start = scanner.position
+        members.reserveCapacity(8)
         try scanner.object { name, scanner in
             guard !contains(name) else { throw scanner.fault("the member \"\(name)\" stands there twice") }
             guard members.count < Self.limit else {

@@ -4,24 +4,30 @@ import HTTPTypes
 
 /// Reads the format "cassette 1": first where each interaction stands and what it is found by, and the rest of it when
 /// it is played.
-struct CassetteReader: Sendable {
+final class CassetteReader: Sendable {
     static let version = 1
 
     /// What an interaction is found by.
     struct Entry: Sendable {
-        let range: Range<Int>
+        var range: Range<Int>
         let request: Range<Int>
+        var response: Range<Int>?
+        var failure: Range<Int>?
         let method: String
         let url: String
+        /// Whether the request has content, or anything else beyond its target and its fields.
+        let hasContent: Bool
     }
 
     let bytes: [UInt8]
     let entries: [Entry]
     private let cassette: URL
+    private let files: CassetteFiles
 
     init(_ bytes: [UInt8], of cassette: URL) throws(CassetteError) {
         self.bytes = bytes
         self.cassette = cassette
+        files = CassetteFiles(beside: cassette)
         entries = try Self.located(bytes, in: cassette) { try Self.entries(of: bytes) }
     }
 
@@ -36,7 +42,6 @@ struct CassetteReader: Sendable {
     func interaction(at index: Int) throws(CassetteError) -> Interaction {
         try Self.located(bytes, in: cassette, place: "interactions[\(index)]") {
             let members = try CassetteMembers(bytes, in: entries[index].range)
-            let files = CassetteFiles(beside: cassette)
             return Interaction(
                 request: try Self.request(CassetteMembers(bytes, in: entries[index].request), files),
                 response: try members.members("response").map { try Self.response($0, files) },
@@ -48,10 +53,20 @@ struct CassetteReader: Sendable {
         }
     }
 
+    /// What answered the request at an index.
+    func outcome(at index: Int) throws(CassetteError) -> RecordedOutcome {
+        try Self.located(bytes, in: cassette, place: "interactions[\(index)]") {
+            let entry = entries[index]
+            return RecordedOutcome(
+                response: try entry.response.map { try Self.response(CassetteMembers(bytes, in: $0), files) },
+                failure: try entry.failure.map { try Self.failure(CassetteMembers(bytes, in: $0)) })
+        }
+    }
+
     /// The request at an index.
     func request(at index: Int) throws(CassetteError) -> RecordedRequest {
         try Self.located(bytes, in: cassette, place: "interactions[\(index)]") {
-            try Self.request(CassetteMembers(bytes, in: entries[index].request), CassetteFiles(beside: cassette))
+            try Self.request(CassetteMembers(bytes, in: entries[index].request), files)
         }
     }
 
@@ -112,23 +127,30 @@ extension CassetteReader {
             _ = try scanner.peek()
             let start = scanner.position
             var found: Entry?
-            var hasOutcome = false
+            var response: Range<Int>?
+            var failure: Range<Int>?
             try scanner.object { name, scanner in
-                if name == "request" {
+                switch name {
+                case "request":
                     guard found == nil else { throw scanner.fault("it has two requests") }
                     found = try entry(&scanner)
-                } else {
-                    hasOutcome = hasOutcome || name == "response" || name == "error"
-                    _ = try scanner.skipValue()
+                case "response":
+                    guard response == nil else { throw scanner.fault("it has two responses") }
+                    response = try scanner.skipValue()
+                case "error":
+                    guard failure == nil else { throw scanner.fault("it has two errors") }
+                    failure = try scanner.skipValue()
+                default: _ = try scanner.skipValue()
                 }
             }
-            guard let found, hasOutcome else {
+            guard var found, response != nil || failure != nil else {
                 throw JSONSyntaxError(
                     reason: "an interaction has no request, or nothing that answers it", offset: start)
             }
-            entries.append(
-                Entry(
-                    range: start..<scanner.position, request: found.request, method: found.method, url: found.url))
+            found.range = start..<scanner.position
+            found.response = response
+            found.failure = failure
+            entries.append(found)
         }
         return entries
     }
@@ -138,18 +160,22 @@ extension CassetteReader {
         let start = scanner.position
         var method: String?
         var url: String?
+        var hasContent = false
         try scanner.object { name, scanner in
             switch name {
             case "method": method = try scanner.string()
             case "url": url = try scanner.string()
-            default: _ = try scanner.skipValue()
+            case "headers": _ = try scanner.skipValue()
+            default:
+                hasContent = true
+                _ = try scanner.skipValue()
             }
         }
         guard let method, let url else {
             throw JSONSyntaxError(reason: "a request has no method, or no URL", offset: start)
         }
         let range = start..<scanner.position
-        return Entry(range: range, request: range, method: method, url: url)
+        return Entry(range: range, request: range, method: method, url: url, hasContent: hasContent)
     }
 
     private static func request(_ members: CassetteMembers, _ files: CassetteFiles) throws -> RecordedRequest {

@@ -11,6 +11,7 @@ enum JSONLayout: String, CaseIterable, Sendable {
 
     /// The document in this layout.
     func written(_ tokens: JSONTokens) -> [UInt8] {
+        guard self != .compact else { return tokens.joined() }
         var output: [UInt8] = []
         var depth = 0
         var isEmpty = false

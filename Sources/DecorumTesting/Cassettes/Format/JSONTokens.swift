@@ -34,6 +34,28 @@ struct JSONTokens: Sequence, IteratorProtocol {
     }
 }
 
+extension JSONTokens {
+    /// The tokens one behind the other.
+    consuming func joined() -> [UInt8] {
+        var output: [UInt8] = []
+        output.reserveCapacity(end - position)
+        var isString = false
+        while position < end {
+            let byte = bytes[position]
+            position += 1
+            guard isString || !byte.isBlank else { continue }
+            output.append(byte)
+            if byte == UInt8(ascii: "\"") {
+                isString.toggle()
+            } else if isString, byte == UInt8(ascii: "\\"), position < end {
+                output.append(bytes[position])
+                position += 1
+            }
+        }
+        return output
+    }
+}
+
 extension UInt8 {
     fileprivate var isBlank: Bool { self == 0x20 || self == 0x09 || self == 0x0A || self == 0x0D }
 

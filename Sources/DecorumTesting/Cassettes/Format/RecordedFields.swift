@@ -25,15 +25,21 @@ enum RecordedFields {
         }
     }
 
+    /// More than any message has.
+    private static let limit = 1000
+
     static func read(_ scanner: inout JSONScanner) throws -> HTTPFields {
         var fields = HTTPFields()
-        var names: Set<HTTPField.Name> = []
         try scanner.object { text, scanner in
             guard let name = HTTPField.Name(text) else { throw scanner.fault("the name of a field is not one") }
-            guard names.insert(name).inserted else { throw scanner.fault("a field stands there twice; use a list") }
+            guard !fields.contains(name) else { throw scanner.fault("a field stands there twice; use a list") }
             if try scanner.peek() == UInt8(ascii: "[") {
-                try scanner.array { fields.append(try value(of: name, &$0)) }
+                try scanner.array { scanner in
+                    guard fields.count < limit else { throw scanner.fault("a message has more than \(limit) fields") }
+                    fields.append(try value(of: name, &scanner))
+                }
             } else {
+                guard fields.count < limit else { throw scanner.fault("a message has more than \(limit) fields") }
                 fields.append(try value(of: name, &scanner))
             }
         }

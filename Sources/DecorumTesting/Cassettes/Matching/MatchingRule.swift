@@ -32,6 +32,9 @@ public struct MatchingRule: Sendable {
         self.appendKey = appendKey
     }
 
+    /// Whether the fields of a request that has no content matter to the rule.
+    var readsFields: Bool { subject == .other }
+
     /// What two requests must have in common.
     func key(_ request: RecordedRequest) -> [UInt8] {
         var key: [UInt8] = []

@@ -3,7 +3,14 @@
 /// Interactions are first told apart by method and URL, which are at hand. Only those that share both are decoded to be
 /// told apart by the other rules, and only when the first request comes that could be one of them.
 struct PlaybackIndex: Sendable {
-    typealias Key = [UInt8]
+    private struct Key: Hashable {
+        var bytes: [UInt8] = []
+
+        func hash(into hasher: inout Hasher) {
+            // An array hashes each of its bytes by itself, which takes far longer. The pointer does not escape.
+            unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+        }
+    }
 
     /// What a request finds.
     enum Finding: Equatable {
@@ -28,22 +35,34 @@ struct PlaybackIndex: Sendable {
     private let rules: CassetteRules
     private var groups: [Group] = []
     private var groupNumbers: [Key: Int] = [:]
+    private var count = 0
     private var cursor = 0
     private(set) var played: Set<Int> = []
 
-    /// Creates an index; `targets` are requests of which only method and URL count.
-    init(_ targets: some Sequence<RecordedRequest>, rules: CassetteRules) {
+    /// Creates an empty index, with room for a number of interactions.
+    init(count: Int, rules: CassetteRules) {
         self.rules = rules
-        groupNumbers.reserveCapacity(targets.underestimatedCount)
-        for (ordinal, target) in targets.enumerated() {
-            let key = key(of: target, forTarget: true)
-            if let group = groupNumbers[key] {
-                groups[group].ordinals.append(ordinal)
-            } else {
-                groupNumbers[key] = groups.count
-                groups.append(Group(ordinals: [ordinal]))
-            }
+        groups.reserveCapacity(count)
+        groupNumbers.reserveCapacity(count)
+    }
+
+    /// Creates an index; `targets` are requests of which only method and URL count.
+    init(_ targets: some Collection<RecordedRequest>, rules: CassetteRules) {
+        self.init(count: targets.count, rules: rules)
+        for target in targets { append(target) }
+    }
+
+    /// Appends an interaction, with a request of which only method and URL count.
+    mutating func append(_ target: RecordedRequest) {
+        let key = key(of: target, forTarget: true)
+        let number = groups.count
+        if let group = groupNumbers.updateValue(number, forKey: key) {
+            groupNumbers[key] = group
+            groups[group].ordinals.append(count)
+        } else {
+            groups.append(Group(ordinals: [count]))
         }
+        count += 1
     }
 
     /// Takes the next interaction for a request; `recorded` gives the request of an interaction.
@@ -99,10 +118,10 @@ struct PlaybackIndex: Sendable {
     }
 
     private func key(of request: RecordedRequest, forTarget: Bool) -> Key {
-        var key: Key = []
+        var key = Key()
         for rule in rules.matching where rule.readsTargetAlone == forTarget {
-            rule.append(request, to: &key)
-            key.append(0)
+            rule.append(request, to: &key.bytes)
+            key.bytes.append(0)
         }
         return key
     }

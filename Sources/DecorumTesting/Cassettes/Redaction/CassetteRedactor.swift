@@ -27,11 +27,9 @@ struct CassetteRedactor: Sendable {
         return request
     }
 
-    /// A request of which only the method and the URL count, as it is matched.
-    func matchable(target: RecordedRequest) -> RecordedRequest {
-        var target = target
-        target.url = Pseudonym.erased(in: redaction.applied(toURL: target.url, naming: pseudonyms))
-        return target
+    /// The URL of a request, as it is matched.
+    func matchable(url: String) -> String {
+        Pseudonym.erased(in: redaction.applied(toURL: url, naming: pseudonyms))
     }
 
     /// Interactions as they are written.

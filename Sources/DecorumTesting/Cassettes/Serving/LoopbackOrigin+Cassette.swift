@@ -8,7 +8,7 @@ extension LoopbackOrigin {
     /// ```swift
     /// let cassette = try Cassette(at: "Tests/Cassettes/feed.json", mode: .replay)
     /// let origin = try LoopbackOrigin(playing: cassette)
-    /// let (feed, _) = try await URLSession.shared.data(from: feedURL(at: origin.url))
+    /// let feed = try await download(origin.url + "/feed")
     /// origin.stop()
     /// try cassette.finish()
     /// ```
@@ -33,8 +33,8 @@ extension LoopbackOrigin {
         let origins = cassette.recordedOrigins
         route(nil, "*") { request in
             do {
-                let interaction = try cassette.play(anyOf: request.versions(at: origins))
-                return Answer(playing: interaction, to: request, timing: cassette.rules.timing)
+                let outcome = try cassette.play(anyOf: request.versions(at: origins))
+                return Answer(playing: outcome, to: request, timing: cassette.rules.timing)
             } catch let miss as CassetteMissError {
                 return Answer(.badGateway, fields: ["Content-Type": "text/plain; charset=utf-8"], body: "\(miss)\n")
             }
@@ -64,8 +64,8 @@ extension Cassette {
     fileprivate var recordedOrigins: [String] {
         var origins: [String] = []
         var known: Set<String> = []
-        for target in content.targets {
-            let origin = target.url.originPrefix
+        for url in content.urls {
+            let origin = url.originPrefix
             if known.insert(origin).inserted { origins.append(origin) }
         }
         return origins.isEmpty ? [""] : origins

@@ -4,8 +4,8 @@ import HTTPTypes
 
 extension LoopbackOrigin.Answer {
     /// A recorded response as it goes over the wire, but for a content coding that was undone, or a broken connection.
-    init(playing interaction: Interaction, to request: ReceivedRequest, timing: CassetteRules.Timing) {
-        guard let response = interaction.response else {
+    init(playing outcome: RecordedOutcome, to request: ReceivedRequest, timing: CassetteRules.Timing) {
+        guard let response = outcome.response else {
             self = .resetting
             return
         }
@@ -18,16 +18,16 @@ extension LoopbackOrigin.Answer {
         var steps = response.informational.map { interim in
             LoopbackOrigin.Step.head(.init(code: interim.status), RawFields(interim.fields))
         }
-        let needsChunks = interaction.failure != nil || !response.chunks.isEmpty || !response.trailers.isEmpty
+        let needsChunks = outcome.failure != nil || !response.chunks.isEmpty || !response.trailers.isEmpty
         if isBodiless || !needsChunks || request.version == "HTTP/1.0" {
             steps.append(.response(response.statusLine, RawFields(fields), .bytes(response.body.bytes)))
-            if interaction.failure != nil { steps.append(.close) }
+            if outcome.failure != nil { steps.append(.close) }
         } else {
             fields[.transferEncoding] = "chunked"
             steps.append(.head(response.statusLine, RawFields(fields)))
             steps += response.chunkSteps(timing)
             // Without the last chunk, the content breaks off.
-            steps.append(interaction.failure == nil ? .lastChunk(trailers: RawFields(response.trailers)) : .close)
+            steps.append(outcome.failure == nil ? .lastChunk(trailers: RawFields(response.trailers)) : .close)
         }
         self.init(steps: steps)
     }

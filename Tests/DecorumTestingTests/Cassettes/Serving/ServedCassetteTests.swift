@@ -139,7 +139,7 @@ import Testing
         try await client.send("HEAD /a HTTP/1.1\r\nHost: x\r\n\r\n")
         #expect(try await client.receive(until: "\r\n\r\n").contains("Content-Length: 12\r\n"))
         try await client.send("GET /b HTTP/1.1\r\nHost: x\r\n\r\n")
-        #expect(try await client.receive(until: "\r\n\r\n").contains("304 Not Modified\r\n"))
+        #expect(try await client.receive(until: "\r\n\r\n").hasPrefix("HTTP/1.1 304"))
         #expect(cassette.unplayed == [])
     }
 
