@@ -25,6 +25,9 @@ public final class Cassette: Sendable {
     /// How it matches, redacts, records and plays.
     public let rules: CassetteRules
     let clock: any DatedClock
+    /// The file as it was when it was opened.
+    let opened: CassetteContent
+    /// What is matched and played of it.
     let content: CassetteContent
     let redactor: CassetteRedactor
 
@@ -39,8 +42,8 @@ public final class Cassette: Sendable {
     /// Opens a cassette.
     ///
     /// - Parameters:
-    ///   - path: The path of the file, which need not exist where something may be recorded. Any format is read that is
-    ///     known to ``ImportedCassette``; it is written as what it was, or as ``CassetteFormat/cassette``.
+    ///   - path: The path of the file, which need not exist where something may be recorded. Any format is read that
+    ///     ``ImportedCassette`` knows; an HTTP archive, which a new file ending in `.har` becomes, is also recorded on.
     ///   - mode: What it does with a request; nil for what the environment says.
     ///   - rules: How it matches, redacts, records and plays.
     ///   - clock: The clock by which it dates what it records and waits between chunks.
@@ -59,7 +62,12 @@ public final class Cassette: Sendable {
             throw CassetteError(
                 file: path, reason: "it is not there; CASSETTE=once records it")
         }
-        content = exists && self.mode != .live ? try CassetteContent(reading: file, rules: rules) : .none
+        opened = exists && self.mode != .live ? try CassetteContent(reading: file) : .none
+        if self.mode == .append || self.mode == .rewrite, let format = opened.readOnlyFormat {
+            throw CassetteError(
+                file: path, reason: "it is a cassette of \(format), which is only replayed; record on another file")
+        }
+        content = try opened.rewritten(by: rules)
         redactor = CassetteRedactor(rules)
         let redactor = redactor
         var index = PlaybackIndex(count: content.count, rules: rules)
@@ -191,6 +199,6 @@ public final class Cassette: Sendable {
         if Set(recordings.map(\.sender)).count > 1 {
             interactions = interactions.sorted { redactor.matchable($0.request) }
         }
-        return CassetteRedactor(rules, continuing: mode == .append ? content.text : []).redacted(interactions)
+        return CassetteRedactor(rules, continuing: mode == .append ? opened.text : []).redacted(interactions)
     }
 }

@@ -5,12 +5,14 @@ import Foundation
 enum CassetteContent: Sendable {
     case none
     case file(CassetteReader)
-    case interactions([Interaction])
+    case imported([Interaction], ImportedCassette.Format)
+    /// What the rules have made of it before it is matched.
+    case rewritten([Interaction])
 
     /// The largest file that is read, in bytes.
     static let limit = 256 << 20
 
-    init(reading file: URL, rules: CassetteRules) throws {
+    init(reading file: URL) throws {
         let bytes = try Self.bytes(of: file)
         if CassetteReader.recognizes(bytes) {
             self = .file(try CassetteReader(bytes, of: file))
@@ -23,9 +25,20 @@ enum CassetteContent: Sendable {
                 throw CassetteError(
                     file: file.relativePath, place: "interactions[\(index)]", reason: "its status is not one")
             }
-            self = .interactions(interactions)
+            self = .imported(interactions, imported.format)
         }
-        if let rewrite = rules.beforeMatching { self = .interactions(try interactions().compactMap(rewrite)) }
+    }
+
+    /// What is matched and played.
+    func rewritten(by rules: CassetteRules) throws -> CassetteContent {
+        guard let rewrite = rules.beforeMatching else { return self }
+        return .rewritten(try interactions().compactMap(rewrite))
+    }
+
+    /// The name of the format, where it is one that is only read.
+    var readOnlyFormat: String? {
+        guard case .imported(_, let format) = self, ![.har, .polly, .replay].contains(format) else { return nil }
+        return format.description
     }
 
     private static func bytes(of file: URL) throws(CassetteError) -> [UInt8] {
@@ -47,7 +60,7 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: 0
         case .file(let reader): reader.entries.count
-        case .interactions(let interactions): interactions.count
+        case .imported(let interactions, _), .rewritten(let interactions): interactions.count
         }
     }
 
@@ -56,7 +69,7 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: []
         case .file(let reader): reader.entries.map(\.url)
-        case .interactions(let interactions): interactions.map(\.request.url)
+        case .imported(let interactions, _), .rewritten(let interactions): interactions.map(\.request.url)
         }
     }
 
@@ -71,7 +84,7 @@ enum CassetteContent: Sendable {
                 (target.method, target.url) = (entry.method, entry.url)
                 body(&target)
             }
-        case .interactions(let interactions):
+        case .imported(let interactions, _), .rewritten(let interactions):
             for interaction in interactions {
                 (target.method, target.url) = (interaction.request.method, interaction.request.url)
                 body(&target)
@@ -89,7 +102,7 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: RecordedRequest(method: "", url: "")
         case .file(let reader): try reader.request(at: index)
-        case .interactions(let interactions): interactions[index].request
+        case .imported(let interactions, _), .rewritten(let interactions): interactions[index].request
         }
     }
 
@@ -112,7 +125,7 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: Interaction(request: RecordedRequest(method: "", url: ""))
         case .file(let reader): try reader.interaction(at: index)
-        case .interactions(let interactions): interactions[index]
+        case .imported(let interactions, _), .rewritten(let interactions): interactions[index]
         }
     }
 

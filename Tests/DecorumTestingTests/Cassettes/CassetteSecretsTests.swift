@@ -116,6 +116,28 @@ import Testing
         let response = try await CassetteConnection(replaying).send(.get("https://example.com/v2/feed"))
         #expect(try await response.body.text(upTo: 100) == "rewritten")
         try replaying.finish()
+
+        let appending = try Cassette(at: folder.path("a.json"), mode: .append, rules: rules)
+        let appended = CassetteConnection(appending, recording: StubConnection { _ in Response(status: .ok) })
+        _ = try await appended.send(.get("https://example.com/v2/new"))
+        try appending.finish()
+        #expect(try folder.text("a.json").contains("v1/feed"))
+    }
+
+    @Test func `A cassette of another tool is replayed and not written over`() async throws {
+        let text = """
+            http_interactions:
+            - request: {method: get, uri: https://example.com/}
+              response: {status: {code: 200}, body: {encoding: UTF-8, string: hello}}
+
+            """
+        try folder.write(text, to: "a.yml")
+        let cassette = try Cassette(at: folder.path("a.yml"), mode: .replay)
+        let response = try await CassetteConnection(cassette).send(.get("https://example.com/"))
+        #expect(try await response.body.text(upTo: 100) == "hello")
+        let error = #expect(throws: CassetteError.self) { try Cassette(at: folder.path("a.yml"), mode: .append) }
+        #expect(error?.reason.contains("VCR") == true)
+        #expect(try folder.text("a.yml") == text)
     }
 }
 

@@ -52,6 +52,6 @@ extension Cassette {
     /// - Returns: The archive, without secrets.
     /// - Throws: ``CassetteError`` where an interaction cannot be read.
     public func archive() throws -> HAR {
-        HAR(CassetteRedactor(rules, continuing: content.text).redacted(try interactions()))
+        HAR(CassetteRedactor(rules, continuing: opened.text).redacted(try interactions()))
     }
 }

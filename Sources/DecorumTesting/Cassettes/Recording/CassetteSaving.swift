@@ -13,7 +13,7 @@ extension Cassette {
     /// Writes what was recorded: whole or not at all, and only if it holds no secret.
     func save() throws {
         let recorded = try recorded()
-        guard !recorded.isEmpty || mode == .rewrite && content.count > 0 else { return }
+        guard !recorded.isEmpty || mode == .rewrite && opened.count > 0 else { return }
         let directory = file.deletingLastPathComponent()
         try writing { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) }
         try withLock(on: directory) {
@@ -35,8 +35,8 @@ extension Cassette {
     /// The file as it is now, and whether another recorder has written it since this cassette was opened.
     private func currentContent() throws -> (content: CassetteContent, isForeign: Bool) {
         guard FileManager.default.fileExists(atPath: file.path) else { return (.none, false) }
-        let current = try CassetteContent(reading: file, rules: rules)
-        return (current, try current.interactions() != content.interactions())
+        let current = try CassetteContent(reading: file)
+        return (current, try current.interactions() != opened.interactions())
     }
 
     private func write(_ interactions: [Interaction], over existing: [Interaction]) throws {
