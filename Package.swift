@@ -45,8 +45,10 @@ let package = Package(
         .testTarget(
             name: "DecorumTests",
             dependencies: [
-                "Decorum", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
-            ]
+                "Decorum", "DecorumTesting", "DecorumTestingTraits",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            exclude: ["Documentation/Cassettes"]
         ),
         .testTarget(
             name: "DecorumTestingTests",

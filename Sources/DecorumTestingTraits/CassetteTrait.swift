@@ -13,7 +13,7 @@ public import Testing
 /// @Test(.cassette) func feed() async throws {
 ///     let connection = try CassetteConnection().retrying()
 ///     let response = try await connection.send(.get("https://api.example.com/feed"))
-///     #expect(response.status == .ok)
+///     #expect(try await response.body.text(upTo: 1 << 20).contains("news"))
 /// }
 /// ```
 ///

@@ -4,9 +4,7 @@ public import Testing
 /// Gives the cassettes of a suite's tests their rules and their mode; it opens none.
 ///
 /// ```swift
-/// @Suite(.cassettes(rules: .api)) struct FeedTests {
-///     @Test(.cassette) func firstPage() async throws { … }
-/// }
+/// @Suite(.cassettes(rules: .api)) struct FeedTests {}
 /// ```
 public struct CassettesTrait: SuiteTrait, TestScoping {
     let defaults: CassetteDefaults

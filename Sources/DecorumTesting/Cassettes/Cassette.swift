@@ -8,7 +8,7 @@ import Synchronization
 /// ```swift
 /// let cassette = try Cassette(at: "Tests/Cassettes/feed.json")
 /// let connection = CassetteConnection(cassette).retrying()
-/// let response = try await connection.send(.get("https://api.example.com/feed"))
+/// _ = try await connection.send(.get("https://api.example.com/feed"))
 /// try cassette.finish()
 /// ```
 ///

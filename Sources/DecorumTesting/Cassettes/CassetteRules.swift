@@ -5,7 +5,7 @@ public import HTTPTypes
 ///
 /// ```swift
 /// extension CassetteRules {
-///     static let api = CassetteRules(matching: [.method, .url(ignoring: "ts"), .body], repeats: .last)
+///     static let poller = CassetteRules(matching: [.method, .url(ignoring: "ts"), .body], repeats: .last)
 /// }
 /// ```
 public struct CassetteRules: Sendable {

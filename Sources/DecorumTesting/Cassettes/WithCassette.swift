@@ -7,12 +7,10 @@ import Foundation
 /// as it was.
 ///
 /// ```swift
-/// func testFeed() async throws {
-///     try await withCassette { cassette in
-///         let connection = CassetteConnection(cassette).retrying()
-///         let response = try await connection.send(.get("https://api.example.com/feed"))
-///         XCTAssertEqual(response.status, .ok)
-///     }
+/// try await withCassette { cassette in
+///     let connection = CassetteConnection(cassette).retrying()
+///     let response = try await connection.send(.get("https://api.example.com/feed"))
+///     #expect(response.status == .ok)
 /// }
 /// ```
 ///

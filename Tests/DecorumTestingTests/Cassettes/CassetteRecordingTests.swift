@@ -62,8 +62,9 @@ import Testing
                 ],
                 body: #"{"total":1.50,"items":[],"nested":{"a":[1,2],"b":{}}}"#)
         }
+        let text = try folder.text("feed.json")
         #expect(
-            try folder.text("feed.json") == """
+            text == """
                 {
                   "cassette": 1,
                   "interactions": [

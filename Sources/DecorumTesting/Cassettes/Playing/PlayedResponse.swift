@@ -8,14 +8,10 @@ extension Response {
         playing recorded: RecordedResponse, failure: RecordedFailure?, timing: CassetteRules.Timing,
         clock: any DatedClock
     ) {
-        let status =
-            recorded.reason.isEmpty
-            ? HTTPResponse.Status(integerLiteral: recorded.status)
-            : HTTPResponse.Status(code: recorded.status, reasonPhrase: recorded.reason)
         let body = Body(length: failure == nil ? Int64(recorded.body.bytes.count) : nil, replay: .once) { _ in
             PlayedBodyReader(recorded, failure: failure, timing: timing, clock: clock)
         }
-        self.init(head: HTTPResponse(status: status, headerFields: recorded.fields), body: body)
+        self.init(head: HTTPResponse(status: recorded.statusLine, headerFields: recorded.fields), body: body)
         metadata.source = .cassette
         if !recorded.informational.isEmpty {
             metadata.informational = recorded.informational.map {

@@ -102,7 +102,7 @@ extension RecordedResponse {
     fileprivate init(_ response: Response) {
         let codings = response.metadata.decodedContentCodings
         self.init(
-            status: response.status.code, reason: response.head.status.unusualReason,
+            status: response.status.code, reason: RecordedResponse.recordedReason(of: response.status),
             fields: response.head.headerFields,
             informational: response.metadata.informational.map {
                 Interim(status: $0.status.code, fields: $0.headerFields)
@@ -117,13 +117,6 @@ extension RecordedResponse {
             "text/event-stream", "multipart/x-mixed-replace", "application/x-ndjson", "application/jsonl",
             "application/json-seq", "application/stream+json", "application/vnd.amazon.eventstream",
         ].contains(essence)
-    }
-}
-
-extension HTTPResponse.Status {
-    /// The reason phrase, unless it is the one that goes with the code.
-    fileprivate var unusualReason: String {
-        reasonPhrase == HTTPResponse.Status(integerLiteral: code).reasonPhrase ? "" : reasonPhrase
     }
 }
 

@@ -9,10 +9,6 @@ extension LoopbackOrigin.Answer {
             self = .resetting
             return
         }
-        let status =
-            response.reason.isEmpty
-            ? HTTPResponse.Status(code: response.status)
-            : HTTPResponse.Status(code: response.status, reasonPhrase: response.reason)
         var fields = response.fields
         for name in [.connection, .transferEncoding] as [HTTPField.Name] { fields[name] = nil }
         // The answer to HEAD, and 304, tell the length of content that they do not have.
@@ -24,11 +20,11 @@ extension LoopbackOrigin.Answer {
         }
         let needsChunks = outcome.failure != nil || !response.chunks.isEmpty || !response.trailers.isEmpty
         if isBodiless || !needsChunks || request.version == "HTTP/1.0" {
-            steps.append(.response(status, RawFields(fields), .bytes(response.body.bytes)))
+            steps.append(.response(response.statusLine, RawFields(fields), .bytes(response.body.bytes)))
             if outcome.failure != nil { steps.append(.close) }
         } else {
             fields[.transferEncoding] = "chunked"
-            steps.append(.head(status, RawFields(fields)))
+            steps.append(.head(response.statusLine, RawFields(fields)))
             steps += response.chunkSteps(timing)
             // Without the last chunk, the content breaks off.
             steps.append(outcome.failure == nil ? .lastChunk(trailers: RawFields(response.trailers)) : .close)
