@@ -4,7 +4,7 @@ import HTTPTypes
 extension RecordedRequest {
     /// The head of a request; fields that a layer has declared secret are marked as such, which a redaction goes by.
     init(_ head: HTTPRequest, secretFields: Set<HTTPField.Name>) {
-        let origin = head.scheme.flatMap { scheme in head.authority.map { "\(scheme)://\($0)" } }
+        let origin = head.scheme.flatMap { scheme in head.authority.map { scheme + "://" + $0 } }
         // The target URI of `OPTIONS *` has no path (RFC 9112, section 3.3).
         let path = head.path == "*" ? "" : head.path ?? ""
         self.init(method: head.method.rawValue, url: (origin ?? "") + path, fields: head.headerFields)

@@ -21,9 +21,14 @@ struct CassetteRedactor: Sendable {
         var request = redacted(request)
         request.url = Pseudonym.erased(in: request.url)
         for index in request.fields.indices {
-            request.fields[index].value = Pseudonym.erased(in: request.fields[index].value)
+            let value = request.fields[index].value
+            let erased = Pseudonym.erased(in: value)
+            // To set a field is to copy them all.
+            if erased != value { request.fields[index].value = erased }
         }
-        if let content = Pseudonym.erased(in: Array(request.body.bytes)) { request.body.bytes = Data(content) }
+        if !request.body.bytes.isEmpty, let content = Pseudonym.erased(in: Array(request.body.bytes)) {
+            request.body.bytes = Data(content)
+        }
         return request
     }
 
