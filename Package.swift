@@ -8,6 +8,7 @@ let package = Package(
     products: [
         .library(name: "Decorum", targets: ["Decorum"]),
         .library(name: "DecorumTesting", targets: ["DecorumTesting"]),
+        .library(name: "DecorumTestingTraits", targets: ["DecorumTestingTraits"]),
         .executable(name: "tour", targets: ["DecorumTour"]),
         .executable(name: "benchmarks", targets: ["DecorumBenchmarks"]),
     ],
@@ -27,6 +28,7 @@ let package = Package(
             name: "DecorumTesting",
             dependencies: ["Decorum", .product(name: "HTTPTypes", package: "swift-http-types")]
         ),
+        .target(name: "DecorumTestingTraits", dependencies: ["DecorumTesting"]),
         .executableTarget(
             name: "DecorumTour",
             dependencies: [
@@ -43,14 +45,23 @@ let package = Package(
         .testTarget(
             name: "DecorumTests",
             dependencies: [
-                "Decorum", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
-            ]
+                "Decorum", "DecorumTesting", "DecorumTestingTraits",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            exclude: ["Documentation/Cassettes"]
         ),
         .testTarget(
             name: "DecorumTestingTests",
             dependencies: [
                 "Decorum", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
             ]
+        ),
+        .testTarget(
+            name: "DecorumTestingTraitsTests",
+            dependencies: [
+                "Decorum", "DecorumTestingTraits", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            exclude: ["Cassettes"]
         ),
     ],
     swiftLanguageModes: [.v6]

@@ -11,6 +11,8 @@ struct MeasuringRun {
         if !arguments.isCountingOnly {
             report.caller = try await CallerBenchmark(arguments).measure()
             if !report.caller.isEmpty { show(Table(report.caller)) }
+            report.cassettes = try await CassetteBenchmark(arguments).measure()
+            if !report.cassettes.isEmpty { show(Table(report.cassettes)) }
             report.transports = try TransportBenchmark(arguments: arguments).measure(show)
         }
         if arguments.isForReadme { write(ReadmeTables(report: report).text) }

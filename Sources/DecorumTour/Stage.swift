@@ -11,10 +11,17 @@ struct Stage {
     let statistics = ExchangeStatistics()
 
     init(terminal: Terminal) throws {
+        try self.init(
+            terminal: terminal, origins: (LoopbackOrigin(), LoopbackOrigin()), transport: URLSessionConnection())
+    }
+
+    private init(
+        terminal: Terminal, origins: (LoopbackOrigin, LoopbackOrigin), transport: any Connection
+    ) throws {
         self.terminal = terminal
-        origin = try LoopbackOrigin()
-        otherOrigin = try LoopbackOrigin()
-        connection = try URLSessionConnection()
+        (origin, otherOrigin) = origins
+        connection =
+            try transport
             .printingWire(on: terminal)
             .observing(statistics, as: .attempt)
             .authenticating(with: .signer(ChecksumSigner(key: Self.key)), for: origin.origin)
@@ -29,6 +36,11 @@ struct Stage {
             .logging(to: LogSink(terminal.log))
             .observing(statistics)
             .validatingStatus()
+    }
+
+    /// The same stack, with nothing stored or counted yet, on another transport.
+    func anew(on transport: any Connection) throws -> Stage {
+        try Stage(terminal: terminal, origins: (origin, otherOrigin), transport: transport)
     }
 
     static let key: UInt64 = 0x5EC2_E7C0_FFEE

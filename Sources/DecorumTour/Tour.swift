@@ -6,7 +6,7 @@ import Foundation
 struct Tour {
     static let steps: [any Step] = [
         PlainAnswer(), Revalidation(), Redirection(), Retry(), SignedRequest(), ForeignRedirection(),
-        CancelledTransfer(), LargeBody(), Analytics(),
+        CancelledTransfer(), LargeBody(), Analytics(), RecordedSession(),
     ]
 
     static func main() async throws {

@@ -1,20 +1,29 @@
 /// A date and time of the Gregorian calendar in UTC, which needs no calendar of the system's.
-struct CivilDate: Equatable {
+package struct CivilDate: Equatable {
     static let weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
     static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
     private static let daysPerEra = 146_097
     private static let secondsPerDay = 86_400
 
-    var year: Int
-    var month: Int
-    var day: Int
-    var hour = 0
-    var minute = 0
-    var second = 0
+    package var year: Int
+    package var month: Int
+    package var day: Int
+    package var hour = 0
+    package var minute = 0
+    package var second = 0
+
+    package init(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0) {
+        self.year = year
+        self.month = month
+        self.day = day
+        self.hour = hour
+        self.minute = minute
+        self.second = second
+    }
 
     /// The number of days in the month; 0 for a month that does not exist.
-    var daysInMonth: Int {
+    package var daysInMonth: Int {
         switch month {
         case 2: year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400)) ? 29 : 28
         case 4, 6, 9, 11: 30
@@ -29,7 +38,7 @@ struct CivilDate: Equatable {
     }
 
     /// The seconds since 1970; a leap second counts as the one after it.
-    var seconds: Int {
+    package var seconds: Int {
         daysSince1970 * Self.secondsPerDay + hour * 3600 + minute * 60 + second
     }
 
@@ -45,7 +54,7 @@ struct CivilDate: Equatable {
 }
 
 extension CivilDate {
-    init(seconds: Int) {
+    package init(seconds: Int) {
         let secondOfDay = (seconds % Self.secondsPerDay + Self.secondsPerDay) % Self.secondsPerDay
         let days = (seconds - secondOfDay) / Self.secondsPerDay + 719_468
         let era = (days >= 0 ? days : days - Self.daysPerEra + 1) / Self.daysPerEra

@@ -6,6 +6,7 @@ struct Report: Encodable {
     var processors = ProcessInfo.processInfo.activeProcessorCount
     var readings: [Reading] = []
     var caller: [CallerReading] = []
+    var cassettes: [CassetteReading] = []
     var transports: [TransportReading] = []
 
     var failures: [String] {

@@ -74,20 +74,30 @@ extension Redaction {
     }
 
     private func replacement(for field: HTTPField, secretFields: Set<HTTPField.Name>) -> String? {
-        let isDeclared = declaredFields && (secretFields.contains(field.name) || field.indexingStrategy == .disallow)
-        if isDeclared || fields.contains(field.name) { return placeholder }
+        if isSecret(field, secretFields: secretFields) { return placeholder }
 
         let value = field.value
-        let isURL = [.location, .contentLocation, .referer].contains(field.name)
+        let isURL = field.isURL
         guard isURL || value.utf8.contains(where: { "/?#".utf8.contains($0) }) else { return nil }
         let replaced = isURL ? applied(toURL: value) : applied(toText: value)
         return replaced == value ? nil : replaced
     }
+
+    /// Tells whether the value of a field counts as secret by its name.
+    func isSecret(_ field: HTTPField, secretFields: Set<HTTPField.Name>) -> Bool {
+        let isDeclared = declaredFields && (secretFields.contains(field.name) || field.indexingStrategy == .disallow)
+        return isDeclared || fields.contains(field.name)
+    }
+}
+
+extension HTTPField {
+    /// Whether the value is a URL or a reference, and nothing else.
+    var isURL: Bool { name == .location || name == .contentLocation || name == .referer }
 }
 
 extension String {
-    /// Whether a URL has any of the characters without which there is neither a user, nor an item, nor a coded value.
-    fileprivate var mayHoldSecret: Bool {
+    /// Whether a URL, or a text with URLs, has any of the characters without which there is neither a user, nor an item, nor a coded value.
+    var mayHoldSecret: Bool {
         !allUTF8 { byte in
             switch byte {
             case UInt8(ascii: "@"), UInt8(ascii: "="), UInt8(ascii: "%"), UInt8(ascii: "{"): false

@@ -15,6 +15,8 @@ struct JSONRedactor {
     private struct Frame {
         let isObject: Bool
         let state: JSONMatcher.State
+        /// Where the name stands under which it is found.
+        let name: Range<Int>
         var count = 0
     }
 
@@ -24,17 +26,22 @@ struct JSONRedactor {
     private let nesting: Int
     private let bytes: [UInt8]
     private let placeholder: [UInt8]
+    /// What names the secrets; nil where one placeholder stands for all, and hides what cannot be read.
+    private let pseudonyms: Pseudonyms?
     private var position = 0
     /// Where the output ends if the token at `position` turns out to be broken.
     private var tokenStart = 0
     private var stack: [Frame] = []
     /// The secret value within which the scanner is, and how deep it stands.
-    private var secret: (start: Int, depth: Int)?
+    private var secret: (start: Int, depth: Int, name: Range<Int>)?
     private var output: [UInt8] = []
     private var copied = 0
 
-    init(_ bytes: [UInt8], redaction: Redaction, nesting: Int = Redaction.nesting) {
+    init(
+        _ bytes: [UInt8], redaction: Redaction, nesting: Int = Redaction.nesting, pseudonyms: Pseudonyms? = nil
+    ) {
         self.bytes = bytes
+        self.pseudonyms = pseudonyms
         self.redaction = redaction
         self.nesting = nesting
         placeholder = JSONText.escape(redaction.placeholder.utf8)
@@ -48,6 +55,14 @@ struct JSONRedactor {
             return Result(
                 bytes: isUnchanged ? bytes : output + bytes[copied...], foundSecret: !isUnchanged)
         } catch {
+            if let pseudonyms {
+                let rest = LooseJSON(bytes[tokenStart...], redaction: redaction, pseudonyms: pseudonyms)
+                    .run(valueName: secret.map { bytes[$0.name] })
+                let isUnchanged = copied == 0 && rest == nil
+                return Result(
+                    bytes: isUnchanged ? bytes : output + bytes[copied..<tokenStart] + (rest ?? bytes[tokenStart...]),
+                    foundSecret: !isUnchanged)
+            }
             let kept = copied <= tokenStart ? output + bytes[copied..<tokenStart] : output
             return Result(bytes: kept + redaction.placeholder.utf8, foundSecret: copied > 0)
         }
@@ -55,7 +70,7 @@ struct JSONRedactor {
 
     private mutating func scanDocument() throws(Fault) {
         while skipBlanks() != nil {
-            try scanValue(at: redaction.jsonMatcher.start, isSecret: false)
+            try scanValue(at: redaction.jsonMatcher.start, isSecret: false, name: position..<position)
             while let frame = stack.last {
                 try scanNext(in: frame)
             }
@@ -76,49 +91,75 @@ struct JSONRedactor {
 
         guard frame.isObject else {
             let state = secret == nil ? redaction.jsonMatcher.step(frame.state, intoElement: frame.count) : []
-            try scanValue(at: state, isSecret: false)
+            try scanValue(at: state, isSecret: false, name: frame.name)
             return
         }
         guard skipBlanks() == UInt8(ascii: "\"") else { throw Fault() }
-        let key = JSONText.unescape(bytes[try scanString()])
+        let name = try scanString()
+        let key = JSONText.unescape(bytes[name])
         try scan(UInt8(ascii: ":"))
         if secret != nil {
-            try scanValue(at: [], isSecret: false)
+            try scanValue(at: [], isSecret: false, name: name)
         } else {
             let state = redaction.jsonMatcher.step(frame.state, into: SecretNames.normalized(key))
-            try scanValue(at: state, isSecret: redaction.jsonMatcher.isDeepName(key))
+            try scanValue(at: state, isSecret: redaction.jsonMatcher.isDeepName(key), name: name)
         }
     }
 
     /// Scans a value, of an object or array only the start.
-    private mutating func scanValue(at state: JSONMatcher.State, isSecret: Bool) throws(Fault) {
+    private mutating func scanValue(
+        at state: JSONMatcher.State, isSecret: Bool, name: Range<Int>
+    ) throws(Fault) {
         guard let byte = skipBlanks() else { throw Fault() }
         if secret == nil, isSecret || redaction.jsonMatcher.accepts(state) {
-            secret = (position, stack.count)
+            secret = (position, stack.count, name)
         }
         switch byte {
         case UInt8(ascii: "{"), UInt8(ascii: "["):
             guard stack.count < Self.depthLimit else { throw Fault() }
-            stack.append(Frame(isObject: byte == UInt8(ascii: "{"), state: state))
+            stack.append(Frame(isObject: byte == UInt8(ascii: "{"), state: state, name: name))
             position += 1
         case UInt8(ascii: "\""):
             let content = try scanString()
-            if secret == nil { redactString(content) }
+            if let secret {
+                renameString(content, named: secret.name)
+            } else {
+                redactString(content, named: name)
+            }
             endValue()
         default:
+            let start = position
             try scanScalar()
+            renameNumber(start..<position)
             endValue()
         }
     }
 
     private mutating func endValue() {
-        guard let (start, depth) = secret, depth == stack.count else { return }
-        replace(start..<position, with: [UInt8(ascii: "\"")] + placeholder + [UInt8(ascii: "\"")])
+        guard let (start, depth, _) = secret, depth == stack.count else { return }
         secret = nil
+        // Values that are named keep their type, so that what reads them can: see `renameString`.
+        guard pseudonyms == nil else { return }
+        replace(start..<position, with: [UInt8(ascii: "\"")] + placeholder + [UInt8(ascii: "\"")])
+    }
+
+    /// Gives a secret string, or each within a secret object or array, its pseudonym.
+    private mutating func renameString(_ range: Range<Int>, named name: Range<Int>) {
+        guard let pseudonyms else { return }
+        let scheme = AuthorizationScheme.length(in: bytes[range])
+        let secret = range.lowerBound + scheme..<range.upperBound
+        let text = redaction.pseudonym(of: JSONText.unescape(bytes[secret]), named: bytes[name], in: pseudonyms)
+        if let text, !text.elementsEqual(bytes[secret]) { replace(secret, with: text) }
+    }
+
+    /// Replaces a secret number by zero, since a pseudonym is none; a short one only counts something.
+    private mutating func renameNumber(_ range: Range<Int>) {
+        guard pseudonyms != nil, secret != nil, LooseJSON.isSecretNumber(bytes[range]) else { return }
+        replace(range, with: [UInt8(ascii: "0")])
     }
 
     /// Redacts the URLs, or the JSON, in a string.
-    private mutating func redactString(_ range: Range<Int>) {
+    private mutating func redactString(_ range: Range<Int>, named name: Range<Int>) {
         let isOfInterest = bytes[range].contains {
             switch $0 {
             case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "/"),
@@ -130,9 +171,13 @@ struct JSONRedactor {
         guard isOfInterest else { return }
         let text = JSONText.unescape(bytes[range])
         if JSONText.isLikely(text) {
-            let inner = nesting > 0 ? JSONRedactor(text, redaction: redaction, nesting: nesting - 1).run() : nil
+            let inner = nesting > 0 ? innerResult(text) : nil
             guard let inner else {
-                if !redaction.jsonMatcher.isEmpty { replace(range, with: placeholder) }
+                if pseudonyms != nil {
+                    renameString(range, named: name)
+                } else if !redaction.jsonMatcher.isEmpty {
+                    replace(range, with: placeholder)
+                }
                 return
             }
             if inner.foundSecret {
@@ -140,9 +185,17 @@ struct JSONRedactor {
                 return
             }
         }
-        var secrets = SecretRanges(text, redaction: redaction, nesting: nesting)
-        secrets.findInText()
-        if let replaced = secrets.replaced() { replace(range, with: JSONText.escape(replaced)) }
+        var secrets = SecretRanges(text, redaction: redaction, nesting: nesting, pseudonyms: pseudonyms)
+        if pseudonyms == nil {
+            secrets.findInText()
+        } else {
+            secrets.findInLinks()
+        }
+        if let replaced = secrets.replaced(), replaced != text { replace(range, with: JSONText.escape(replaced)) }
+    }
+
+    private func innerResult(_ text: [UInt8]) -> Result {
+        JSONRedactor(text, redaction: redaction, nesting: nesting - 1, pseudonyms: pseudonyms).run()
     }
 
     private mutating func replace(_ range: Range<Int>, with replacement: [UInt8]) {
@@ -158,11 +211,11 @@ struct JSONRedactor {
             // U+001E stands before each value of a JSON text sequence (RFC 7464).
             case 0x20, 0x09, 0x0A, 0x0D, 0x1E: position += 1
             default:
-                if secret == nil { tokenStart = position }
+                if secret == nil || pseudonyms != nil { tokenStart = position }
                 return bytes[position]
             }
         }
-        if secret == nil { tokenStart = position }
+        if secret == nil || pseudonyms != nil { tokenStart = position }
         return nil
     }
 

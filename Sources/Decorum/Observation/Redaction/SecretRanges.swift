@@ -7,30 +7,52 @@ struct SecretRanges {
     let bytes: [UInt8]
     /// How many more encodings to look into.
     let nesting: Int
-    private(set) var ranges: [Range<Int>] = []
+    /// What names the secrets; nil where one placeholder stands for all.
+    let pseudonyms: Pseudonyms?
+    private(set) var found: [Found] = []
+    private var isForm = false
 
-    init(_ bytes: [UInt8], redaction: Redaction, nesting: Int = Redaction.nesting) {
+    struct Found {
+        let range: Range<Int>
+        /// Where the name of the item stands; nil for a user and its password.
+        let name: Range<Int>?
+    }
+
+    init(
+        _ bytes: [UInt8], redaction: Redaction, nesting: Int = Redaction.nesting, pseudonyms: Pseudonyms? = nil
+    ) {
         self.bytes = bytes
         self.redaction = redaction
         self.nesting = nesting
+        self.pseudonyms = pseudonyms
     }
 
     /// The bytes with a placeholder for each secret; nil where there is none.
     func replaced() -> [UInt8]? {
-        guard !ranges.isEmpty else { return nil }
-        let placeholder = PercentCoding.encode(redaction.placeholder)
+        guard !found.isEmpty else { return nil }
+        let placeholder = PercentCoding.encode(redaction.placeholder.utf8)
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count)
         var copied = 0
-        for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) where range.upperBound > copied {
+        for secret in found.sorted(by: { $0.range.lowerBound < $1.range.lowerBound })
+        where secret.range.upperBound > copied {
             // A secret within another, or beside it, needs no placeholder of its own.
-            if range.lowerBound >= copied {
-                output += bytes[copied..<range.lowerBound]
-                output += placeholder
+            if secret.range.lowerBound >= copied {
+                output += bytes[copied..<secret.range.lowerBound]
+                output += pseudonyms.map { pseudonym(of: secret, in: $0) } ?? placeholder
             }
-            copied = range.upperBound
+            copied = secret.range.upperBound
         }
         return output + bytes[copied...]
+    }
+
+    private func pseudonym(of secret: Found, in pseudonyms: Pseudonyms) -> [UInt8] {
+        let value = bytes[secret.range]
+        let scheme = AuthorizationScheme.length(in: value)
+        let decoded = PercentCoding.decode(value.dropFirst(scheme), plusIsBlank: isForm)
+        let name = secret.name.map { bytes[$0] } ?? Array("userinfo".utf8)[...]
+        guard let text = redaction.pseudonym(of: decoded, named: name, in: pseudonyms) else { return Array(value) }
+        return value.prefix(scheme) + text
     }
 
     /// Finds the secrets of a URL or a reference (RFC 3986).
@@ -47,7 +69,24 @@ struct SecretRanges {
 
     /// Finds the secrets of a form, as a browser sends it.
     mutating func findInForm() {
+        isForm = true
         findItems(in: bytes.indices, separator: UInt8(ascii: "&"), names: redaction.formNames)
+    }
+
+    /// Finds the secrets of the URLs in content, of which nothing else may change.
+    ///
+    /// A word is a URL where it starts as one does, since a program in a page is full of question marks too.
+    mutating func findInLinks() {
+        for word in bytes.indices.split(whereSeparator: { Self.delimitsLink(bytes[$0]) }) {
+            let word = word.startIndex..<word.endIndex
+            let isWhole = word == bytes.indices
+            let isLink = bytes[word].starts(with: "http".utf8) || "/?".utf8.contains(bytes[word.lowerBound])
+            if isWhole || isLink { findInURL(word) }
+        }
+    }
+
+    private static func delimitsLink(_ byte: UInt8) -> Bool {
+        delimits(byte) || "'`()\\".utf8.contains(byte)
     }
 
     /// Finds the secrets of the URLs in a text.
@@ -89,11 +128,11 @@ struct SecretRanges {
             let start = index + 2
             let end = (start..<url.upperBound).first { "/?#\\".utf8.contains(bytes[$0]) } ?? url.upperBound
             if let at = (start..<end).last(where: { bytes[$0] == UInt8(ascii: "@") }) {
-                if at > start { ranges.append(start..<at) }
+                if at > start { found.append(Found(range: start..<at, name: nil)) }
                 index = end
             } else if hasImpossiblePort(start..<end), lastAt > start {
                 // A password with a slash that is not encoded: the authority does not end where it seems to.
-                ranges.append(start..<lastAt)
+                found.append(Found(range: start..<lastAt, name: nil))
                 return
             } else {
                 index = max(end, start)
@@ -112,12 +151,12 @@ struct SecretRanges {
         var start = part.lowerBound
         while start < part.upperBound {
             let end = bytes[start..<part.upperBound].firstIndex(of: separator) ?? part.upperBound
-            if let value = secretValue(in: start..<end, names: names) { ranges.append(value) }
+            if let secret = secretValue(in: start..<end, names: names) { found.append(secret) }
             start = end + 1
         }
     }
 
-    private func secretValue(in item: Range<Int>, names: SecretNames) -> Range<Int>? {
+    private func secretValue(in item: Range<Int>, names: SecretNames) -> Found? {
         var nameStart: Int? = item.lowerBound
         var firstValue: Int?
         for index in item {
@@ -125,7 +164,7 @@ struct SecretRanges {
             case UInt8(ascii: "="):
                 firstValue = firstValue ?? index + 1
                 if let start = nameStart, names.contains(PercentCoding.decode(bytes[start..<index])) {
-                    return index + 1..<item.upperBound
+                    return Found(range: index + 1..<item.upperBound, name: start..<index)
                 }
                 nameStart = nil
             case UInt8(ascii: "?"), UInt8(ascii: "&"), UInt8(ascii: ";"), UInt8(ascii: "#"), UInt8(ascii: "/"):
@@ -134,7 +173,7 @@ struct SecretRanges {
             }
         }
         let value = (firstValue ?? item.lowerBound)..<item.upperBound
-        return holdsEncodedSecret(value) ? value : nil
+        return holdsEncodedSecret(value) ? Found(range: value, name: item.lowerBound..<value.lowerBound) : nil
     }
 
     /// Tells whether a value is an encoded URL or JSON that holds a secret.
@@ -148,6 +187,6 @@ struct SecretRanges {
         guard isEncoded else { return false }
         var inner = SecretRanges(decoded, redaction: redaction, nesting: nesting - 1)
         inner.findInURL()
-        return !inner.ranges.isEmpty
+        return !inner.found.isEmpty
     }
 }

@@ -1,7 +1,7 @@
 /// Percent-encoding of bytes (RFC 3986, section 2.1).
-enum PercentCoding {
-    /// Decodes once, with `+` as a blank; an incomplete escape stands for itself.
-    static func decode(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+package enum PercentCoding {
+    /// Decodes once, with `+` as a blank unless it is said to be a plus; an incomplete escape stands for itself.
+    static func decode(_ bytes: ArraySlice<UInt8>, plusIsBlank: Bool = true) -> [UInt8] {
         guard bytes.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) else { return Array(bytes) }
         var decoded: [UInt8] = []
         decoded.reserveCapacity(bytes.count)
@@ -13,7 +13,7 @@ enum PercentCoding {
                 decoded.append(high << 4 | low)
                 index += 3
             } else {
-                decoded.append(bytes[index] == UInt8(ascii: "+") ? 0x20 : bytes[index])
+                decoded.append(plusIsBlank && bytes[index] == UInt8(ascii: "+") ? 0x20 : bytes[index])
                 index += 1
             }
         }
@@ -21,9 +21,9 @@ enum PercentCoding {
     }
 
     /// Encodes all but the unreserved characters.
-    static func encode(_ text: String) -> [UInt8] {
+    static func encode(_ text: some Sequence<UInt8>) -> [UInt8] {
         let digits = Array("0123456789ABCDEF".utf8)
-        return text.utf8.flatMap { byte -> [UInt8] in
+        return text.flatMap { byte -> [UInt8] in
             switch byte {
             case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: [byte]
             case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): [byte]
@@ -32,7 +32,7 @@ enum PercentCoding {
         }
     }
 
-    static func hexDigit(_ byte: UInt8) -> UInt8? {
+    package static func hexDigit(_ byte: UInt8) -> UInt8? {
         switch byte {
         case 0x30...0x39: byte - 0x30
         case 0x41...0x46: byte - 0x41 + 10

@@ -1,5 +1,5 @@
 /// The strings of JSON as bytes (RFC 8259, section 7).
-enum JSONText {
+package enum JSONText {
     /// Tells whether bytes start as an object or an array does.
     static func isLikely(_ bytes: some Sequence<UInt8>) -> Bool {
         guard let first = bytes.first(where: { $0 > 0x20 }) else { return false }
@@ -63,5 +63,30 @@ enum JSONText {
             guard let unit, let digit = PercentCoding.hexDigit(byte) else { return nil }
             return unit << 4 | UInt32(digit)
         }
+    }
+
+    /// The text of what stands between the quotation marks of a string; nil where it is not UTF-8.
+    static func text(of bytes: ArraySlice<UInt8>) -> String? {
+        if bytes.contains(UInt8(ascii: "\\")) { return String(validating: unescape(bytes), as: UTF8.self) }
+        // Most strings are ASCII, of which there is nothing to validate; the check is much faster than the validation.
+        guard bytes.contains(where: { $0 >= 0x80 }) else { return String(decoding: bytes, as: UTF8.self) }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    /// A text as a string of JSON, with the shortest escapes and only where they are needed.
+    package static func quoted(_ text: String) -> [UInt8] {
+        var output: [UInt8] = [UInt8(ascii: "\"")]
+        for byte in text.utf8 {
+            switch byte {
+            case 0x08: output += Array("\\b".utf8)
+            case 0x09: output += Array("\\t".utf8)
+            case 0x0A: output += Array("\\n".utf8)
+            case 0x0C: output += Array("\\f".utf8)
+            case 0x0D: output += Array("\\r".utf8)
+            default: output += escape(CollectionOfOne(byte))
+            }
+        }
+        output.append(UInt8(ascii: "\""))
+        return output
     }
 }

@@ -1,0 +1,146 @@
+package import Foundation
+package import HTTPTypes
+
+extension Redaction {
+    /// Gives the secrets of a URL, a reference, or a path with its query their pseudonyms.
+    ///
+    /// - Parameters:
+    ///   - url: The URL, which need not be valid.
+    ///   - pseudonyms: The names given so far.
+    /// - Returns: The URL, which is as valid as before.
+    package func applied(toURL url: String, naming pseudonyms: Pseudonyms) -> String {
+        replacingKnown(in: named(inURL: url, pseudonyms), pseudonyms)
+    }
+
+    /// Gives the secrets in a text, which are those of its URLs and all known ones, their pseudonyms.
+    ///
+    /// - Parameters:
+    ///   - text: The text.
+    ///   - pseudonyms: The names given so far.
+    /// - Returns: The text.
+    package func applied(toText text: String, naming pseudonyms: Pseudonyms) -> String {
+        replacingKnown(in: named(inText: text, pseudonyms), pseudonyms)
+    }
+
+    /// Gives the secrets in header or trailer fields their pseudonyms.
+    ///
+    /// The scheme of credentials stays, and so do the names of cookies and their attributes. What is empty stays empty.
+    ///
+    /// - Parameters:
+    ///   - fields: The fields.
+    ///   - secretFields: The names that count as secret beside the listed ones.
+    ///   - pseudonyms: The names given so far.
+    /// - Returns: The fields in the same order.
+    package func applied(
+        to fields: HTTPFields, secretFields: Set<HTTPField.Name> = [], naming pseudonyms: Pseudonyms
+    ) -> HTTPFields {
+        var fields = fields
+        for index in fields.indices {
+            let field = fields[index]
+            let value =
+                isSecret(field, secretFields: secretFields)
+                ? named(inSecretField: field, pseudonyms)
+                : field.isURL ? named(inURL: field.value, pseudonyms) : named(inText: field.value, pseudonyms)
+            if value != field.value { fields[index].value = value }
+        }
+        for index in fields.indices {
+            let value = replacingKnown(in: fields[index].value, pseudonyms)
+            if value != fields[index].value { fields[index].value = value }
+        }
+        return fields
+    }
+
+    /// Gives the secrets in the head of a request their pseudonyms.
+    ///
+    /// - Parameters:
+    ///   - head: The head.
+    ///   - secretFields: The names that count as secret beside the listed ones.
+    ///   - pseudonyms: The names given so far.
+    /// - Returns: The head.
+    package func applied(
+        to head: HTTPRequest, secretFields: Set<HTTPField.Name> = [], naming pseudonyms: Pseudonyms
+    ) -> HTTPRequest {
+        var head = head
+        // The target has its turn first, so that it gives the names, and a second time for what the fields make known.
+        head.path = head.path.map { named(inURL: $0, pseudonyms) }
+        // An authority is the part of a URL behind the two slashes.
+        head.authority = head.authority.map { String(applied(toURL: "//" + $0, naming: pseudonyms).dropFirst(2)) }
+        head.headerFields = applied(to: head.headerFields, secretFields: secretFields, naming: pseudonyms)
+        head.path = head.path.map { replacingKnown(in: $0, pseudonyms) }
+        return head
+    }
+
+    /// Gives the secrets in the fields of a response their pseudonyms.
+    ///
+    /// - Parameters:
+    ///   - head: The head.
+    ///   - secretFields: The names that count as secret beside the listed ones.
+    ///   - pseudonyms: The names given so far.
+    /// - Returns: The head.
+    package func applied(
+        to head: HTTPResponse, secretFields: Set<HTTPField.Name> = [], naming pseudonyms: Pseudonyms
+    ) -> HTTPResponse {
+        var head = head
+        head.headerFields = applied(to: head.headerFields, secretFields: secretFields, naming: pseudonyms)
+        return head
+    }
+
+    /// Gives the secrets in content their pseudonyms.
+    ///
+    /// Unlike in a log, values of JSON keep their type, and what cannot be read stays as it is but for the secrets that
+    /// are found in it: what is played is what was received. A string is named; a number of at least six digits becomes
+    /// zero; `true`, `false`, `null`, what is empty, and shorter numbers stay. In text, the URLs and the known secrets are
+    /// looked at. Content that is not UTF-8 has none.
+    ///
+    /// - Parameters:
+    ///   - content: The bytes, without a content coding.
+    ///   - mediaType: The value of `Content-Type`; nil where there is none.
+    ///   - pseudonyms: The names given so far.
+    /// - Returns: The content; its length may differ.
+    package func applied(to content: Data, mediaType: String?, naming pseudonyms: Pseudonyms) -> Data {
+        let bytes = Array(content)
+        guard !bytes.isEmpty, UTF8Text.isValid(bytes) else { return content }
+        let named = named(inContent: bytes, kind: ContentKind(mediaType: mediaType), pseudonyms)
+        let known = pseudonyms.replacingKnown(in: named ?? bytes)
+        return (known ?? named).map { Data($0) } ?? content
+    }
+
+    /// The pseudonym of a secret; nil for one that stays, because it is empty or replaced already.
+    func pseudonym(of secret: [UInt8], named name: some Sequence<UInt8>, in pseudonyms: Pseudonyms) -> [UInt8]? {
+        guard !secret.isEmpty, !secret.elementsEqual(placeholder.utf8) else { return nil }
+        return Array(pseudonyms.pseudonym(for: secret, named: name).utf8)
+    }
+
+    private func replacingKnown(in text: String, _ pseudonyms: Pseudonyms) -> String {
+        guard pseudonyms.hasKnown else { return text }
+        return pseudonyms.replacingKnown(in: Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? text
+    }
+
+    private func named(inURL url: String, _ pseudonyms: Pseudonyms) -> String {
+        guard url.mayHoldSecret else { return url }
+        var secrets = SecretRanges(Array(url.utf8), redaction: self, pseudonyms: pseudonyms)
+        secrets.findInURL()
+        return secrets.replaced().map { String(decoding: $0, as: UTF8.self) } ?? url
+    }
+
+    private func named(inText text: String, _ pseudonyms: Pseudonyms) -> String {
+        guard text.mayHoldSecret else { return text }
+        var secrets = SecretRanges(Array(text.utf8), redaction: self, pseudonyms: pseudonyms)
+        secrets.findInLinks()
+        return secrets.replaced().map { String(decoding: $0, as: UTF8.self) } ?? text
+    }
+
+    private func named(inContent bytes: [UInt8], kind: ContentKind, _ pseudonyms: Pseudonyms) -> [UInt8]? {
+        if kind == .json || kind != .form && JSONText.isLikely(bytes) {
+            let result = JSONRedactor(bytes, redaction: self, pseudonyms: pseudonyms).run()
+            return result.foundSecret ? result.bytes : nil
+        }
+        var secrets = SecretRanges(bytes, redaction: self, pseudonyms: pseudonyms)
+        if kind == .form {
+            secrets.findInForm()
+        } else {
+            secrets.findInLinks()
+        }
+        return secrets.replaced()
+    }
+}

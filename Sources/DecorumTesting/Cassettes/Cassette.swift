@@ -1,0 +1,204 @@
+public import Decorum
+public import Foundation
+import HTTPTypes
+import Synchronization
+
+/// A file of recorded exchanges, and what one run of a test plays from it or records on it.
+///
+/// ```swift
+/// let cassette = try Cassette(at: "Tests/Cassettes/feed.json")
+/// let connection = CassetteConnection(cassette).retrying()
+/// _ = try await connection.send(.get("https://api.example.com/feed"))
+/// try cassette.finish()
+/// ```
+///
+/// In a test, `@Test(.cassette)` of `DecorumTestingTraits`, or ``withCassette(_:rules:mode:filePath:function:_:)``, opens
+/// and finishes one.
+public final class Cassette: Sendable {
+    /// The cassette of the test that runs; nil outside of one, and in a task that does not belong to it.
+    @TaskLocal public static var current: Cassette?
+
+    /// The file.
+    public let file: URL
+    /// What the cassette does with a request: never ``CassetteMode/once``, which is settled when it is opened.
+    public let mode: CassetteMode
+    /// How it matches, redacts, records and plays.
+    public let rules: CassetteRules
+    let clock: any DatedClock
+    /// The file as it was when it was opened.
+    let opened: CassetteContent
+    /// What is matched and played of it.
+    let content: CassetteContent
+    let redactor: CassetteRedactor
+
+    private struct State {
+        var index: PlaybackIndex
+        var recordings: [ExchangeRecording] = []
+        var requestCount = 0
+    }
+
+    private let state: Mutex<State>
+
+    /// Opens a cassette.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the file, which need not exist where something may be recorded. Any format is read that
+    ///     ``ImportedCassette`` knows; an HTTP archive, which a new file ending in `.har` becomes, is also recorded on.
+    ///   - mode: What it does with a request; nil for what the environment says.
+    ///   - rules: How it matches, redacts, records and plays.
+    ///   - clock: The clock by which it dates what it records and waits between chunks.
+    /// - Throws: ``CassetteError`` if the file cannot be read, or is not there and has to be; ``CassetteModeError``.
+    public init(
+        at path: String, mode: CassetteMode? = nil, rules: CassetteRules = CassetteRules(),
+        clock: any DatedClock = SystemClock()
+    ) throws {
+        file = URL(filePath: path)
+        let wanted = try mode ?? .current()
+        let exists = FileManager.default.fileExists(atPath: file.path)
+        self.mode = wanted == .once ? (exists ? .replay : .append) : wanted
+        self.rules = rules
+        self.clock = clock
+        guard exists || self.mode != .replay && self.mode != .verify else {
+            throw CassetteError(
+                file: path, reason: "it is not there; CASSETTE=once records it")
+        }
+        opened = exists && self.mode != .live ? try CassetteContent(reading: file) : .none
+        if self.mode == .append || self.mode == .rewrite, let format = opened.readOnlyFormat {
+            throw CassetteError(
+                file: path, reason: "it is a cassette of \(format), which is only replayed; record on another file")
+        }
+        content = try opened.rewritten(by: rules)
+        redactor = CassetteRedactor(rules)
+        let redactor = redactor
+        var index = PlaybackIndex(count: content.count, rules: rules)
+        content.forEachTarget { target in
+            target.url = redactor.matchable(url: target.url)
+            index.append(target)
+        }
+        state = Mutex(State(index: index))
+    }
+
+    /// The day of the first recording, to the second where its response has a `Date`.
+    ///
+    /// A `VirtualClock(date:)` that starts here makes caches and tokens behave as they did on that day.
+    public var recordedAt: Date? {
+        guard content.count > 0, let first = try? content.interaction(at: 0) else { return nil }
+        let date = first.response?.fields[.date].flatMap { HTTPDate($0, at: clock.date)?.date }
+        return date ?? first.recordedAt
+    }
+
+    /// The interactions of the file, in their order.
+    ///
+    /// - Returns: All of them, decoded.
+    /// - Throws: ``CassetteError`` where one is not what the format asks for.
+    public func interactions() throws -> [Interaction] {
+        try content.interactions()
+    }
+
+    /// The interactions that were never played, by their places in the file, counted from 0.
+    public var unplayed: [Int] {
+        let played = state.withLock { $0.index.played }
+        return (0..<content.count).filter { !played.contains($0) }
+    }
+
+    /// Takes the interaction that answers a request.
+    ///
+    /// - Throws: ``CassetteMissError`` where none does.
+    func play(_ request: RecordedRequest) throws -> RecordedOutcome {
+        let request = matchable(request)
+        let (finding, number) = try take { try $0.take(request, recorded: $1) }
+        return try outcome(of: finding, for: request, number: number)
+    }
+
+    /// Takes the interaction that answers one of several versions of a request, which is the first in the file.
+    ///
+    /// - Throws: ``CassetteMissError`` where none does.
+    func play(anyOf versions: [RecordedRequest]) throws -> RecordedOutcome {
+        let versions = versions.map(matchable)
+        let (finding, number) = try take { try $0.take(anyOf: versions, recorded: $1) }
+        return try outcome(of: finding, for: versions.first ?? RecordedRequest(method: "", url: ""), number: number)
+    }
+
+    /// Takes the interaction that answers a request; nil where none does.
+    func playIfRecorded(_ request: RecordedRequest) throws -> RecordedOutcome? {
+        let request = matchable(request)
+        guard case .interaction(let ordinal) = try take({ try $0.take(request, recorded: $1) }).finding else {
+            return nil
+        }
+        return try content.outcome(at: ordinal)
+    }
+
+    private func matchable(_ request: RecordedRequest) -> RecordedRequest {
+        redactor.matchable(rules.rewritten(request))
+    }
+
+    private func take(
+        _ take: (_ index: inout PlaybackIndex, _ recorded: (Int) throws -> RecordedRequest) throws ->
+            PlaybackIndex.Finding
+    ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
+        try state.withLock { state in
+            state.requestCount += 1
+            let finding = try take(&state.index) {
+                redactor.matchable(try content.request(at: $0, for: rules.matching))
+            }
+            return (finding, state.requestCount)
+        }
+    }
+
+    private func outcome(
+        of finding: PlaybackIndex.Finding, for request: RecordedRequest, number: Int
+    ) throws -> RecordedOutcome {
+        guard case .interaction(let ordinal) = finding else {
+            throw try CassetteMissError(request, number: number, finding: finding, unplayed: Set(unplayed), in: self)
+        }
+        return try content.outcome(at: ordinal)
+    }
+
+    /// The response of an interaction, or its failure.
+    func played(_ outcome: RecordedOutcome) async throws -> Response {
+        if let response = outcome.response {
+            return Response(playing: response, failure: outcome.failure, timing: rules.timing, clock: clock)
+        }
+        try await outcome.failure?.play()
+        throw CassetteError(file: file.relativePath, reason: "an interaction has neither a response nor an error")
+    }
+
+    /// Keeps the place of an exchange that begins now.
+    func record(_ request: RecordedRequest) -> ExchangeRecording {
+        let sender = unsafe withUnsafeCurrentTask { unsafe $0?.hashValue ?? 0 }
+        let recording = ExchangeRecording(request, sender: sender, limit: rules.bodyLimit, clock: clock)
+        state.withLock { $0.recordings.append(recording) }
+        return recording
+    }
+
+    /// Ends the run: what was recorded is written, what was never played is reported, what has changed is told.
+    ///
+    /// - Throws: ``UnusedInteractionsError`` in ``CassetteMode/replay``, unless the rules allow them;
+    ///   ``CassetteDriftError`` in ``CassetteMode/verify``; ``SecretFoundError`` or ``CassetteError`` where the file is not
+    ///   written, which is then as it was.
+    public func finish() throws {
+        switch mode {
+        case .replay:
+            let unplayed = unplayed
+            guard rules.unused == .fail, !unplayed.isEmpty else { return }
+            throw try UnusedInteractionsError(self, unplayed)
+        case .append, .rewrite: try save()
+        case .verify: try verify()
+        case .once, .live: return
+        }
+    }
+
+    /// What was recorded, without its secrets, in the order in which the file has it.
+    ///
+    /// It is the order in which the requests were sent if one task sent them all. The order among several tasks is chance,
+    /// so it is then that of the requests' own text.
+    func recorded() throws -> [Interaction] {
+        let recordings = state.withLock { $0.recordings }
+        var interactions = try recordings.map { try $0.interaction() }
+        if let rewrite = rules.beforeRecording { interactions = interactions.compactMap(rewrite) }
+        if Set(recordings.map(\.sender)).count > 1 {
+            interactions = interactions.sorted { redactor.matchable($0.request) }
+        }
+        return CassetteRedactor(rules, continuing: mode == .append ? opened.text : []).redacted(interactions)
+    }
+}

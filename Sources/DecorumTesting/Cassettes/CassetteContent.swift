@@ -1,0 +1,150 @@
+import Decorum
+import Foundation
+
+/// What a cassette's file holds: in our format, decoded when it is needed; in all others, decoded at once.
+enum CassetteContent: Sendable {
+    case none
+    case file(CassetteReader)
+    case imported([Interaction], ImportedCassette.Format)
+    /// What the rules have made of it before it is matched.
+    case rewritten([Interaction])
+
+    /// The largest file that is read, in bytes.
+    static let limit = 256 << 20
+
+    init(reading file: URL) throws {
+        let bytes = try Self.bytes(of: file)
+        if CassetteReader.recognizes(bytes) {
+            self = .file(try CassetteReader(bytes, of: file))
+        } else {
+            let imported = try ImportedCassette(
+                Data(bytes), named: file.relativePath, folder: file.deletingLastPathComponent())
+            // A cassette stands where a transport would, which undoes content codings.
+            let interactions = imported.decodingContent().interactions
+            for (index, interaction) in interactions.enumerated() where !interaction.hasValidStatus {
+                throw CassetteError(
+                    file: file.relativePath, place: "interactions[\(index)]", reason: "its status is not one")
+            }
+            self = .imported(interactions, imported.format)
+        }
+    }
+
+    /// What is matched and played.
+    func rewritten(by rules: CassetteRules) throws -> CassetteContent {
+        guard let rewrite = rules.beforeMatching else { return self }
+        return .rewritten(try interactions().compactMap(rewrite))
+    }
+
+    /// The name of the format, where it is one that is only read.
+    var readOnlyFormat: String? {
+        guard case .imported(_, let format) = self, ![.har, .polly, .replay].contains(format) else { return nil }
+        return format.description
+    }
+
+    private static func bytes(of file: URL) throws(CassetteError) -> [UInt8] {
+        do {
+            let size = try FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int ?? 0
+            guard size <= limit else {
+                throw CassetteError(
+                    file: file.relativePath, reason: "it has \(size) bytes, and at most \(limit) are read")
+            }
+            return Array(try Data(contentsOf: file))
+        } catch let error as CassetteError {
+            throw error
+        } catch {
+            throw CassetteError(file: file.relativePath, reason: "it cannot be read from the disk")
+        }
+    }
+
+    var count: Int {
+        switch self {
+        case .none: 0
+        case .file(let reader): reader.entries.count
+        case .imported(let interactions, _), .rewritten(let interactions): interactions.count
+        }
+    }
+
+    /// The URL of each request.
+    var urls: [String] {
+        switch self {
+        case .none: []
+        case .file(let reader): reader.entries.map(\.url)
+        case .imported(let interactions, _), .rewritten(let interactions): interactions.map(\.request.url)
+        }
+    }
+
+    /// Hands out the method and the URL of each request, in a request of which nothing else counts.
+    func forEachTarget(_ body: (_ target: inout RecordedRequest) -> Void) {
+        // One for all: to make a request takes longer than to read its target.
+        var target = RecordedRequest(method: "", url: "")
+        switch self {
+        case .none: break
+        case .file(let reader):
+            for entry in reader.entries {
+                (target.method, target.url) = (entry.method, entry.url)
+                body(&target)
+            }
+        case .imported(let interactions, _), .rewritten(let interactions):
+            for interaction in interactions {
+                (target.method, target.url) = (interaction.request.method, interaction.request.url)
+                body(&target)
+            }
+        }
+    }
+
+    /// The text of a file of our format.
+    var text: [UInt8] {
+        guard case .file(let reader) = self else { return [] }
+        return reader.bytes
+    }
+
+    func request(at index: Int) throws -> RecordedRequest {
+        switch self {
+        case .none: RecordedRequest(method: "", url: "")
+        case .file(let reader): try reader.request(at: index)
+        case .imported(let interactions, _), .rewritten(let interactions): interactions[index].request
+        }
+    }
+
+    /// The request at an index, without its fields where neither they nor content can matter.
+    func request(at index: Int, for rules: [MatchingRule]) throws -> RecordedRequest {
+        guard case .file(let reader) = self, !reader.entries[index].hasContent, !rules.contains(where: \.readsFields)
+        else { return try request(at: index) }
+        return RecordedRequest(method: reader.entries[index].method, url: reader.entries[index].url)
+    }
+
+    func outcome(at index: Int) throws -> RecordedOutcome {
+        guard case .file(let reader) = self else {
+            let interaction = try interaction(at: index)
+            return RecordedOutcome(response: interaction.response, failure: interaction.failure)
+        }
+        return try reader.outcome(at: index)
+    }
+
+    func interaction(at index: Int) throws -> Interaction {
+        switch self {
+        case .none: Interaction(request: RecordedRequest(method: "", url: ""))
+        case .file(let reader): try reader.interaction(at: index)
+        case .imported(let interactions, _), .rewritten(let interactions): interactions[index]
+        }
+    }
+
+    func interactions() throws -> [Interaction] {
+        try (0..<count).map { try interaction(at: $0) }
+    }
+
+    /// The line on which an interaction begins; nil in a format that is not ours.
+    func line(of index: Int) -> Int? {
+        guard case .file(let reader) = self else { return nil }
+        return reader.line(of: index)
+    }
+}
+
+extension Interaction {
+    /// Whether the statuses are such that a response can have.
+    fileprivate var hasValidStatus: Bool {
+        guard let response else { return true }
+        return (100...999).contains(response.status)
+            && response.informational.allSatisfy { (100...199).contains($0.status) }
+    }
+}

@@ -1,0 +1,52 @@
+public import Foundation
+
+/// What a cassette does with a request.
+public enum CassetteMode: String, Sendable, CaseIterable {
+    /// Plays what is recorded; a request that is not is a miss, and nothing goes out. The default where `CI` is set.
+    case replay
+    /// Records if there is no file yet, else replays. The default on a desk.
+    case once
+    /// Plays what is recorded, and records what is not.
+    case append
+    /// Records everything anew; what has not changed keeps its place and its day.
+    case rewrite
+    /// Sends everything, writes nothing, and fails where the answers have another shape than the recorded ones.
+    case verify
+    /// Sends everything and writes nothing.
+    case live
+
+    /// The mode that the environment names in `CASSETTE`; without it, ``replay`` where `CI` is set, else ``once``.
+    ///
+    /// - Parameter environment: The variables of the environment.
+    /// - Returns: The mode.
+    /// - Throws: `CassetteModeError` if the variable holds anything else than the name of a mode.
+    public static func current(
+        in environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(CassetteModeError) -> CassetteMode {
+        guard let name = environment["CASSETTE"], !name.isEmpty else {
+            let isContinuousIntegration = !["", "0", "false"].contains(environment["CI"] ?? "")
+            return isContinuousIntegration ? .replay : .once
+        }
+        guard let mode = CassetteMode(rawValue: name) else { throw CassetteModeError(name: name) }
+        return mode
+    }
+}
+
+/// The environment names a mode that does not exist.
+public struct CassetteModeError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What the variable holds.
+    public let name: String
+
+    /// Creates an error.
+    ///
+    /// - Parameter name: What the variable holds.
+    public init(name: String) {
+        self.name = name
+    }
+
+    /// What is wrong, and what could stand there.
+    public var description: String {
+        let names = CassetteMode.allCases.map(\.rawValue).joined(separator: ", ")
+        return "CASSETTE is \(name.debugDescription), which is no mode; it may be \(names)."
+    }
+}

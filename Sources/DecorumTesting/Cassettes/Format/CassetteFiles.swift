@@ -1,0 +1,60 @@
+import Foundation
+
+/// The files beside a cassette, in the folder `<name>.tape`, which hold what is too large or too binary for its text.
+struct CassetteFiles {
+    /// The folder that holds the cassette.
+    let directory: URL
+    /// The name of the folder beside it.
+    let folder: String
+    /// What has been added, by name.
+    private(set) var added: [String: Data] = [:]
+
+    init(beside cassette: URL) {
+        directory = cassette.deletingLastPathComponent()
+        folder = cassette.deletingPathExtension().lastPathComponent + ".tape"
+    }
+
+    /// Adds content, and returns the path that names it in the cassette.
+    ///
+    /// The name follows from the content, so that content which has not changed is a file that has not changed.
+    mutating func add(_ content: Data, mediaType: String?) -> String {
+        let checksum = String(Self.checksum(content), radix: 16)
+        let name = String(repeating: "0", count: 16 - checksum.count) + checksum + "." + Self.suffix(of: mediaType)
+        let path = folder + "/" + name
+        added[path] = content
+        return path
+    }
+
+    /// Reads the file of a path, which must be one in the folder.
+    func read(_ path: String, _ members: CassetteMembers) throws -> Data {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0] == folder, !parts[1].hasPrefix("."), !parts[1].isEmpty else {
+            throw members.fault("its file is not in the folder \(folder)")
+        }
+        let file = directory.appending(path: path)
+        let inside = directory.appending(path: folder).resolvingSymlinksInPath().path + "/"
+        guard file.resolvingSymlinksInPath().path.hasPrefix(inside) else {
+            throw members.fault("its file leads out of the folder \(folder)")
+        }
+        guard let content = try? Data(contentsOf: file) else { throw members.fault("its file \(path) cannot be read") }
+        // Not against attackers, who can write the cassette as well, but against files that were mixed up.
+        let checksum = parts[1].prefix { $0 != "." }
+        guard UInt64(checksum, radix: 16) == Self.checksum(content) else {
+            throw members.fault("its file \(path) is not the one that was recorded")
+        }
+        return content
+    }
+
+    /// FNV-1a, 64 bits.
+    private static func checksum(_ content: Data) -> UInt64 {
+        content.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    }
+
+    private static func suffix(of mediaType: String?) -> String {
+        let subtype = (mediaType ?? "").lowercased().prefix { $0 != ";" && $0 != "+" }.split(separator: "/").last
+        let known: Set<Substring> = [
+            "gif", "gzip", "jpeg", "mp4", "mpeg", "pdf", "png", "protobuf", "svg", "wav", "webp", "zip",
+        ]
+        return subtype.flatMap { known.contains($0) ? String($0) : nil } ?? "bin"
+    }
+}

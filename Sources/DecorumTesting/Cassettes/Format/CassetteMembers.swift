@@ -1,0 +1,67 @@
+import Decorum
+
+/// The members of an object in a cassette: where the value of each stands, none of them twice.
+struct CassetteMembers {
+    let bytes: [UInt8]
+    private let start: Int
+    private var members: [(name: String, range: Range<Int>)] = []
+
+    /// More than any object of the format has.
+    private static let limit = 64
+
+    init(_ scanner: inout JSONScanner) throws {
+        bytes = scanner.bytes
+        _ = try scanner.peek()
+        start = scanner.position
+        members.reserveCapacity(8)
+        try scanner.object { name, scanner in
+            guard !contains(name) else { throw scanner.fault("the member \"\(name)\" stands there twice") }
+            guard members.count < Self.limit else {
+                throw scanner.fault("an object has more than \(Self.limit) members")
+            }
+            members.append((name, try scanner.skipValue()))
+        }
+    }
+
+    init(_ bytes: [UInt8], in range: Range<Int>) throws {
+        var scanner = JSONScanner(bytes, range: range)
+        try self.init(&scanner)
+    }
+
+    subscript(_ name: String) -> Range<Int>? {
+        members.first { $0.name == name }?.range
+    }
+
+    func contains(_ name: String) -> Bool { self[name] != nil }
+
+    func text(_ name: String) throws -> String? {
+        guard let range = self[name] else { return nil }
+        var scanner = JSONScanner(bytes, range: range)
+        return try scanner.string()
+    }
+
+    /// A text, or the elements of a list of texts.
+    func lines(_ name: String) throws -> [String] {
+        guard let range = self[name] else { return [] }
+        var scanner = JSONScanner(bytes, range: range)
+        guard try scanner.peek() == UInt8(ascii: "[") else { return [try scanner.string()] }
+        var lines: [String] = []
+        try scanner.array { lines.append(try $0.string()) }
+        return lines
+    }
+
+    func integer(_ name: String) throws -> Int? {
+        guard let range = self[name] else { return nil }
+        guard let number = Int(String(decoding: bytes[range], as: UTF8.self)) else {
+            throw JSONSyntaxError(reason: "a whole number is expected", offset: range.lowerBound)
+        }
+        return number
+    }
+
+    func members(_ name: String) throws -> CassetteMembers? {
+        try self[name].map { try CassetteMembers(bytes, in: $0) }
+    }
+
+    /// An error at the object.
+    func fault(_ reason: String) -> JSONSyntaxError { JSONSyntaxError(reason: reason, offset: start) }
+}

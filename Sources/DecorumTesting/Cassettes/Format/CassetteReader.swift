@@ -1,0 +1,248 @@
+import Decorum
+import Foundation
+import HTTPTypes
+
+/// Reads the format "cassette 1": first where each interaction stands and what it is found by, and the rest of it when
+/// it is played.
+final class CassetteReader: Sendable {
+    static let version = 1
+
+    /// What an interaction is found by.
+    struct Entry: Sendable {
+        var range: Range<Int>
+        let request: Range<Int>
+        var response: Range<Int>?
+        var failure: Range<Int>?
+        let method: String
+        let url: String
+        /// Whether the request has content, or anything else beyond its target and its fields.
+        let hasContent: Bool
+    }
+
+    let bytes: [UInt8]
+    let entries: [Entry]
+    private let cassette: URL
+    private let files: CassetteFiles
+
+    init(_ bytes: [UInt8], of cassette: URL) throws(CassetteError) {
+        self.bytes = bytes
+        self.cassette = cassette
+        files = CassetteFiles(beside: cassette)
+        entries = try Self.located(bytes, in: cassette) { try Self.entries(of: bytes) }
+    }
+
+    /// Whether a file is of this format, so far as its first member tells.
+    static func recognizes(_ bytes: [UInt8]) -> Bool {
+        var scanner = JSONScanner(bytes)
+        guard (try? scanner.expect(UInt8(ascii: "{"))) != nil, let name = try? scanner.string() else { return false }
+        return name == "cassette"
+    }
+
+    /// The interaction at an index, whole.
+    func interaction(at index: Int) throws(CassetteError) -> Interaction {
+        try Self.located(bytes, in: cassette, place: "interactions[\(index)]") {
+            let members = try CassetteMembers(bytes, in: entries[index].range)
+            return Interaction(
+                request: try Self.request(CassetteMembers(bytes, in: entries[index].request), files),
+                response: try members.members("response").map { try Self.response($0, files) },
+                failure: try members.members("error").map(Self.failure),
+                recordedAt: try members.text("at").map { text in
+                    guard let day = RecordedDay(text) else { throw members.fault("its day is not one") }
+                    return day.date
+                })
+        }
+    }
+
+    /// What answered the request at an index.
+    func outcome(at index: Int) throws(CassetteError) -> RecordedOutcome {
+        try Self.located(bytes, in: cassette, place: "interactions[\(index)]") {
+            let entry = entries[index]
+            return RecordedOutcome(
+                response: try entry.response.map { try Self.response(CassetteMembers(bytes, in: $0), files) },
+                failure: try entry.failure.map { try Self.failure(CassetteMembers(bytes, in: $0)) })
+        }
+    }
+
+    /// The request at an index.
+    func request(at index: Int) throws(CassetteError) -> RecordedRequest {
+        try Self.located(bytes, in: cassette, place: "interactions[\(index)]") {
+            try Self.request(CassetteMembers(bytes, in: entries[index].request), files)
+        }
+    }
+
+    /// The line on which an interaction begins, counted from 1.
+    func line(of index: Int) -> Int {
+        JSONSyntaxError(reason: "", offset: entries[index].range.lowerBound).line(in: bytes)
+    }
+
+    private static func located<Value>(
+        _ bytes: [UInt8], in cassette: URL, place: String? = nil, _ read: () throws -> Value
+    ) throws(CassetteError) -> Value {
+        do {
+            return try read()
+        } catch {
+            let syntax = error as? JSONSyntaxError
+            let line = syntax.map { "line \($0.line(in: bytes))" }
+            throw CassetteError(
+                file: cassette.relativePath, place: [line, place].compactMap { $0 }.joined(separator: ", "),
+                reason: syntax?.reason ?? "it cannot be read")
+        }
+    }
+}
+
+extension CassetteReader {
+    private static func entries(of bytes: [UInt8]) throws -> [Entry] {
+        guard !bytes.isEmpty else { throw JSONSyntaxError(reason: "it is empty", offset: 0) }
+        guard String(validating: bytes, as: UTF8.self) != nil else {
+            throw JSONSyntaxError(reason: "it is not UTF-8", offset: 0)
+        }
+        var scanner = JSONScanner(bytes)
+        var foundVersion: Int?
+        var entries: [Entry]?
+        try scanner.object { name, scanner in
+            switch name {
+            case "cassette":
+                guard foundVersion == nil else { throw scanner.fault("it has two versions") }
+                let range = try scanner.skipValue()
+                foundVersion = Int(String(decoding: bytes[range], as: UTF8.self))
+                guard foundVersion == version else {
+                    throw JSONSyntaxError(
+                        reason: "its version is not \(version), the only one that is known", offset: range.lowerBound)
+                }
+            case "interactions":
+                guard entries == nil else { throw scanner.fault("it has two lists of interactions") }
+                entries = try self.entries(&scanner)
+            default: _ = try scanner.skipValue()
+            }
+        }
+        try scanner.expectEnd()
+        guard foundVersion != nil else { throw JSONSyntaxError(reason: "it has no version", offset: 0) }
+        guard let entries else { throw JSONSyntaxError(reason: "it has no list of interactions", offset: 0) }
+        return entries
+    }
+
+    private static func entries(_ scanner: inout JSONScanner) throws -> [Entry] {
+        var entries: [Entry] = []
+        try scanner.array { scanner in
+            _ = try scanner.peek()
+            let start = scanner.position
+            var found: Entry?
+            var response: Range<Int>?
+            var failure: Range<Int>?
+            try scanner.object { name, scanner in
+                switch name {
+                case "request":
+                    guard found == nil else { throw scanner.fault("it has two requests") }
+                    found = try entry(&scanner)
+                case "response":
+                    guard response == nil else { throw scanner.fault("it has two responses") }
+                    response = try scanner.skipValue()
+                case "error":
+                    guard failure == nil else { throw scanner.fault("it has two errors") }
+                    failure = try scanner.skipValue()
+                default: _ = try scanner.skipValue()
+                }
+            }
+            guard var found, response != nil || failure != nil else {
+                throw JSONSyntaxError(
+                    reason: "an interaction has no request, or nothing that answers it", offset: start)
+            }
+            found.range = start..<scanner.position
+            found.response = response
+            found.failure = failure
+            entries.append(found)
+        }
+        return entries
+    }
+
+    private static func entry(_ scanner: inout JSONScanner) throws -> Entry {
+        _ = try scanner.peek()
+        let start = scanner.position
+        var method: String?
+        var url: String?
+        var hasContent = false
+        try scanner.object { name, scanner in
+            switch name {
+            case "method": method = try scanner.string()
+            case "url": url = try scanner.string()
+            case "headers": _ = try scanner.skipValue()
+            default:
+                hasContent = true
+                _ = try scanner.skipValue()
+            }
+        }
+        guard let method, let url else {
+            throw JSONSyntaxError(reason: "a request has no method, or no URL", offset: start)
+        }
+        let range = start..<scanner.position
+        return Entry(range: range, request: range, method: method, url: url, hasContent: hasContent)
+    }
+
+    private static func request(_ members: CassetteMembers, _ files: CassetteFiles) throws -> RecordedRequest {
+        guard let method = try members.text("method"), let url = try members.text("url") else {
+            throw members.fault("a request has no method, or no URL")
+        }
+        return RecordedRequest(
+            method: method, url: url, fields: try fields("headers", members),
+            body: try RecordedContent.read(members, files: files), trailers: try fields("trailers", members))
+    }
+
+    private static func response(_ members: CassetteMembers, _ files: CassetteFiles) throws -> RecordedResponse {
+        guard let status = try members.integer("status"), (100...999).contains(status) else {
+            throw members.fault("its status is not one")
+        }
+        return RecordedResponse(
+            status: status,
+            reason: try members.text("reason") ?? "",
+            fields: try fields("headers", members),
+            body: try RecordedContent.read(members, files: files),
+            trailers: try fields("trailers", members),
+            informational: try interim(members),
+            coding: try members.text("encoded"),
+            chunks: try chunks(members))
+    }
+
+    private static func fields(_ name: String, _ members: CassetteMembers) throws -> HTTPFields {
+        guard let range = members[name] else { return [:] }
+        var scanner = JSONScanner(members.bytes, range: range)
+        return try RecordedFields.read(&scanner)
+    }
+
+    private static func interim(_ members: CassetteMembers) throws -> [RecordedResponse.Interim] {
+        guard let range = members["interim"] else { return [] }
+        var scanner = JSONScanner(members.bytes, range: range)
+        var responses: [RecordedResponse.Interim] = []
+        try scanner.array { scanner in
+            let response = try CassetteMembers(&scanner)
+            guard let status = try response.integer("status"), (100...199).contains(status) else {
+                throw response.fault("the status of an interim response is not one")
+            }
+            responses.append(.init(status: status, fields: try fields("headers", response)))
+        }
+        return responses
+    }
+
+    private static func chunks(_ members: CassetteMembers) throws -> [RecordedResponse.Chunk] {
+        guard let range = members["chunks"] else { return [] }
+        var scanner = JSONScanner(members.bytes, range: range)
+        var chunks: [RecordedResponse.Chunk] = []
+        try scanner.array { scanner in
+            var numbers: [Int] = []
+            try scanner.array { scanner in
+                let digits = String(decoding: members.bytes[try scanner.skipValue()], as: UTF8.self)
+                guard let number = Int(digits), number >= 0 else { throw scanner.fault("a chunk is not two numbers") }
+                numbers.append(number)
+            }
+            guard numbers.count == 2 else { throw scanner.fault("a chunk is not two numbers") }
+            chunks.append(.init(pause: numbers[0], length: numbers[1]))
+        }
+        return chunks
+    }
+
+    private static func failure(_ members: CassetteMembers) throws -> RecordedFailure {
+        guard let kind = try members.text("kind"),
+            let stage = RecordedFailure.Stage(rawValue: try members.text("after") ?? "head")
+        else { throw members.fault("its error has no kind, or came after what is unknown") }
+        return RecordedFailure(kind: kind, stage: stage)
+    }
+}

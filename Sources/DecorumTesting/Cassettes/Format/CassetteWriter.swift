@@ -1,0 +1,93 @@
+import Decorum
+import Foundation
+import HTTPTypes
+
+/// Writes interactions in the format "cassette 1": JSON that reads well, says each thing once, and changes little.
+struct CassetteWriter {
+    /// The text of the cassette.
+    private(set) var bytes: [UInt8] = []
+    /// What stands in files beside it.
+    private(set) var files: CassetteFiles
+
+    init(_ interactions: [Interaction], files: CassetteFiles) {
+        self.files = files
+        var page = JSONPage()
+        page.object { page in
+            page.member("cassette")
+            page.number(CassetteReader.version)
+            page.member("interactions")
+            page.array { page in
+                for interaction in interactions {
+                    page.element()
+                    page.object { write(interaction, to: &$0) }
+                }
+            }
+        }
+        bytes = page.bytes + [0x0A]
+    }
+
+    private mutating func write(_ interaction: Interaction, to page: inout JSONPage) {
+        page.member("request")
+        page.object { write(interaction.request, to: &$0) }
+        if let response = interaction.response {
+            page.member("response")
+            page.object { write(response, to: &$0) }
+        }
+        if let failure = interaction.failure {
+            page.member("error")
+            page.object { page in
+                page.member("kind")
+                page.string(failure.kind)
+                page.member("after")
+                page.string(failure.stage.rawValue)
+            }
+        }
+        if let date = interaction.recordedAt {
+            page.member("at")
+            page.string(RecordedDay(date).description)
+        }
+    }
+
+    private mutating func write(_ request: RecordedRequest, to page: inout JSONPage) {
+        page.member("method")
+        page.string(request.method)
+        page.member("url")
+        page.string(request.url)
+        RecordedFields.write(request.fields, as: "headers", to: &page)
+        RecordedContent.write(request.body, mediaType: request.fields[.contentType], to: &page, files: &files)
+        RecordedFields.write(request.trailers, as: "trailers", to: &page)
+    }
+
+    private mutating func write(_ response: RecordedResponse, to page: inout JSONPage) {
+        if !response.informational.isEmpty {
+            page.member("interim")
+            page.array { page in
+                for interim in response.informational {
+                    page.element()
+                    page.object { page in
+                        page.member("status")
+                        page.number(interim.status)
+                        RecordedFields.write(interim.fields, as: "headers", to: &page)
+                    }
+                }
+            }
+        }
+        page.member("status")
+        page.number(response.status)
+        if !response.reason.isEmpty {
+            page.member("reason")
+            page.string(response.reason)
+        }
+        RecordedFields.write(response.fields, as: "headers", to: &page)
+        if let coding = response.coding {
+            page.member("encoded")
+            page.string(coding)
+        }
+        RecordedContent.write(response.body, mediaType: response.fields[.contentType], to: &page, files: &files)
+        if !response.chunks.isEmpty {
+            page.member("chunks")
+            page.line(response.chunks.map { Array("[\($0.pause), \($0.length)]".utf8) })
+        }
+        RecordedFields.write(response.trailers, as: "trailers", to: &page)
+    }
+}

@@ -1,0 +1,55 @@
+import Decorum
+import Foundation
+import HTTPTypes
+
+/// Reads what DVR writes, and Vinyl, which keeps the same interactions in a list.
+enum DVRImporter {
+    static func read(_ root: StoredNode, into draft: inout ImportDraft) throws {
+        let list = root["interactions"] ?? root
+        guard let elements = list.elements else { throw list.fault("a list of interactions is expected") }
+        for element in elements { draft.interactions.append(try interaction(element, &draft)) }
+    }
+
+    private static func interaction(_ node: StoredNode, _ draft: inout ImportDraft) throws -> Interaction {
+        let request = try node.required("request", as: "the request")
+        let response = try node.required("response", as: "the response")
+        let url = try request.required("url", as: "the URL").text ?? ""
+        let finalURL = response["url"]?.text
+        if let finalURL, finalURL != url {
+            draft.warn(
+                .redirected, at: node.place, "The answer came from another URL, to which the request was redirected.")
+        }
+        let recordedRequest = RecordedRequest(
+            method: (request["method"]?.text ?? "GET").uppercased(), url: url,
+            fields: draft.fields(request["headers"]), body: draft.typedBody(of: request))
+        let recordedAt = node["recorded_at"]?.text.flatMap(ImportedDate.date)
+        if let error = response["error"] {
+            let failure = draft.failure(error.text ?? "", at: error.place)
+            return Interaction(request: recordedRequest, failure: failure, recordedAt: recordedAt)
+        }
+        return Interaction(
+            request: recordedRequest,
+            response: RecordedResponse(
+                status: response["status"]?.integer ?? 200, fields: draft.fields(response["headers"]),
+                body: draft.typedBody(of: response)),
+            recordedAt: recordedAt)
+    }
+}
+
+extension ImportDraft {
+    /// Reads a body whose encoding depends on the field `Content-Type`, in just this spelling, beside it.
+    fileprivate mutating func typedBody(of message: StoredNode) -> RecordedBody {
+        guard let node = message["body"] else { return RecordedBody() }
+        let type = message["headers"]?["Content-Type"]?.text ?? ""
+        guard let text = node.text, case .string = node.value.content else { return document(node) }
+        if type.hasPrefix("text/") { return RecordedBody(Data(text.utf8)) }
+        if type.hasPrefix("application/json") {
+            // Written by hand: the text of a document, and not a document that is a string.
+            if (try? JSONValue(parsing: Array(text.utf8))) != nil { return RecordedBody(Data(text.utf8)) }
+            return document(node)
+        }
+        if let bytes = StorageEncoding.base64(text) { return RecordedBody(bytes) }
+        warn(.storageEncoding, at: node.place, "The body should be base64 and is not; it was read as text.")
+        return RecordedBody(Data(text.utf8))
+    }
+}

@@ -1,0 +1,37 @@
+import Decorum
+
+extension ImportDraft {
+    /// The failure that a tool tells in words, such as `net::ERR_TIMED_OUT`.
+    mutating func failure(_ text: String, at place: String) -> RecordedFailure {
+        if Self.codes.contains(where: { $0.description == text }) || text == "cancelled" {
+            return RecordedFailure(kind: text, stage: .head)
+        }
+        let words = text.lowercased().replacing("_", with: " ")
+        let table: [(words: [String], code: TransportError.Code, stage: RecordedFailure.Stage)] = [
+            (["refused", "connect call failed"], .connectionRefused, .connect),
+            (
+                ["name not resolved", "enotfound", "dns", "getaddrinfo", "hostname could not be found"], .hostNotFound,
+                .connect
+            ),
+            (["timed out", "timeout", "etimedout"], .timedOut, .head),
+            (["cert", "ssl", "tls"], .tls, .connect),
+            (["unreachable", "internet disconnected", "offline", "address"], .unreachable, .connect),
+            (
+                ["reset", "closed", "empty response", "connection was lost", "aborted", "hang up", "disconnect"],
+                .connectionLost, .head
+            ),
+            (["invalid response", "protocol", "malformed"], .malformedResponse, .head),
+        ]
+        if let row = table.first(where: { row in row.words.contains { words.contains($0) } }) {
+            return RecordedFailure(kind: row.code.description, stage: row.stage)
+        }
+        warn(.failure, at: place, "The file does not say in words that are known here how the exchange failed.")
+        return RecordedFailure(kind: TransportError.Code.other.description, stage: .head)
+    }
+
+    private static let codes: [TransportError.Code] = [
+        .connectionRefused, .hostNotFound, .unreachable, .timedOut, .connectionLost, .truncated, .malformedResponse,
+        .tls,
+        .undecodableContent, .unreadableBody, .limitExceeded, .other,
+    ]
+}

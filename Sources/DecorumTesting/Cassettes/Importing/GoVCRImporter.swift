@@ -1,0 +1,37 @@
+import Decorum
+import Foundation
+import HTTPTypes
+
+/// Reads what go-vcr writes, in both of its versions.
+enum GoVCRImporter {
+    static func read(_ root: StoredNode, into draft: inout ImportDraft) throws {
+        let list = try root.required("interactions", as: "the list of interactions")
+        guard let elements = list.elements else { throw list.fault("a list is expected") }
+        for element in elements { draft.interactions.append(try interaction(element, &draft)) }
+    }
+
+    private static func interaction(_ node: StoredNode, _ draft: inout ImportDraft) throws -> Interaction {
+        let request = try node.required("request", as: "the request")
+        let response = try node.required("response", as: "the response")
+        let url = try request.required("url", as: "the URL")
+        // The status is `200 OK`, and the code is left out where a newer release thinks it can be.
+        let status = (response["status"]?.text ?? "").split(separator: " ", maxSplits: 1)
+        guard let code = response["code"]?.integer ?? status.first.flatMap({ Int($0) }) else {
+            throw response.fault("the status is missing")
+        }
+        let method = request["method"]?.text ?? ""
+        var recorded = RecordedResponse(
+            status: code, reason: status.count > 1 ? String(status[1]) : "", fields: draft.fields(response["headers"]),
+            body: response["body"].map { draft.bytes($0) } ?? RecordedBody(),
+            trailers: draft.fields(response["trailer"]))
+        // Only gzip is what Go undoes by itself.
+        if response["uncompressed"]?.text == "true" { recorded.coding = "gzip" }
+        return Interaction(
+            request: RecordedRequest(
+                method: method.isEmpty ? "GET" : method.uppercased(), url: url.text ?? "",
+                fields: draft.fields(request["headers"]),
+                body: request["body"].map { draft.bytes($0) } ?? RecordedBody(),
+                trailers: draft.fields(request["trailer"])),
+            response: recorded)
+    }
+}

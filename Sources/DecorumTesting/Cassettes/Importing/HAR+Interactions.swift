@@ -1,0 +1,118 @@
+public import Decorum
+import Foundation
+import HTTPTypes
+
+extension HAR {
+    /// Creates an archive of recorded exchanges, which browsers and proxies open.
+    ///
+    /// What the format has no place for, such as a failure, trailers and the times of chunks, is kept in a field of our
+    /// own, `_cassette`, so that reading the archive gives the same interactions again. Nothing is redacted here.
+    ///
+    /// - Parameter interactions: The exchanges.
+    public init(_ interactions: [Interaction]) {
+        self.init(entries: interactions.map(Entry.init))
+    }
+}
+
+extension HAR.Entry {
+    fileprivate init(_ interaction: Interaction) {
+        let request = interaction.request
+        let response = interaction.response
+        self.init(
+            request: HAR.Request(
+                method: request.method, url: request.url, fields: request.fields, content: request.body.bytes),
+            response: response.map {
+                HAR.Response(status: $0.status, reason: $0.reason, fields: $0.fields, content: $0.body.bytes)
+            } ?? HAR.Response(status: 0),
+            startedAt: interaction.recordedAt)
+        if let failure = interaction.failure { self.response.failure = failure.kind }
+        let receive = (response?.chunks ?? []).reduce(0.0) { $0 + Double($1.pause) }
+        timings.receive = receive
+        time = timings.total
+        let more = Self.more(of: interaction)
+        if !more.isEmpty { custom = [JSONValue.Member("_cassette", .object(more))] }
+    }
+
+    /// What the format cannot say.
+    private static func more(of interaction: Interaction) -> [JSONValue.Member] {
+        var members: [JSONValue.Member] = []
+        func add(_ name: String, _ value: JSONValue) { members.append(JSONValue.Member(name, value)) }
+        if let failure = interaction.failure {
+            add("failure", .array([.string(failure.kind), .string(failure.stage.rawValue)]))
+        }
+        if interaction.recordedAt == nil { add("isDated", .bool(false)) }
+        if interaction.request.body.exactness != .exact {
+            add("requestExactness", .string(interaction.request.body.exactness.rawValue))
+        }
+        if !interaction.request.trailers.isEmpty { add("requestTrailers", interaction.request.trailers.pairs) }
+        guard let response = interaction.response else { return members }
+        if response.body.exactness != .exact { add("exactness", .string(response.body.exactness.rawValue)) }
+        if !response.trailers.isEmpty { add("trailers", response.trailers.pairs) }
+        if let coding = response.coding { add("coding", .string(coding)) }
+        if !response.chunks.isEmpty {
+            add("chunks", .array(response.chunks.map { .array([.number("\($0.pause)"), .number("\($0.length)")]) }))
+        }
+        if !response.informational.isEmpty {
+            add(
+                "informational",
+                .array(response.informational.map { .array([.number("\($0.status)"), $0.fields.pairs]) }))
+        }
+        return members
+    }
+}
+
+extension Interaction {
+    /// Takes from an archive of ours what the format cannot say.
+    mutating func restore(from entry: HAR.Entry) {
+        guard let more = entry.custom.first(where: { $0.name == "_cassette" })?.value else { return }
+        if let parts = more["failure"]?.array?.compactMap(\.string), parts.count == 2,
+            let stage = RecordedFailure.Stage(rawValue: parts[1])
+        {
+            failure = RecordedFailure(kind: parts[0], stage: stage)
+        }
+        if more["isDated"] == .bool(false) { recordedAt = nil }
+        if let exactness = more["requestExactness"]?.exactness { request.body.exactness = exactness }
+        if let trailers = more["requestTrailers"] { request.trailers = trailers.fields }
+        if let exactness = more["exactness"]?.exactness { response?.body.exactness = exactness }
+        if let trailers = more["trailers"] { response?.trailers = trailers.fields }
+        if let coding = more["coding"]?.string { response?.coding = coding }
+        response?.chunks = (more["chunks"]?.array ?? []).compactMap { chunk in
+            guard let pause = chunk.array?.first?.integer, let length = chunk.array?.last?.integer else { return nil }
+            return RecordedResponse.Chunk(pause: pause, length: length)
+        }
+        if response?.hasPlausibleChunks == false { response?.chunks = [] }
+        response?.informational = (more["informational"]?.array ?? []).compactMap { interim in
+            guard let parts = interim.array, parts.count == 2, let status = parts[0].integer else { return nil }
+            return RecordedResponse.Interim(status: status, fields: parts[1].fields)
+        }
+    }
+}
+
+extension RecordedResponse {
+    /// Whether the chunks are parts of the content, and none of them takes more than a day.
+    fileprivate var hasPlausibleChunks: Bool {
+        let count = body.bytes.count
+        return chunks.allSatisfy { (0...count).contains($0.length) && (0...86_400_000).contains($0.pause) }
+            && chunks.reduce(0) { $0 + $1.length } <= count
+    }
+}
+
+extension HTTPFields {
+    fileprivate var pairs: JSONValue {
+        .array(map { .array([.string($0.name.rawName), .string($0.value)]) })
+    }
+}
+
+extension JSONValue {
+    fileprivate var exactness: RecordedBody.Exactness? { string.flatMap(RecordedBody.Exactness.init) }
+
+    fileprivate var fields: HTTPFields {
+        var fields = HTTPFields()
+        for pair in array ?? [] {
+            guard let parts = pair.array?.compactMap(\.string), parts.count == 2, let name = HTTPField.Name(parts[0])
+            else { continue }
+            fields.append(HTTPField(name: name, value: parts[1]))
+        }
+        return fields
+    }
+}

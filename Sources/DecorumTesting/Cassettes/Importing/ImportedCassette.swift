@@ -1,0 +1,87 @@
+import Decorum
+public import Foundation
+
+/// The exchanges of a file that another tool recorded, and what is to be known about them.
+///
+/// The format is told by what is in the file, whatever its name. Bodies are as the file has them: what the file's format
+/// did to store them is undone, content codings are not, until ``decodingContent()`` is called.
+///
+/// ```swift
+/// let imported = try ImportedCassette(contentsOf: URL(filePath: "cassettes/feed.yml")).decodingContent()
+/// ```
+public struct ImportedCassette: Sendable, Hashable {
+    /// The largest file that is read, in bytes, also after decompression.
+    public static let sizeLimit = 256 << 20
+
+    /// The tool that wrote the file.
+    public let format: Format
+    /// The exchanges, in the order in which the file has them.
+    public var interactions: [Interaction]
+    /// What had to be guessed, changed or left out.
+    public var warnings: [ImportWarning]
+    /// The number of values that look like secrets; nil before anybody has looked for them.
+    public var possibleSecretCount: Int?
+
+    /// Reads a file.
+    ///
+    /// - Parameter file: The file; its folder is where the files are that it refers to.
+    /// - Throws: ``CassetteImportError``, which names the file, the place and the cause.
+    public init(contentsOf file: URL) throws {
+        let name = file.lastPathComponent
+        let size = try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize
+        guard let size else { throw CassetteImportError(file: name, place: nil, reason: "it cannot be read") }
+        guard size <= Self.sizeLimit else { throw CassetteImportError.tooLarge(name) }
+        guard let bytes = try? Data(contentsOf: file) else {
+            throw CassetteImportError(file: name, place: nil, reason: "it cannot be read")
+        }
+        try self.init(bytes, named: name, folder: file.deletingLastPathComponent())
+    }
+
+    /// Reads the content of a file.
+    ///
+    /// - Parameters:
+    ///   - document: The content of the file.
+    ///   - name: The name of the file, for errors.
+    ///   - folder: The folder that holds the files that it refers to; nil where there is none.
+    /// - Throws: ``CassetteImportError``, which names the file, the place and the cause.
+    public init(_ document: Data, named name: String, folder: URL? = nil) throws {
+        guard document.count <= Self.sizeLimit else { throw CassetteImportError.tooLarge(name) }
+        do {
+            let root = StoredNode(try StoredDocument.value(of: document))
+            var draft = ImportDraft(folder: folder)
+            format = try Format(of: root)
+            try format.read(root, into: &draft)
+            interactions = draft.interactions
+            warnings = draft.warnings
+        } catch let error as ImportFault {
+            throw CassetteImportError(file: name, place: error.place, reason: error.reason)
+        }
+    }
+
+    /// How near the worst of the bodies is to what went over the wire.
+    public var exactness: RecordedBody.Exactness {
+        interactions.lazy.flatMap { [$0.request.body.exactness, $0.response?.body.exactness ?? .exact] }.max() ?? .exact
+    }
+}
+
+extension CassetteImportError {
+    fileprivate static func tooLarge(_ file: String) -> Self {
+        Self(file: file, place: nil, reason: "it has more than \(ImportedCassette.sizeLimit >> 20) MB")
+    }
+}
+
+extension ImportedCassette.Format {
+    fileprivate func read(_ root: StoredNode, into draft: inout ImportDraft) throws {
+        switch self {
+        case .har, .polly, .replay: try HARImporter(self).read(root, into: &draft)
+        case .vcr, .betamax:
+            try VCRImporter.read(root, into: &draft)
+            draft.warnOfPlaceholders()
+        case .vcrpy: try VCRPyImporter.read(root, into: &draft)
+        case .goVCR1, .goVCR2: try GoVCRImporter.read(root, into: &draft)
+        case .undici: try UndiciImporter.read(root, into: &draft)
+        case .nock: try NockImporter.read(root, into: &draft)
+        default: try DVRImporter.read(root, into: &draft)
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Decorum
+import Foundation
+import HTTPTypes
+
+/// Reads what nock records.
+enum NockImporter {
+    static func read(_ root: StoredNode, into draft: inout ImportDraft) throws {
+        for element in root.elements ?? [] { draft.interactions.append(try interaction(element, &draft)) }
+    }
+
+    private static func interaction(_ node: StoredNode, _ draft: inout ImportDraft) throws -> Interaction {
+        let scope = try node.required("scope", as: "the scope").text ?? ""
+        let path = node["path"]?.text ?? "/"
+        let status = node["status"]
+        guard let code = status == nil ? 200 : status?.integer else { throw node.fault("the status is not a number") }
+        let requestFields = draft.fields(node["reqheaders"])
+        let responseFields = draft.rawFields(node["rawHeaders"] ?? node["headers"])
+        return Interaction(
+            request: RecordedRequest(
+                method: (node["method"]?.text ?? "GET").uppercased(), url: withoutDefaultPort(scope) + path,
+                fields: requestFields,
+                body: draft.nockBody(node["body"], isCoded: requestFields.contains(.contentEncoding))),
+            response: RecordedResponse(
+                status: code, fields: responseFields,
+                body: draft.nockBody(
+                    node["response"], isCoded: responseFields.contains(.contentEncoding),
+                    isBinary: node["responseIsBinary"]?.text == "true")))
+    }
+
+    private static func withoutDefaultPort(_ scope: String) -> String {
+        let scope = scope.hasSuffix("/") ? String(scope.dropLast()) : scope
+        if scope.hasPrefix("https://"), scope.hasSuffix(":443") { return String(scope.dropLast(4)) }
+        if scope.hasPrefix("http://"), scope.hasSuffix(":80") { return String(scope.dropLast(3)) }
+        return scope
+    }
+}
+
+extension ImportDraft {
+    /// Reads a body: coded content is a list of hexadecimal chunks, bytes are one such text, and JSON is a value.
+    fileprivate mutating func nockBody(_ node: StoredNode?, isCoded: Bool, isBinary: Bool = false) -> RecordedBody {
+        guard let node else { return RecordedBody() }
+        if let text = node.text, case .string = node.value.content {
+            guard isBinary || isCoded else { return RecordedBody(Data(text.utf8)) }
+            if let bytes = StorageEncoding.hexadecimal(text) { return RecordedBody(bytes) }
+            if isBinary, !text.isEmpty {
+                warn(
+                    .storageEncoding, at: node.place, "The body should be hexadecimal and is not; it was read as text.")
+            }
+            return RecordedBody(Data(text.utf8))
+        }
+        if isCoded || isBinary, let elements = node.elements {
+            let chunks = elements.compactMap(\.text)
+            if chunks.count == elements.count, let bytes = StorageEncoding.joined(chunks, StorageEncoding.hexadecimal) {
+                return RecordedBody(bytes)
+            }
+        }
+        return document(node)
+    }
+
+    /// Reads a list in which names and values take turns, or a mapping.
+    fileprivate mutating func rawFields(_ node: StoredNode?) -> HTTPFields {
+        guard let node, let elements = node.elements, elements.allSatisfy({ $0.text != nil }) else {
+            return fields(node)
+        }
+        var fields = HTTPFields()
+        for index in stride(from: 0, to: elements.count - 1, by: 2) {
+            append(elements[index].text ?? "", elements[index + 1].text ?? "", at: elements[index].place, to: &fields)
+        }
+        return fields
+    }
+}

@@ -1,0 +1,33 @@
+import Foundation
+
+extension ImportDraft {
+    /// Reads a file that stands beside an archive, and that has to be within its folder.
+    mutating func sidecar(_ name: String, at place: String) throws -> RecordedBody {
+        guard isWithinFolder(name) else {
+            throw ImportFault(place: place, reason: "the name of the file beside it leaves the folder")
+        }
+        guard let folder else {
+            warn(.missingBody, at: place, "The content is in a file beside the archive, whose folder is not known.")
+            return RecordedBody(exactness: .lossy)
+        }
+        let root = folder.resolvingSymlinksInPath().standardizedFileURL.path
+        let file = folder.appendingPathComponent(name).resolvingSymlinksInPath().standardizedFileURL
+        guard file.path.hasPrefix(root.hasSuffix("/") ? root : root + "/") else {
+            throw ImportFault(place: place, reason: "the name of the file beside it leaves the folder")
+        }
+        let values = try? file.resourceValues(forKeys: [.fileSizeKey, .isRegularFileKey])
+        guard values?.isRegularFile == true, let size = values?.fileSize, size <= ImportedCassette.sizeLimit,
+            let bytes = try? Data(contentsOf: file)
+        else {
+            warn(.missingBody, at: place, "The content is in a file beside the archive that cannot be read.")
+            return RecordedBody(exactness: .lossy)
+        }
+        return RecordedBody(bytes)
+    }
+
+    private func isWithinFolder(_ name: String) -> Bool {
+        let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+        return !name.isEmpty && !name.contains("\\") && !name.contains("\0") && !name.hasPrefix("~")
+            && parts.allSatisfy { !$0.isEmpty && $0 != ".." && $0 != "." }
+    }
+}

@@ -1,0 +1,78 @@
+import Decorum
+import Foundation
+
+/// A value of a file, and where in it the value stands.
+struct StoredNode: Sendable {
+    let value: StoredValue
+    /// The JSON path, such as `$.interactions[0].request`.
+    let path: String
+
+    init(_ value: StoredValue, path: String = "$") {
+        self.value = value
+        self.path = path
+    }
+
+    /// The member of that name; nil where there is none, or where it is null.
+    subscript(_ name: String) -> StoredNode? {
+        guard case .map(let members) = value.content,
+            let member = members.first(where: { $0.name == name })?.value, member.content != .null
+        else { return nil }
+        return StoredNode(member, path: path + "." + name)
+    }
+
+    /// The elements of a list; nil where this is none.
+    var elements: [StoredNode]? {
+        guard case .list(let elements) = value.content else { return nil }
+        return elements.enumerated().map { StoredNode($1, path: "\(path)[\($0)]") }
+    }
+
+    /// The members of a mapping; nil where this is none.
+    var members: [(name: String, node: StoredNode)]? {
+        guard case .map(let members) = value.content else { return nil }
+        return members.map { ($0.name, StoredNode($0.value, path: path + "." + $0.name)) }
+    }
+
+    /// The text of a scalar.
+    var text: String? {
+        switch value.content {
+        case .string(let text), .literal(let text): text
+        case .null, .list, .map: nil
+        }
+    }
+
+    /// The whole number that a scalar spells.
+    var integer: Int? {
+        guard let text else { return nil }
+        return Int(text) ?? Double(text).flatMap { Int(exactly: $0.rounded(.towardZero)) }
+    }
+
+    /// Where it stands, in words.
+    var place: String {
+        guard let line = value.line else { return path }
+        return "\(path), line \(line)"
+    }
+
+    /// The bytes of a scalar, where a tag says that it is binary; throws nothing, and is nil where it is not base64.
+    var taggedBytes: Data? {
+        guard isBinary, let text else { return nil }
+        return StorageEncoding.base64(text)
+    }
+
+    /// Whether a tag says that this is base64.
+    var isBinary: Bool { value.tag == "binary" || value.tag == "!binary" }
+
+    /// An error that is at fault here.
+    func fault(_ reason: String) -> ImportFault { ImportFault(place: place, reason: reason) }
+
+    /// The member of that name, which has to be there.
+    func required(_ name: String, as what: String) throws -> StoredNode {
+        guard let node = self[name] else { throw fault("\(what) is missing") }
+        return node
+    }
+}
+
+/// Why a file cannot be imported, before its name is known.
+struct ImportFault: Error {
+    let place: String?
+    let reason: String
+}

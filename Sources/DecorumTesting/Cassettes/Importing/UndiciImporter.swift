@@ -1,0 +1,72 @@
+import Decorum
+import Foundation
+import HTTPTypes
+
+/// Reads the snapshots of undici, the list of today or the older object.
+enum UndiciImporter {
+    static func read(_ root: StoredNode, into draft: inout ImportDraft) throws {
+        for element in root.elements ?? root.members?.map(\.node) ?? [] {
+            let snapshot = element["snapshot"] ?? element
+            let request = try snapshot.required("request", as: "the request")
+            let responses = snapshot["responses"]?.elements ?? snapshot["response"].map { [$0] } ?? []
+            guard !responses.isEmpty else { throw snapshot.fault("the response is missing") }
+            let recordedRequest = RecordedRequest(
+                method: (request["method"]?.text ?? "GET").uppercased(),
+                url: try request.required("url", as: "the URL").text ?? "", fields: draft.fields(request["headers"]),
+                body: draft.stringBody(request["body"]))
+            let recordedAt = snapshot["timestamp"]?.text.flatMap(ImportedDate.date)
+            for response in responses {
+                draft.interactions.append(
+                    Interaction(
+                        request: recordedRequest, response: try self.response(response, &draft), recordedAt: recordedAt)
+                )
+            }
+        }
+    }
+
+    private static func response(_ node: StoredNode, _ draft: inout ImportDraft) throws -> RecordedResponse {
+        let status = try node.required("statusCode", as: "the status")
+        guard let code = status.integer else { throw status.fault("the status is not a number") }
+        return RecordedResponse(
+            status: code, fields: draft.splittingCookies(draft.fields(node["headers"]), at: node.place),
+            body: node["body"].map { draft.base64($0) } ?? RecordedBody(), trailers: draft.fields(node["trailers"]))
+    }
+}
+
+extension ImportDraft {
+    fileprivate mutating func stringBody(_ node: StoredNode?) -> RecordedBody {
+        guard let node, let text = node.text else { return RecordedBody() }
+        var body = RecordedBody(Data(text.utf8))
+        let numbers = text.split(separator: ",", omittingEmptySubsequences: false)
+        if numbers.count > 1, numbers.allSatisfy({ UInt8($0) != nil }) || text == "[object Object]" {
+            warn(.damagedBody, at: node.place, "The body seems to be the text of an array of bytes, not its bytes.")
+            body.exactness = .lossy
+        }
+        return body
+    }
+
+    /// Splits values of `Set-Cookie` that were joined, where a comma is followed by the name of a cookie.
+    fileprivate mutating func splittingCookies(_ fields: HTTPFields, at place: String) -> HTTPFields {
+        var output = HTTPFields()
+        for field in fields {
+            let lines = field.name == .setCookie ? Self.cookies(in: field.value) : [field.value]
+            if lines.count > 1 { warn(.joinedField, at: place, "Several cookies had been joined, and were split.") }
+            for line in lines { output.append(HTTPField(name: field.name, value: line)) }
+        }
+        return output
+    }
+
+    private static func cookies(in value: String) -> [String] {
+        var lines: [String] = []
+        for part in value.split(separator: ",", omittingEmptySubsequences: false) {
+            let name = part.drop { $0 == " " }.prefix { $0 != "=" && $0 != ";" }
+            let startsCookie = part.contains("=") && HTTPField.Name(String(name)) != nil
+            if startsCookie || lines.isEmpty {
+                lines.append(String(lines.isEmpty ? part : part.drop { $0 == " " }))
+            } else {
+                lines[lines.count - 1] += "," + part
+            }
+        }
+        return lines
+    }
+}

@@ -1,0 +1,69 @@
+import Decorum
+import Foundation
+import HTTPTypes
+
+/// Reads what vcrpy writes, with the shapes that its support of httpx had, and bodies that were kept as values.
+enum VCRPyImporter {
+    static func read(_ root: StoredNode, into draft: inout ImportDraft) throws {
+        let list = try root.required("interactions", as: "the list of interactions")
+        guard let elements = list.elements else { throw list.fault("a list is expected") }
+        for element in elements { draft.interactions.append(try interaction(element, &draft)) }
+    }
+
+    private static func interaction(_ node: StoredNode, _ draft: inout ImportDraft) throws -> Interaction {
+        let request = try node.required("request", as: "the request")
+        let response = try node.required("response", as: "the response")
+        guard let url = (request["uri"] ?? request["url"])?.text else { throw request.fault("the URI is missing") }
+        let status = response["status"]
+        guard let code = (status?["code"] ?? response["status_code"] ?? status)?.integer else {
+            throw response.fault("the status is missing")
+        }
+        return Interaction(
+            request: RecordedRequest(
+                method: (request["method"]?.text ?? "GET").uppercased(), url: url,
+                fields: draft.fields(request["headers"]),
+                body: draft.pythonBody(request["body"], value: request["parsed_body"])),
+            response: RecordedResponse(
+                status: code, reason: (status?["message"] ?? response["reason_phrase"])?.text ?? "",
+                fields: draft.fields(response["headers"]),
+                body: draft.pythonBody(
+                    response["body"].map { $0["string"] ?? $0 } ?? response["content"],
+                    value: response["parsed_body"])),
+            recordedAt: node["recorded_at"]?.text.flatMap(ImportedDate.date))
+    }
+}
+
+extension ImportDraft {
+    /// Reads a body that may be a text, bytes, or an object of Python of which only the payload is looked at.
+    fileprivate mutating func pythonBody(_ node: StoredNode?, value: StoredNode?) -> RecordedBody {
+        guard let node, node.text != "" else { return value.map { document($0) } ?? RecordedBody() }
+        if node.text != nil { return bytes(node) }
+        if let encoded = node["base64_string"] { return base64(encoded) }
+        if let tag = node.value.tag, tag.hasPrefix("python/") {
+            guard let parts = payload(of: node) else {
+                warn(.missingBody, at: node.place, "The body is an object of Python without content that can be read.")
+                return RecordedBody(exactness: .lossy)
+            }
+            var body = RecordedBody()
+            for part in parts { body.bytes += bytes(part).bytes }
+            return body
+        }
+        if node.members?.isEmpty == true { return RecordedBody() }
+        return document(node)
+    }
+
+    /// The scalars that a file object or an iterator had when it was written.
+    private func payload(of node: StoredNode) -> [StoredNode]? {
+        if let state = (node["state"] ?? node["_data"]) { return payload(ofState: state) }
+        guard let elements = node.elements, let first = elements.first else { return nil }
+        // The list of the arguments has the list of the items as its first, or the items themselves.
+        let items = first.elements ?? (first.text != nil ? elements : [])
+        return items.isEmpty || items.contains { $0.text == nil } ? nil : items
+    }
+
+    private func payload(ofState state: StoredNode) -> [StoredNode]? {
+        if state.text != nil { return [state] }
+        // What is behind the content is the position of the reader.
+        return state.elements?.first.flatMap { $0.text == nil ? nil : [$0] }
+    }
+}

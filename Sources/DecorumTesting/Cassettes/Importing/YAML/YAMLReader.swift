@@ -1,0 +1,255 @@
+/// Reads the part of YAML 1.1 that recorders write: blocks, brackets, and plain, quoted and literal scalars.
+///
+/// Anchors, aliases, merge keys, folded scalars, explicit keys, directives and further documents are refused, each with
+/// its line. Scalars stay text, and tags are labels: nothing is resolved, and nothing is ever created from a tag.
+struct YAMLReader: Sendable {
+    /// The deepest nesting that is read; real cassettes have up to 14.
+    static let depthLimit = 128
+
+    /// The most values that are read, so that a file of nothing else is refused before it fills the memory.
+    static let countLimit = 4_000_000
+
+    var cursor: YAMLCursor
+    var depth = 0
+    private var count = 0
+
+    /// Reads a whole document.
+    ///
+    /// - Throws: `YAMLSyntaxError`, with the line.
+    static func value(of bytes: [UInt8]) throws(YAMLSyntaxError) -> StoredValue {
+        if let line = invalidLine(in: bytes) { throw YAMLSyntaxError(reason: "it is not UTF-8", line: line) }
+        var reader = YAMLReader(cursor: YAMLCursor(bytes))
+        return try reader.document()
+    }
+
+    private static func invalidLine(in bytes: [UInt8]) -> Int? {
+        guard String(validating: bytes, as: UTF8.self) == nil else { return nil }
+        let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
+        return (lines.firstIndex { String(validating: $0, as: UTF8.self) == nil } ?? 0) + 1
+    }
+
+    private mutating func document() throws(YAMLSyntaxError) -> StoredValue {
+        try skipToContent()
+        guard !cursor.isAtEnd else { throw cursor.fault("it is empty") }
+        if cursor.column == 0, cursor.byte() == UInt8(ascii: "%") { throw cursor.fault("directives are not read") }
+        if cursor.isAtMarker("-") { cursor.advance(3) }
+        let value = try node(parent: -1, mayStartBlock: true)
+        if cursor.isAtMarker(".") {
+            cursor.advance(3)
+            try endLine()
+        }
+        guard cursor.isAtEnd else {
+            throw cursor.fault(
+                cursor.isAtMarker("-") ? "more than one document is not read" : "there is text that belongs to nothing")
+        }
+        return value
+    }
+
+    /// Reads what follows a key, a dash, or the start of the document, up to the next content behind it.
+    ///
+    /// `parent` is the column of the mapping or list that holds the value, or -1. A mapping or a list may begin on this
+    /// line if `mayStartBlock`, and a list may stand at the column of the parent itself if `mayAlign`, as behind a key.
+    private mutating func node(
+        parent: Int, mayStartBlock: Bool, mayAlign: Bool = false
+    ) throws(YAMLSyntaxError) -> StoredValue {
+        try enter()
+        defer { depth -= 1 }
+
+        var mayStartBlock = mayStartBlock
+        var tag: String?
+        let line = cursor.line
+        cursor.skipBlanks()
+        while true {
+            if cursor.isAtEnd || cursor.isAtBreak || cursor.byte() == UInt8(ascii: "#") {
+                try skipToContent()
+                let isAligned = mayAlign && cursor.column == parent && isAtDash
+                guard !cursor.isAtEnd, !cursor.isAtMarker(), cursor.column > parent || isAligned else {
+                    // The tag of nothing stands for an empty string, as `!` does.
+                    return StoredValue(content: tag == nil ? .null : .string(""), tag: tag, line: line)
+                }
+                mayStartBlock = true
+            }
+            guard cursor.byte() == UInt8(ascii: "!"), tag == nil, !mayStartBlock || !isAtKey else { break }
+            tag = readTag()
+            mayStartBlock = false
+            cursor.skipBlanks()
+        }
+        var value = try content(parent: parent, mayStartBlock: mayStartBlock)
+        value.tag = tag
+        if tag != nil { value.line = line }
+        return value
+    }
+
+    private mutating func content(parent: Int, mayStartBlock: Bool) throws(YAMLSyntaxError) -> StoredValue {
+        let line = cursor.line
+        let column = cursor.column
+        if isAtDash {
+            guard mayStartBlock else { throw cursor.fault("a list cannot begin here") }
+            return StoredValue(content: .list(try list(at: column)), line: line)
+        }
+        if mayStartBlock, isAtKey { return StoredValue(content: .map(try mapping(at: column)), line: line) }
+        switch cursor.byte() {
+        case UInt8(ascii: "|"):
+            let text = try cursor.literalScalar(parent: parent)
+            try skipToContent()
+            return StoredValue(content: .string(text), line: line)
+        case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "["), UInt8(ascii: "{"):
+            let value = try flow()
+            try endLine()
+            return value
+        default:
+            try refuseUnread()
+            let text = cursor.plainScalar(indentation: parent + 1)
+            try endLine()
+            return StoredValue(content: Self.literal(text), line: line)
+        }
+    }
+
+    mutating func enter() throws(YAMLSyntaxError) {
+        depth += 1
+        count += 1
+        guard depth <= Self.depthLimit else { throw cursor.fault("it is nested too deeply") }
+        guard count <= Self.countLimit else { throw cursor.fault("it has too many values") }
+    }
+
+    static func literal(_ text: String) -> StoredValue.Content {
+        switch text {
+        case "", "~", "null", "Null", "NULL": .null
+        default: .literal(text)
+        }
+    }
+
+    /// Reads the list whose dashes stand at a column.
+    private mutating func list(at column: Int) throws(YAMLSyntaxError) -> [StoredValue] {
+        var elements: [StoredValue] = []
+        while !cursor.isAtEnd, cursor.column == column, isAtDash {
+            cursor.advance()
+            elements.append(try node(parent: column, mayStartBlock: true))
+        }
+        guard cursor.isAtEnd || cursor.column <= column else { throw cursor.fault("the indentation is wrong") }
+        return elements
+    }
+
+    /// Reads the mapping whose keys stand at a column.
+    private mutating func mapping(at column: Int) throws(YAMLSyntaxError) -> [StoredValue.Member] {
+        var members: [StoredValue.Member] = []
+        while !cursor.isAtEnd, cursor.column == column, !cursor.isAtMarker(), !isAtDash {
+            guard isAtKey else {
+                try refuseUnread()
+                throw cursor.fault("a key is expected")
+            }
+            let isPlain = cursor.byte() == UInt8(ascii: "<")
+            let name = try key()
+            guard !isPlain || name != "<<" else { throw cursor.fault("merge keys are not read") }
+            members.append(
+                StoredValue.Member(name: name, value: try node(parent: column, mayStartBlock: false, mayAlign: true)))
+        }
+        guard cursor.isAtEnd || cursor.column <= column else { throw cursor.fault("the indentation is wrong") }
+        return members
+    }
+
+    /// Reads a key and its colon.
+    private mutating func key() throws(YAMLSyntaxError) -> String {
+        if cursor.byte() == UInt8(ascii: "!") {
+            _ = readTag()
+            cursor.skipBlanks()
+        }
+        let isQuoted = cursor.byte() == UInt8(ascii: "\"") || cursor.byte() == UInt8(ascii: "'")
+        let name = isQuoted ? try cursor.quotedScalar() : cursor.plainScalar(indentation: Int.max)
+        cursor.skipBlanks()
+        guard cursor.byte() == UInt8(ascii: ":") else { throw cursor.fault("a colon is expected") }
+        cursor.advance()
+        return name
+    }
+
+    mutating func readTag() -> String {
+        let start = cursor.position
+        let isVerbatim = cursor.byte(1) == UInt8(ascii: "<")
+        while !cursor.isAtEnd, !cursor.isSeparator(), isVerbatim || !cursor.isFlowIndicator(cursor.byte()) {
+            cursor.advance()
+        }
+        let tag = String(
+            decoding: cursor.bytes[start..<cursor.position].drop { $0 == UInt8(ascii: "!") }, as: UTF8.self)
+        return tag.hasPrefix("<tag:yaml.org,2002:") ? String(tag.dropFirst(19).dropLast()) : tag
+    }
+}
+
+extension YAMLReader {
+    private var isAtDash: Bool { cursor.byte() == UInt8(ascii: "-") && cursor.isSeparator(1) && !cursor.isAtMarker() }
+
+    /// Whether the line goes on with a key and its colon.
+    private var isAtKey: Bool {
+        var ahead = self
+        if ahead.cursor.byte() == UInt8(ascii: "!") {
+            _ = ahead.readTag()
+            ahead.cursor.skipBlanks()
+        }
+        switch ahead.cursor.byte() {
+        case UInt8(ascii: "\""), UInt8(ascii: "'"):
+            guard (try? ahead.cursor.quotedScalar()) != nil, ahead.cursor.line == cursor.line else { return false }
+            ahead.cursor.skipBlanks()
+            return ahead.cursor.byte() == UInt8(ascii: ":") && ahead.cursor.isSeparator(1)
+        case let byte? where Self.cannotStartPlain(byte, isSeparated: ahead.cursor.isSeparator(1)): return false
+        case nil: return false
+        default:
+            while !ahead.cursor.isAtEnd, !ahead.cursor.isAtBreak {
+                if ahead.cursor.byte() == UInt8(ascii: ":"), ahead.cursor.isSeparator(1) { return true }
+                if ahead.cursor.isAtBlank, ahead.cursor.byte(1) == UInt8(ascii: "#") { return false }
+                ahead.cursor.advance()
+                ahead.cursor.skipWord()
+            }
+            return false
+        }
+    }
+
+    private static func cannotStartPlain(_ byte: UInt8, isSeparated: Bool) -> Bool {
+        switch byte {
+        case UInt8(ascii: "-"), UInt8(ascii: "?"), UInt8(ascii: ":"): isSeparated
+        case UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: ","),
+            UInt8(ascii: "|"), UInt8(ascii: ">"), UInt8(ascii: "&"), UInt8(ascii: "*"), UInt8(ascii: "!"),
+            UInt8(ascii: "%"), UInt8(ascii: "@"), UInt8(ascii: "`"), UInt8(ascii: "#"):
+            true
+        default: false
+        }
+    }
+
+    /// Throws where something stands that YAML has and this reader does not.
+    func refuseUnread() throws(YAMLSyntaxError) {
+        guard let byte = cursor.byte(), Self.cannotStartPlain(byte, isSeparated: cursor.isSeparator(1)) else { return }
+        switch byte {
+        case UInt8(ascii: "&"): throw cursor.fault("anchors are not read")
+        case UInt8(ascii: "*"): throw cursor.fault("aliases are not read")
+        case UInt8(ascii: ">"): throw cursor.fault("folded scalars are not read")
+        case UInt8(ascii: "?"): throw cursor.fault("explicit keys are not read")
+        case UInt8(ascii: "%"): throw cursor.fault("directives are not read")
+        default:
+            throw cursor.fault("a value cannot begin with \u{27}\(Unicode.Scalar(byte))\u{27}")
+        }
+    }
+
+    /// Consumes what is left of a line, which has to be nothing but a remark, and moves to the next content.
+    private mutating func endLine() throws(YAMLSyntaxError) {
+        let isSeparated = cursor.isAtBlank
+        cursor.skipBlanks()
+        guard cursor.isAtEnd || cursor.isAtBreak || isSeparated && cursor.byte() == UInt8(ascii: "#") else {
+            throw cursor.fault("there is text behind the value")
+        }
+        try skipToContent()
+    }
+
+    private mutating func skipToContent() throws(YAMLSyntaxError) {
+        while true {
+            var hasTab = false
+            while cursor.isAtBlank {
+                hasTab = hasTab || cursor.byte() == 0x09
+                cursor.advance()
+            }
+            if cursor.byte() == UInt8(ascii: "#") { cursor.skipLine() }
+            guard cursor.isAtBreak else {
+                guard !hasTab || cursor.isAtEnd else { throw cursor.fault("a tab stands in the indentation") }
+                return
+            }
+            _ = cursor.consumeBreak()
+        }
+    }
+}

@@ -1,0 +1,42 @@
+public import Foundation
+
+/// The content of a recorded request or response.
+public struct RecordedBody: Sendable, Hashable {
+    /// How near the bytes are to those that went over the wire.
+    public enum Exactness: String, Sendable, Hashable, Comparable {
+        /// They are the same, but for a content coding.
+        case exact
+        /// They mean the same: a format kept the JSON value and not its text.
+        case reserialized
+        /// The format lost some of them.
+        case lossy
+
+        /// Whether one is nearer to the wire than the other.
+        public static func < (lhs: Self, rhs: Self) -> Bool {
+            lhs.distance < rhs.distance
+        }
+
+        private var distance: Int {
+            switch self {
+            case .exact: 0
+            case .reserialized: 1
+            case .lossy: 2
+            }
+        }
+    }
+
+    /// The content.
+    public var bytes: Data
+    /// How near it is to what went over the wire.
+    public var exactness: Exactness
+
+    /// Creates a body.
+    ///
+    /// - Parameters:
+    ///   - bytes: The content.
+    ///   - exactness: How near it is to what went over the wire.
+    public init(_ bytes: Data = Data(), exactness: Exactness = .exact) {
+        self.bytes = bytes
+        self.exactness = exactness
+    }
+}

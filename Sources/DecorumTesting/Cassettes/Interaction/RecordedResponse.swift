@@ -1,0 +1,82 @@
+public import HTTPTypes
+
+/// The response of an interaction.
+public struct RecordedResponse: Sendable, Hashable {
+    /// The status code.
+    public var status: Int
+    /// The reason phrase; empty where it is the usual one, or where there was none.
+    public var reason: String
+    /// The header fields in their order, repeats included.
+    public var fields: HTTPFields
+    /// The content, without the content coding that ``coding`` names.
+    public var body: RecordedBody
+    /// The trailer fields.
+    public var trailers: HTTPFields
+    /// The interim responses that came before the head, such as 103.
+    public var informational: [Interim]
+    /// The content coding that was undone before the content was recorded, such as `gzip`.
+    public var coding: String?
+    /// How the content came in; empty where it came in one piece or nobody knows.
+    public var chunks: [Chunk]
+
+    /// An interim response (RFC 9110, section 15.2).
+    public struct Interim: Sendable, Hashable {
+        /// The status code, from 100 to 199.
+        public var status: Int
+        /// The header fields.
+        public var fields: HTTPFields
+
+        /// Creates an interim response.
+        ///
+        /// - Parameters:
+        ///   - status: The status code.
+        ///   - fields: The header fields.
+        public init(status: Int, fields: HTTPFields = [:]) {
+            self.status = status
+            self.fields = fields
+        }
+    }
+
+    /// A part of the content that arrived at once.
+    public struct Chunk: Sendable, Hashable {
+        /// The time since the chunk before, or since the head, in milliseconds.
+        public var pause: Int
+        /// The number of bytes.
+        public var length: Int
+
+        /// Creates a chunk.
+        ///
+        /// - Parameters:
+        ///   - pause: The time since the chunk before, in milliseconds.
+        ///   - length: The number of bytes.
+        public init(pause: Int, length: Int) {
+            self.pause = pause
+            self.length = length
+        }
+    }
+
+    /// Creates a response.
+    ///
+    /// - Parameters:
+    ///   - status: The status code.
+    ///   - reason: The reason phrase.
+    ///   - fields: The header fields.
+    ///   - body: The content.
+    ///   - trailers: The trailer fields.
+    ///   - informational: The interim responses.
+    ///   - coding: The content coding that was undone.
+    ///   - chunks: How the content came in.
+    public init(
+        status: Int, reason: String = "", fields: HTTPFields = [:], body: RecordedBody = RecordedBody(),
+        trailers: HTTPFields = [:], informational: [Interim] = [], coding: String? = nil, chunks: [Chunk] = []
+    ) {
+        self.status = status
+        self.reason = reason
+        self.fields = fields
+        self.body = body
+        self.trailers = trailers
+        self.informational = informational
+        self.coding = coding
+        self.chunks = chunks
+    }
+}

@@ -1,0 +1,95 @@
+import Decorum
+import Foundation
+
+/// Content in the form in which two that mean the same are the same.
+///
+/// JSON goes by its value, whatever the order of members, the blanks and the spelling of numbers; a form by its items,
+/// whatever their order; a multipart body whatever its boundary; all else byte by byte.
+enum BodyKey {
+    static func key(of body: Data, mediaType: String?, ignoring paths: Redaction) -> [UInt8] {
+        guard !body.isEmpty else { return [] }
+        let essence = (mediaType ?? "").prefix { $0 != ";" }.lowercased()
+        if essence == "application/x-www-form-urlencoded" { return form(body) }
+        if essence.hasPrefix("multipart/"), let boundary = boundary(in: mediaType ?? "") {
+            return multipart(Array(body), boundary: boundary)
+        }
+        // Many send JSON without saying so.
+        if let first = body.first(where: { $0 > 0x20 }), first == UInt8(ascii: "{") || first == UInt8(ascii: "[") {
+            let content = paths.jsonPaths.isEmpty ? body : paths.applied(to: body, mediaType: "application/json")
+            if let value = try? JSONValue(parsing: Array(content)) {
+                var key = Array("json ".utf8)
+                append(value, to: &key)
+                return key
+            }
+        }
+        return Array(body)
+    }
+
+    private static func append(_ value: JSONValue, to key: inout [UInt8]) {
+        switch value {
+        case .null: key += "null".utf8
+        case .bool(let bool): key += (bool ? "true" : "false").utf8
+        case .number(let digits): key += number(digits).utf8
+        case .string(let text): key += JSONText.quoted(text)
+        case .array(let elements):
+            key.append(UInt8(ascii: "["))
+            for element in elements {
+                append(element, to: &key)
+                key.append(UInt8(ascii: ","))
+            }
+            key.append(UInt8(ascii: "]"))
+        case .object(let members):
+            key.append(UInt8(ascii: "{"))
+            // Members of one name keep their order, since readers take the first or the last.
+            let sorted = members.enumerated().sorted {
+                $0.element.name == $1.element.name ? $0.offset < $1.offset : $0.element.name < $1.element.name
+            }
+            for (_, member) in sorted {
+                key += JSONText.quoted(member.name)
+                append(member.value, to: &key)
+                key.append(UInt8(ascii: ","))
+            }
+            key.append(UInt8(ascii: "}"))
+        }
+    }
+
+    /// The digits that all spellings of a number share; those of one too large to be told apart stay as they are.
+    private static func number(_ digits: String) -> String {
+        if let integer = Int(digits) { return String(integer) }
+        guard let double = Double(digits), double.magnitude < 0x1p53 else { return digits }
+        return Int(exactly: double).map { String($0) } ?? String(double)
+    }
+
+    private static func form(_ body: Data) -> [UInt8] {
+        var key = Array("form ".utf8)
+        URLKey.appendItems(Array(body)[...], ignoring: SecretNames([]), to: &key)
+        return key
+    }
+
+    private static func boundary(in mediaType: String) -> [UInt8]? {
+        for parameter in mediaType.split(separator: ";").dropFirst() {
+            let pair = parameter.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+            if pair.count == 2, pair[0].lowercased() == "boundary" {
+                return Array(pair[1].trimmingCharacters(in: CharacterSet(charactersIn: "\"")).utf8)
+            }
+        }
+        return nil
+    }
+
+    private static func multipart(_ body: [UInt8], boundary: [UInt8]) -> [UInt8] {
+        guard !boundary.isEmpty else { return body }
+        let delimiter = Array("--".utf8) + boundary
+        var key = Array("multipart ".utf8)
+        var index = 0
+        while index < body.count {
+            if body[index] == UInt8(ascii: "-"), body[index...].starts(with: delimiter) {
+                key += "--boundary".utf8
+                index += delimiter.count
+            } else {
+                key.append(body[index])
+                index += 1
+            }
+        }
+        return key
+    }
+}

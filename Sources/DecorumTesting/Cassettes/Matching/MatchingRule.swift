@@ -1,0 +1,109 @@
+public import Decorum
+public import HTTPTypes
+
+/// One thing in which a request has to agree with a recorded one.
+///
+/// A rule is a function from a request to a key, so a cassette is looked up and never searched, and what a rule sees of
+/// a request can be shown when it does not agree. Requests are redacted before any rule sees them.
+///
+/// ```swift
+/// let rules = CassetteRules(matching: [.method, .url(ignoring: "ts"), .body, .header(.accept)])
+/// ```
+public struct MatchingRule: Sendable {
+    /// What the rule looks at.
+    enum Subject: Sendable {
+        case method
+        case url
+        case body
+        case other
+    }
+
+    /// The name by which messages call the rule.
+    public let name: String
+    let subject: Subject
+    private let appendKey: @Sendable (_ request: RecordedRequest, _ key: inout [UInt8]) -> Void
+
+    private init(
+        _ name: String, _ subject: Subject,
+        appendKey: @escaping @Sendable (_ request: RecordedRequest, _ key: inout [UInt8]) -> Void
+    ) {
+        self.name = name
+        self.subject = subject
+        self.appendKey = appendKey
+    }
+
+    /// Whether the fields of a request that has no content matter to the rule.
+    var readsFields: Bool { subject == .other }
+
+    /// What two requests must have in common.
+    func key(_ request: RecordedRequest) -> [UInt8] {
+        var key: [UInt8] = []
+        appendKey(request, &key)
+        return key
+    }
+
+    /// Appends what two requests must have in common to a key of several rules.
+    func append(_ request: RecordedRequest, to key: inout [UInt8]) {
+        appendKey(request, &key)
+    }
+
+    /// Creates a rule of your own.
+    ///
+    /// - Parameters:
+    ///   - name: The name by which messages call it.
+    ///   - key: Computes what two requests must have in common; it must always give the same for the same request.
+    public init(_ name: String, key: @escaping @Sendable (RecordedRequest) -> String) {
+        self.init(name, .other) { $1 += key($0).utf8 }
+    }
+
+    /// The methods are the same.
+    public static let method = MatchingRule("method", .method) { $1 += $0.method.utf8 }
+
+    /// The URLs mean the same: letter case of scheme and host, default port, needless percent-encoding, fragment and the
+    /// order of query items of different names do not count.
+    public static let url = url(ignoring: [])
+
+    /// The bodies mean the same: JSON by value, forms by their items, multipart whatever the boundary, else each byte.
+    public static let body = body(ignoring: [])
+
+    /// The URLs mean the same, but for query items.
+    ///
+    /// - Parameter names: The names of the items that do not count; see `SecretNames` for how names are compared.
+    /// - Returns: A rule.
+    public static func url(ignoring names: String...) -> MatchingRule {
+        url(ignoring: names)
+    }
+
+    /// The bodies mean the same, but for places in JSON.
+    ///
+    /// - Parameter paths: The places whose values do not count, as in `**.timestamp`.
+    /// - Returns: A rule.
+    public static func body(ignoring paths: JSONPattern...) -> MatchingRule {
+        body(ignoring: paths)
+    }
+
+    /// A header field is the same in both, or in neither.
+    ///
+    /// - Parameter name: The name of the field.
+    /// - Returns: A rule.
+    public static func header(_ name: HTTPField.Name) -> MatchingRule {
+        MatchingRule("header \(name.rawName)", .other) { request, key in
+            key += request.fields[values: name].joined(separator: "\n").utf8
+        }
+    }
+
+    private static func url(ignoring names: [String]) -> MatchingRule {
+        let names = SecretNames(names)
+        return MatchingRule("url", .url) { URLKey.append($0.url, ignoring: names, to: &$1) }
+    }
+
+    private static func body(ignoring paths: [JSONPattern]) -> MatchingRule {
+        let ignored = Redaction(
+            fields: [], queryItems: SecretNames([]), jsonPaths: Set(paths), formNames: SecretNames([]), userinfo: false,
+            declaredFields: false)
+        return MatchingRule("body", .body) { request, key in
+            guard !request.body.bytes.isEmpty else { return }
+            key += BodyKey.key(of: request.body.bytes, mediaType: request.fields[.contentType], ignoring: ignored)
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import Decorum
+
+/// A URL in the form in which two that mean the same are the same (RFC 3986, section 6.2).
+///
+/// Scheme and host are in lower case, the default port and the fragment are gone, percent-encoding is the least that is
+/// needed, and query items are ordered by their names; items of one name keep their order.
+enum URLKey {
+    static func key(of url: String, ignoring names: SecretNames) -> [UInt8] {
+        var key: [UInt8] = []
+        append(url, ignoring: names, to: &key)
+        return key
+    }
+
+    static func append(_ url: String, ignoring names: SecretNames, to key: inout [UInt8]) {
+        let bytes = Array(url.utf8)
+        let end = bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
+        let authority = authority(in: bytes[..<end])
+        let query = bytes[authority.upperBound..<end].firstIndex(of: UInt8(ascii: "?")) ?? end
+        key.reserveCapacity(key.count + bytes.count + 8)
+
+        let scheme = bytes[..<authority.lowerBound]
+        for byte in scheme { key.append(byte.inLowerCase) }
+        for byte in withoutDefaultPort(bytes[authority], scheme: scheme) { key.append(byte.inLowerCase) }
+        if query == authority.upperBound, !authority.isEmpty { key.append(UInt8(ascii: "/")) }
+        append(bytes[authority.upperBound..<query], isQuery: false, to: &key)
+        guard query < end else { return }
+        key.append(UInt8(ascii: "?"))
+        let start = key.count
+        appendItems(bytes[(query + 1)..<end], ignoring: names, to: &key)
+        if key.count == start { key.removeLast() }
+    }
+
+    private static func authority(in url: ArraySlice<UInt8>) -> Range<Int> {
+        let start = url.indices.first { index in
+            url[index] == UInt8(ascii: "/") && index + 1 < url.endIndex && url[index + 1] == UInt8(ascii: "/")
+        }
+        guard let start else { return url.startIndex..<url.startIndex }
+        let rest = url[(start + 2)...]
+        let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? url.endIndex
+        return rest.startIndex..<end
+    }
+
+    private static func withoutDefaultPort(
+        _ authority: ArraySlice<UInt8>, scheme: ArraySlice<UInt8>
+    ) -> ArraySlice<UInt8> {
+        guard let colon = authority.lastIndex(of: UInt8(ascii: ":")) else { return authority }
+        let port = authority[(colon + 1)...]
+        let name = scheme.prefix { $0 != UInt8(ascii: ":") }.lazy.map(\.inLowerCase)
+        let isDefault =
+            port.isEmpty || port.elementsEqual("443".utf8) && name.elementsEqual("https".utf8)
+            || port.elementsEqual("80".utf8) && name.elementsEqual("http".utf8)
+        return isDefault ? authority[..<colon] : authority
+    }
+
+    /// Appends the items of a query or a form, ordered by their names, without those that are ignored.
+    static func appendItems(_ query: ArraySlice<UInt8>, ignoring names: SecretNames, to key: inout [UInt8]) {
+        var text: [UInt8] = []
+        text.reserveCapacity(query.count)
+        var items: [(name: Range<Int>, item: Range<Int>)] = []
+        for item in query.split(separator: UInt8(ascii: "&")) {
+            let start = text.count
+            append(item, isQuery: true, to: &text)
+            let name = start..<(text[start...].firstIndex(of: UInt8(ascii: "=")) ?? text.count)
+            guard names.isEmpty || !names.contains(String(decoding: text[name], as: UTF8.self)) else { continue }
+            items.append((name, start..<text.count))
+        }
+        items.sort { one, other in
+            text[one.name].elementsEqual(text[other.name])
+                ? one.item.lowerBound < other.item.lowerBound
+                : text[one.name].lexicographicallyPrecedes(text[other.name])
+        }
+        for (index, item) in items.enumerated() {
+            if index > 0 { key.append(UInt8(ascii: "&")) }
+            key += text[item.item]
+        }
+    }
+
+    private static func append(_ part: ArraySlice<UInt8>, isQuery: Bool, to key: inout [UInt8]) {
+        var index = part.startIndex
+        while index < part.endIndex {
+            var byte = part[index]
+            index += 1
+            if byte == UInt8(ascii: "%"), index + 1 < part.endIndex,
+                let high = PercentCoding.hexDigit(part[index]), let low = PercentCoding.hexDigit(part[index + 1])
+            {
+                byte = high << 4 | low
+                index += 2
+                byte.isUnreserved ? key.append(byte) : encode(byte, to: &key)
+            } else if isQuery, byte == UInt8(ascii: "+") {
+                encode(0x20, to: &key)
+            } else if byte.isAllowedInURL {
+                key.append(byte)
+            } else {
+                encode(byte, to: &key)
+            }
+        }
+    }
+
+    private static func encode(_ byte: UInt8, to key: inout [UInt8]) {
+        key.append(UInt8(ascii: "%"))
+        key.append(Self.digits[Int(byte >> 4)])
+        key.append(Self.digits[Int(byte & 15)])
+    }
+
+    private static let digits = Array("0123456789ABCDEF".utf8)
+}
+
+extension UInt8 {
+    fileprivate var inLowerCase: UInt8 { (0x41...0x5A).contains(self) ? self | 0x20 : self }
+
+    fileprivate var isUnreserved: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+
+    fileprivate var isAllowedInURL: Bool {
+        switch self {
+        case 0...0x20, 0x7F..., UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\\"),
+            UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"):
+            false
+        default: true
+        }
+    }
+}

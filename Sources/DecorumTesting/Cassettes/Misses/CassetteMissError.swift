@@ -1,0 +1,79 @@
+public import Decorum
+import Foundation
+
+/// Nothing that a cassette holds answers a request.
+///
+/// The description shows the request, the recorded one that is nearest and every rule in which they do not agree, and how
+/// to record it. All of it is redacted.
+public struct CassetteMissError: Error, Hashable, Sendable {
+    /// The method and the URL of the request, redacted.
+    public let request: String
+    /// How many requests the cassette has been asked, this one included.
+    public let number: Int
+    /// The path of the cassette, with the line of the nearest interaction where it is known.
+    public let file: String
+    /// What is nearest to the request, and in what they differ.
+    public let explanation: String
+
+    init(
+        _ live: RecordedRequest, number: Int, finding: PlaybackIndex.Finding, unplayed: Set<Int>, in cassette: Cassette
+    ) throws {
+        request = "\(live.method) \(live.url)"
+        self.number = number
+        let rules = cassette.rules.matching
+        let recorded = try (0..<cassette.content.count).map { ordinal in
+            cassette.redactor.matchable(try cassette.content.request(at: ordinal))
+        }
+        let nearness = recorded.map { RequestDifference.nearness($0, live, rules: rules) }
+        // Of those that are equally near, one that has not been played is the likelier one to be meant.
+        let nearest = recorded.indices.max {
+            (nearness[$0], unplayed.contains($0) ? 1 : 0, $1) < (nearness[$1], unplayed.contains($1) ? 1 : 0, $0)
+        }
+        let line = nearest.flatMap { cassette.content.line(of: $0) }.map { ":\($0)" } ?? ""
+        file = cassette.file.relativePath + line
+        guard let nearest else {
+            explanation = "the cassette holds no interaction"
+            return
+        }
+        let difference = RequestDifference(recorded[nearest], live, rules: rules)
+        explanation =
+            difference.disagreements.isEmpty
+            ? Self.exhausted(finding, nearest, cassette.rules)
+            : Self.compared(difference, nearest, isPlayed: !unplayed.contains(nearest))
+    }
+
+    private static func exhausted(_ finding: PlaybackIndex.Finding, _ nearest: Int, _ rules: CassetteRules) -> String {
+        guard case .played(let ordinals) = finding else {
+            return "interaction \(nearest + 1) matches, but is not the next one in order (the rules ask for .strict)"
+        }
+        let list = ordinals.map { String($0 + 1) }.joined(separator: ", ")
+        return "interaction \(list) matches, but is already played (repeats: .last plays the last one again)"
+    }
+
+    private static func compared(_ difference: RequestDifference, _ nearest: Int, isPlayed: Bool) -> String {
+        let count = difference.agreements.count + difference.disagreements.count
+        var lines = [
+            "closest: interaction \(nearest + 1), \(isPlayed ? "already played" : "never played"), "
+                + "\(difference.agreements.count) of \(count) rules agree"
+        ]
+        lines += difference.agreements.map { "  \($0)  same" }
+        for (rule, details) in difference.disagreements {
+            lines.append("  \(rule)  differs")
+            lines += details.map { "    \($0)" }
+        }
+        return lines.joined(separator: "\n")
+    }
+}
+
+extension CassetteMissError: DescribableError {
+    /// The request, what is nearest to it, why that does not match, and how to record it.
+    public var description: String {
+        """
+        No recording matches request \(number).
+          \(request)
+        \(explanation)
+        fix: CASSETTE=append records it, CASSETTE=rewrite records everything anew
+        file: \(file)
+        """
+    }
+}

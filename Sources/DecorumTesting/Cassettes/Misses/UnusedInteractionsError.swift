@@ -1,0 +1,30 @@
+public import Decorum
+import Foundation
+
+/// Interactions of a cassette were never played.
+///
+/// Either a request is no longer made, or it has changed so much that something else answered it.
+public struct UnusedInteractionsError: Error, Hashable, Sendable {
+    /// The path of the cassette.
+    public let file: String
+    /// The method and the URL of each, redacted.
+    public let requests: [String]
+
+    init(_ cassette: Cassette, _ ordinals: [Int]) throws {
+        file = cassette.file.relativePath
+        requests = try ordinals.map { ordinal in
+            let request = cassette.redactor.matchable(try cassette.content.request(at: ordinal))
+            return "\(request.method) \(request.url)"
+        }
+    }
+}
+
+extension UnusedInteractionsError: DescribableError {
+    /// How many there are, which, and how to mend it.
+    public var description: String {
+        let shown = requests.prefix(10).map { "\n  \($0)" }.joined()
+        let more = requests.count > 10 ? "\n  and \(requests.count - 10) more" : ""
+        return "Of the cassette \(file), \(requests.count) recorded interactions were never played:\(shown)\(more)\n"
+            + "fix: CASSETTE=rewrite records it anew; or let the rules have unused: .allow"
+    }
+}

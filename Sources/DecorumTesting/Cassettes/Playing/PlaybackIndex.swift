@@ -1,0 +1,133 @@
+/// Finds the interaction that answers a request, by keys, in a time that does not depend on how many there are.
+///
+/// Interactions are first told apart by method and URL, which are at hand. Only those that share both are decoded to be
+/// told apart by the other rules, and only when the first request comes that could be one of them.
+struct PlaybackIndex: Sendable {
+    private struct Key: Hashable {
+        var bytes: [UInt8] = []
+
+        func hash(into hasher: inout Hasher) {
+            // An array hashes each of its bytes by itself, which takes far longer. The pointer does not escape.
+            unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+        }
+    }
+
+    /// What a request finds.
+    enum Finding: Equatable {
+        case interaction(Int)
+        /// All that match have been played.
+        case played([Int])
+        case nothing
+    }
+
+    /// The interactions that share all that is told by method and URL.
+    private struct Group {
+        var ordinals: [Int]
+        /// By the key of all other rules; nil until the first request comes.
+        var queues: [Key: Queue]?
+    }
+
+    private struct Queue {
+        var ordinals: [Int] = []
+        var next = 0
+    }
+
+    private let rules: CassetteRules
+    private var groups: [Group] = []
+    private var groupNumbers: [Key: Int] = [:]
+    private var count = 0
+    private var cursor = 0
+    private(set) var played: Set<Int> = []
+
+    /// Creates an empty index, with room for a number of interactions.
+    init(count: Int, rules: CassetteRules) {
+        self.rules = rules
+        groups.reserveCapacity(count)
+        groupNumbers.reserveCapacity(count)
+    }
+
+    /// Creates an index; `targets` are requests of which only method and URL count.
+    init(_ targets: some Collection<RecordedRequest>, rules: CassetteRules) {
+        self.init(count: targets.count, rules: rules)
+        for target in targets { append(target) }
+    }
+
+    /// Appends an interaction, with a request of which only method and URL count.
+    mutating func append(_ target: RecordedRequest) {
+        let key = key(of: target, forTarget: true)
+        let number = groups.count
+        if let group = groupNumbers.updateValue(number, forKey: key) {
+            groupNumbers[key] = group
+            groups[group].ordinals.append(count)
+        } else {
+            groups.append(Group(ordinals: [count]))
+        }
+        count += 1
+    }
+
+    /// Takes the next interaction for a request; `recorded` gives the request of an interaction.
+    mutating func take(
+        _ request: RecordedRequest, recorded: (Int) throws -> RecordedRequest
+    ) throws -> Finding {
+        guard let group = groupNumbers[key(of: request, forTarget: true)] else { return .nothing }
+        let key = key(of: request, forTarget: false)
+        let finding = try find(key, in: group, recorded)
+        if case .interaction(let ordinal) = finding {
+            if played.insert(ordinal).inserted { groups[group].queues?[key]?.next += 1 }
+            cursor = max(cursor, ordinal + 1)
+        }
+        return finding
+    }
+
+    /// Takes the next interaction for a request of which there are several versions: the one that comes first.
+    mutating func take(
+        anyOf requests: [RecordedRequest], recorded: (Int) throws -> RecordedRequest
+    ) throws -> Finding {
+        var findings: [(place: (Int, Int), request: RecordedRequest)] = []
+        for request in requests {
+            guard let group = groupNumbers[key(of: request, forTarget: true)],
+                case .interaction(let ordinal) = try find(key(of: request, forTarget: false), in: group, recorded)
+            else { continue }
+            findings.append(((played.contains(ordinal) ? 1 : 0, ordinal), request))
+        }
+        guard let first = findings.min(by: { $0.place < $1.place })?.request ?? requests.first else { return .nothing }
+        return try take(first, recorded: recorded)
+    }
+
+    private mutating func find(
+        _ key: Key, in group: Int, _ recorded: (Int) throws -> RecordedRequest
+    ) throws -> Finding {
+        if groups[group].queues == nil {
+            groups[group].queues = try queues(of: groups[group].ordinals, recorded)
+        }
+        guard let queue = groups[group].queues?[key] else { return .nothing }
+        if queue.next < queue.ordinals.count {
+            let ordinal = queue.ordinals[queue.next]
+            return rules.order == .any || ordinal == cursor ? .interaction(ordinal) : .nothing
+        }
+        guard rules.repeats == .last, let last = queue.ordinals.last else { return .played(queue.ordinals) }
+        return .interaction(last)
+    }
+
+    private func queues(of ordinals: [Int], _ recorded: (Int) throws -> RecordedRequest) throws -> [Key: Queue] {
+        var queues: [Key: Queue] = [:]
+        for ordinal in ordinals {
+            queues[key(of: try recorded(ordinal), forTarget: false), default: Queue()].ordinals.append(ordinal)
+        }
+        return queues
+    }
+
+    private func key(of request: RecordedRequest, forTarget: Bool) -> Key {
+        var key = Key()
+        for rule in rules.matching where rule.readsTargetAlone == forTarget {
+            rule.append(request, to: &key.bytes)
+            key.bytes.append(0)
+        }
+        return key
+    }
+}
+
+extension MatchingRule {
+    /// Whether method and URL are all that the rule looks at.
+    fileprivate var readsTargetAlone: Bool { subject == .method || subject == .url }
+}

@@ -1,0 +1,87 @@
+import Decorum
+import Foundation
+import HTTPTypes
+
+extension Response {
+    /// A recorded response as it came: its head, and its content in the chunks and with the end that it had.
+    init(
+        playing recorded: RecordedResponse, failure: RecordedFailure?, timing: CassetteRules.Timing,
+        clock: any DatedClock
+    ) {
+        let body = Body(length: failure == nil ? Int64(recorded.body.bytes.count) : nil, replay: .once) { _ in
+            PlayedBodyReader(recorded, failure: failure, timing: timing, clock: clock)
+        }
+        self.init(head: HTTPResponse(status: recorded.statusLine, headerFields: recorded.fields), body: body)
+        metadata.source = .cassette
+        if !recorded.informational.isEmpty {
+            metadata.informational = recorded.informational.map {
+                HTTPResponse(status: .init(code: $0.status), headerFields: $0.fields)
+            }
+        }
+        if let coding = recorded.coding {
+            metadata.decodedContentCodings = coding.split(separator: ",").map {
+                $0.trimmingCharacters(in: .whitespaces)
+            }
+        }
+    }
+}
+
+/// Gives recorded content in the chunks in which it came, and fails where it failed.
+private struct PlayedBodyReader: BodyReader {
+    private var rest: Data
+    private var chunks: ArraySlice<RecordedResponse.Chunk>
+    private var failure: RecordedFailure?
+    private let fields: HTTPFields
+    private let timing: CassetteRules.Timing
+    private let clock: any DatedClock
+
+    init(
+        _ response: RecordedResponse, failure: RecordedFailure?, timing: CassetteRules.Timing, clock: any DatedClock
+    ) {
+        rest = response.body.bytes
+        chunks = response.chunks[...]
+        fields = response.trailers
+        self.failure = failure
+        self.timing = timing
+        self.clock = clock
+    }
+
+    mutating func next() async throws -> Data? {
+        while !rest.isEmpty {
+            try Task.checkCancellation()
+            guard let chunk = chunks.popFirst() else {
+                defer { rest = Data() }
+                return rest
+            }
+            try await wait(milliseconds: chunk.pause)
+            let data = rest.prefix(chunk.length)
+            rest = rest.dropFirst(chunk.length)
+            if !data.isEmpty { return data }
+        }
+        guard let failure else { return nil }
+        try await failure.play()
+        return nil
+    }
+
+    private func wait(milliseconds: Int) async throws {
+        guard let pause = timing.pause(milliseconds: milliseconds) else { return }
+        try await clock.sleep(for: pause)
+    }
+
+    var trailers: HTTPFields? { fields.isEmpty ? nil : fields }
+}
+
+extension CassetteRules.Timing {
+    /// What is made of a pause that was recorded; nil where there is none.
+    func pause(milliseconds: Int) -> Duration? {
+        let factor: Double
+        switch self {
+        case .immediate: return nil
+        case .recorded: factor = 1
+        case .scaled(let scale): factor = scale
+        }
+        guard milliseconds > 0, factor > 0 else { return nil }
+        // A duration has its limits, and a file may hold any number.
+        return .milliseconds(milliseconds) * min(factor, 1000)
+    }
+}

@@ -1,0 +1,5 @@
+/// What answered a request: a response, a failure, or a response whose content failed.
+struct RecordedOutcome: Sendable {
+    let response: RecordedResponse?
+    let failure: RecordedFailure?
+}

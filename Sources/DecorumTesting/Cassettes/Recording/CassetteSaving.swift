@@ -1,0 +1,94 @@
+import Decorum
+import Foundation
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+extension Cassette {
+    /// Writes what was recorded: whole or not at all, and only if it holds no secret.
+    func save() throws {
+        let recorded = try recorded()
+        guard !recorded.isEmpty || mode == .rewrite && opened.count > 0 else { return }
+        let directory = file.deletingLastPathComponent()
+        try writing { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) }
+        try withLock(on: directory) {
+            let current = try currentContent()
+            let existing = try current.content.interactions()
+            let merge = RecordingMerge(rules: rules, redactor: redactor)
+            let merged =
+                if current.isForeign {
+                    merge.united(existing, with: recorded)
+                } else if mode == .rewrite {
+                    merge.rewritten(existing, with: recorded)
+                } else {
+                    existing + recorded
+                }
+            try write(merged, over: existing)
+        }
+    }
+
+    /// The file as it is now, and whether another recorder has written it since this cassette was opened.
+    private func currentContent() throws -> (content: CassetteContent, isForeign: Bool) {
+        guard FileManager.default.fileExists(atPath: file.path) else { return (.none, false) }
+        let current = try CassetteContent(reading: file)
+        return (current, try current.interactions() != opened.interactions())
+    }
+
+    private func write(_ interactions: [Interaction], over existing: [Interaction]) throws {
+        let document = CassetteDocument(of: interactions, as: file)
+        let scanner = SecretScanner(environment: ProcessInfo.processInfo.environment, allowing: rules.allowedSecrets)
+        try scanner.check(document.bytes, file: file.relativePath)
+        for (path, data) in document.files { try scanner.check(data, file: path) }
+        // What stands there as base64 is looked through as what it is.
+        for interaction in interactions {
+            for body in [interaction.request.body, interaction.response?.body].compactMap({ $0 }) {
+                try scanner.check(body.bytes, file: file.relativePath)
+            }
+        }
+        let obsolete = Set(CassetteDocument(of: existing, as: file).files.keys).subtracting(document.files.keys)
+        try writing {
+            let directory = file.deletingLastPathComponent()
+            if !document.files.isEmpty {
+                let folder = CassetteFiles(beside: file).folder
+                try FileManager.default.createDirectory(
+                    at: directory.appending(path: folder), withIntermediateDirectories: true)
+            }
+            for (path, data) in document.files {
+                try data.write(to: directory.appending(path: path), options: .atomic)
+            }
+            if try !FileManager.default.fileExists(atPath: file.path) || Data(contentsOf: file) != document.bytes {
+                try document.bytes.write(to: file, options: .atomic)
+            }
+            for path in obsolete { try FileManager.default.removeItem(at: directory.appending(path: path)) }
+        }
+    }
+
+    private func writing(_ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch let error as CocoaError {
+            throw CassetteError(
+                file: file.relativePath, reason: "it cannot be written to the disk (error \(error.errorCode))")
+        }
+    }
+
+    /// Keeps other recorders, of this process and of others, from writing into the folder at the same time.
+    private func withLock(on directory: URL, _ body: () throws -> Void) throws {
+        let descriptor = unsafe open(directory.path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw CassetteError(file: file.relativePath, reason: "its folder cannot be opened")
+        }
+        defer { close(descriptor) }
+        while flock(descriptor, LOCK_EX) != 0 {
+            guard errno == EINTR else {
+                throw CassetteError(file: file.relativePath, reason: "its folder cannot be locked")
+            }
+        }
+        try body()
+    }
+}

@@ -1,0 +1,24 @@
+import Decorum
+import HTTPTypes
+
+extension RecordedRequest {
+    /// The head of a request; fields that a layer has declared secret are marked as such, which a redaction goes by.
+    init(_ head: HTTPRequest, secretFields: Set<HTTPField.Name>) {
+        let origin = head.scheme.flatMap { scheme in head.authority.map { scheme + "://" + $0 } }
+        // The target URI of `OPTIONS *` has no path (RFC 9112, section 3.3).
+        let path = head.path == "*" ? "" : head.path ?? ""
+        self.init(method: head.method.rawValue, url: (origin ?? "") + path, fields: head.headerFields)
+        guard !secretFields.isEmpty else { return }
+        for index in fields.indices where secretFields.contains(fields[index].name) {
+            fields[index].indexingStrategy = .disallow
+        }
+    }
+
+    /// The whole of a request, whose content is read to its end.
+    init(reading request: borrowing Request, in cassette: Cassette) async throws {
+        self.init(request.head, secretFields: request.options.secretFields)
+        let (content, trailers) = try await request.body.collect(upTo: cassette.rules.bodyLimit)
+        self.body.bytes = content
+        self.trailers = trailers
+    }
+}

@@ -1,0 +1,56 @@
+import Decorum
+import Foundation
+
+/// The values of the environment variables that are named like secrets.
+struct EnvironmentSecrets: Sendable {
+    private static let marks = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"]
+    /// Names that say that the value only leads to a secret, or describes one.
+    private static let harmlessEndings = [
+        "_FILE", "_PATH", "_DIR", "_SOCK", "_URL", "_URI", "_ENDPOINT", "_HOST", "_TTL", "_TIMEOUT", "_TYPE", "_NAME",
+    ]
+    private static let commonWords: Set<String> = [
+        "changeme", "default", "disabled", "enabled", "example", "optional", "password", "required", "undefined",
+    ]
+
+    private var search = NeedleSearch()
+    private var names: [String] = []
+
+    init(_ environment: [String: String], allowed: Set<[UInt8]>) {
+        for (name, value) in environment.sorted(by: { $0.key < $1.key }) where Self.isSecret(name, value) {
+            let secret = Array(value.utf8)
+            guard !allowed.contains(secret) else { continue }
+            for spelling in SecretSpelling.all(of: secret) + Self.base64Spellings(of: secret) {
+                search.insert(spelling, tag: names.count)
+            }
+            names.append(name)
+        }
+    }
+
+    func hits(in bytes: [UInt8]) -> [SecretHit] {
+        search.matches(in: bytes).map { SecretHit(kind: .environment, range: $0.range, variable: names[$0.tag]) }
+    }
+
+    private static func isSecret(_ name: String, _ value: String) -> Bool {
+        let name = name.uppercased()
+        guard marks.contains(where: name.contains), !harmlessEndings.contains(where: name.hasSuffix) else {
+            return false
+        }
+        let isCount = value.utf8.allSatisfy { (0x30...0x39).contains($0) } && value.utf8.count < 12
+        return value.utf8.count >= NeedleSearch.minimumLength && !isCount && Set(value.utf8).count > 2
+            && !commonWords.contains(value.lowercased()) && !Pseudonym.isPseudonym(Array(value.utf8))
+    }
+
+    /// The characters of Base64 that a secret alone decides, for each of the three places where it can start.
+    private static func base64Spellings(of secret: [UInt8]) -> [[UInt8]] {
+        (0..<3).flatMap { offset -> [[UInt8]] in
+            let padded = Array(repeating: 0 as UInt8, count: offset) + secret
+            let first = (offset * 8 + 5) / 6
+            let end = padded.count * 8 / 6
+            let standard = Array(Data(padded).base64EncodedData()[first..<end])
+            let urlSafe = standard.map { byte in
+                byte == UInt8(ascii: "+") ? UInt8(ascii: "-") : byte == UInt8(ascii: "/") ? UInt8(ascii: "_") : byte
+            }
+            return standard == urlSafe ? [standard] : [standard, urlSafe]
+        }
+    }
+}

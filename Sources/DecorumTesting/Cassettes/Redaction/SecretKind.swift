@@ -1,0 +1,66 @@
+/// What a secret that is found in a cassette looks like.
+///
+/// The kinds are an open set: tokens of further services are added.
+public struct SecretKind: Sendable, Hashable {
+    /// The name of the kind, fit for a sentence: `GitHub token`.
+    public let name: String
+
+    /// Creates a kind.
+    ///
+    /// - Parameter name: The name, fit for a sentence.
+    public init(_ name: String) {
+        self.name = name
+    }
+
+    /// The access key id of Amazon Web Services.
+    public static let awsAccessKey = SecretKind("AWS access key")
+    /// A user name and a password encoded as HTTP's basic scheme does.
+    public static let basicCredentials = SecretKind("Basic credentials")
+    /// A token behind the word `Bearer`.
+    public static let bearerToken = SecretKind("Bearer token")
+    /// The value of an environment variable that is named like a secret.
+    public static let environment = SecretKind("value of an environment variable")
+    /// A token of GitHub.
+    public static let gitHubToken = SecretKind("GitHub token")
+    /// A signed or encrypted token of JSON.
+    public static let jsonWebToken = SecretKind("JSON Web Token")
+    /// A private key in text form.
+    public static let privateKey = SecretKind("private key")
+    /// A password in a URL.
+    public static let urlPassword = SecretKind("password in a URL")
+}
+
+/// Something that looks like a secret and may stand in a cassette, since it is made up.
+public struct SecretAllowance: Sendable, Hashable {
+    enum Rule: Sendable, Hashable {
+        case text(String)
+        case kind(SecretKind)
+    }
+
+    let rule: Rule
+
+    /// Allows one secret, which is compared exactly.
+    ///
+    /// - Parameter text: The token, the password, or the value of the environment variable.
+    /// - Returns: The allowance.
+    public static func text(_ text: String) -> SecretAllowance {
+        SecretAllowance(rule: .text(text))
+    }
+
+    /// Allows everything of a kind.
+    ///
+    /// - Parameter kind: The kind.
+    /// - Returns: The allowance.
+    public static func kind(_ kind: SecretKind) -> SecretAllowance {
+        SecretAllowance(rule: .kind(kind))
+    }
+}
+
+extension SecretAllowance: ExpressibleByStringLiteral {
+    /// Allows one secret, which is compared exactly.
+    ///
+    /// - Parameter value: The secret.
+    public init(stringLiteral value: String) {
+        self.init(rule: .text(value))
+    }
+}

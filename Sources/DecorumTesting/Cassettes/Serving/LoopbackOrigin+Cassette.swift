@@ -1,0 +1,81 @@
+import Decorum
+import Foundation
+import HTTPTypes
+
+extension LoopbackOrigin {
+    /// Starts an origin that plays a cassette, so that any client can be tested with it.
+    ///
+    /// ```swift
+    /// let cassette = try Cassette(at: "Tests/Cassettes/feed.json", mode: .replay)
+    /// let origin = try LoopbackOrigin(playing: cassette)
+    /// let feed = try await download(origin.url + "/feed")
+    /// origin.stop()
+    /// try cassette.finish()
+    /// ```
+    ///
+    /// A request is matched as if it had been sent to the origin that was recorded: where several were, to each of them,
+    /// and of the interactions that match, the first in the file that has not been played is played. `Host` is not
+    /// matched. All other rules of the cassette apply.
+    ///
+    /// - A response is sent in the chunks that were recorded, with the pauses for which the cassette's rules ask.
+    ///   Content that was decoded when it was recorded is sent decoded.
+    /// - A recorded failure is a connection that breaks: reset before a byte, or closed within the content.
+    /// - A request that nothing answers gets status 502, and as content the text of the ``CassetteMissError``, which is
+    ///   redacted.
+    ///
+    /// Nothing is recorded, whatever the mode of the cassette.
+    ///
+    /// - Parameter cassette: The cassette.
+    /// - Throws: ``SocketError`` when the system has no descriptor or port left; ``CassetteError`` where a URL of the
+    ///   cassette cannot be read.
+    public convenience init(playing cassette: Cassette) throws {
+        try self.init(clock: cassette.clock, keepingBodiesUpTo: cassette.rules.bodyLimit)
+        let origins = cassette.recordedOrigins
+        route(nil, "*") { request in
+            do {
+                let outcome = try cassette.play(anyOf: request.versions(at: origins))
+                return Answer(playing: outcome, to: request, timing: cassette.rules.timing)
+            } catch let miss as CassetteMissError {
+                return Answer(.badGateway, fields: ["Content-Type": "text/plain; charset=utf-8"], body: "\(miss)\n")
+            }
+        }
+    }
+}
+
+extension ReceivedRequest {
+    /// The request as it would have been sent to each of some origins.
+    fileprivate func versions(at origins: [String]) -> [RecordedRequest] {
+        var head = head
+        head.headerFields = head.headerFields.filter { $0.name.canonicalName != "host" }
+        var request = RecordedRequest(head, secretFields: [])
+        request.body.bytes = body
+        request.trailers = HTTPFields(trailers)
+        let path = head.path == "*" ? "" : head.path ?? ""
+        return origins.map { origin in
+            var version = request
+            version.url = origin + path
+            return version
+        }
+    }
+}
+
+extension Cassette {
+    /// The scheme and the authority of each origin that was recorded, in the order in which they come.
+    fileprivate var recordedOrigins: [String] {
+        var origins: [String] = []
+        var known: Set<String> = []
+        for url in content.urls {
+            let origin = url.originPrefix
+            if known.insert(origin).inserted { origins.append(origin) }
+        }
+        return origins.isEmpty ? [""] : origins
+    }
+}
+
+extension String {
+    /// What stands before the path of a URL.
+    fileprivate var originPrefix: String {
+        guard let slashes = firstRange(of: "://") else { return "" }
+        return String(self[..<(self[slashes.upperBound...].firstIndex { "/?#".contains($0) } ?? endIndex)])
+    }
+}

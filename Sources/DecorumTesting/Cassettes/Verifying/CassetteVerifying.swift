@@ -1,0 +1,80 @@
+public import Decorum
+import Foundation
+
+extension Cassette {
+    /// Compares what came back now with what is recorded.
+    func verify() throws {
+        let live = try matchable(recorded())
+        let recorded = try matchable(content.interactions())
+        var index = PlaybackIndex(recorded.lazy.map(\.request), rules: rules)
+        var drifts: [CassetteDriftError.Drift] = []
+        for interaction in live {
+            let request = "\(interaction.request.method) \(interaction.request.url)"
+            let finding = try index.take(interaction.request) { recorded[$0].request }
+            guard case .interaction(let ordinal) = finding else {
+                drifts.append(.init(request: request, changes: ["is not recorded"]))
+                continue
+            }
+            let changes = recorded[ordinal].drift(to: interaction)
+            if !changes.isEmpty { drifts.append(.init(request: request, changes: changes)) }
+        }
+        guard drifts.isEmpty else { throw CassetteDriftError(file: file.relativePath, drifts: drifts) }
+    }
+
+    private func matchable(_ interactions: [Interaction]) -> [Interaction] {
+        interactions.map { interaction in
+            var interaction = interaction
+            interaction.request = redactor.matchable(interaction.request)
+            return interaction
+        }
+    }
+}
+
+extension Interaction {
+    /// In what a live exchange differs from the recorded one in kind: status, media type, shape of JSON, way of failing.
+    fileprivate func drift(to live: Interaction) -> [String] {
+        var changes: [String] = []
+        if failure != live.failure {
+            changes.append("outcome  was \(failure?.kind ?? "a response"), is \(live.failure?.kind ?? "a response")")
+        }
+        guard let old = response, let new = live.response else { return changes }
+        if old.status != new.status { changes.append("status  was \(old.status), is \(new.status)") }
+        let types = [old, new].map { ($0.fields[.contentType] ?? "nothing").prefix { $0 != ";" }.lowercased() }
+        if types[0] != types[1] { changes.append("media type  was \(types[0]), is \(types[1])") }
+        let shapes = [old, new].map { (try? JSONValue(parsing: Array($0.body.bytes))).map(JSONShape.init) }
+        switch (shapes[0], shapes[1]) {
+        case (let old?, let new?): changes += old.drift(to: new)
+        case (_?, nil): changes.append("content  is no JSON any more")
+        case (nil, _?): changes.append("content  is JSON now")
+        case (nil, nil): break
+        }
+        return changes
+    }
+}
+
+/// A server answers in another way than it is recorded.
+public struct CassetteDriftError: Error, Hashable, Sendable {
+    /// What has changed in the answer to one request.
+    public struct Drift: Hashable, Sendable {
+        /// The method and the URL, redacted.
+        public let request: String
+        /// What has changed, with JSON paths; never a value.
+        public let changes: [String]
+    }
+
+    /// The path of the cassette.
+    public let file: String
+    /// What has changed, in the order of the requests.
+    public let drifts: [Drift]
+}
+
+extension CassetteDriftError: DescribableError {
+    /// Every change, by request.
+    public var description: String {
+        let list = drifts.map { drift in
+            "\n  \(drift.request)" + drift.changes.map { "\n    \($0)" }.joined()
+        }
+        return "The server no longer answers as the cassette \(file) has it:\(list.joined())\n"
+            + "fix: CASSETTE=rewrite records it anew"
+    }
+}

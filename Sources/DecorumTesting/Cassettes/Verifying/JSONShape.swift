@@ -1,0 +1,73 @@
+import Decorum
+
+/// The shape of a JSON value: which members there are and of what kind, whatever their values.
+indirect enum JSONShape: Hashable {
+    case null
+    case bool
+    case number
+    case string
+    /// The shapes of the elements, put together; nil for an empty array.
+    case array(JSONShape?)
+    case object([String: JSONShape])
+    /// Values of different kinds in the elements of one array.
+    case mixed(Set<JSONShape>)
+
+    init(_ value: JSONValue) {
+        switch value {
+        case .null: self = .null
+        case .bool: self = .bool
+        case .number: self = .number
+        case .string: self = .string
+        case .array(let elements):
+            let shapes = elements.map(JSONShape.init)
+            self = .array(shapes.dropFirst().reduce(shapes.first) { $0?.united(with: $1) })
+        case .object(let members):
+            self = .object(Dictionary(members.map { ($0.name, JSONShape($0.value)) }) { first, _ in first })
+        }
+    }
+
+    private func united(with other: JSONShape) -> JSONShape {
+        switch (self, other) {
+        case (let shape, other) where shape == other: return self
+        case (.object(let old), .object(let new)): return .object(old.merging(new) { $0.united(with: $1) })
+        case (.array(let old), .array(let new)):
+            return .array(old.map { old in new.map { old.united(with: $0) } ?? old } ?? new)
+        case (.mixed(let old), .mixed(let new)): return .mixed(old.union(new))
+        case (.mixed(let shapes), let shape), (let shape, .mixed(let shapes)): return .mixed(shapes.union([shape]))
+        default: return .mixed([self, other])
+        }
+    }
+
+    /// Where a live value has another shape than the recorded one, as lines with a JSON path.
+    func drift(to live: JSONShape, path: String = "$") -> [String] {
+        switch (self, live) {
+        case (let shape, live) where shape == live: return []
+        case (.object(let old), .object(let new)):
+            let names = Set(old.keys).union(new.keys).sorted()
+            return names.flatMap { name in
+                switch (old[name], new[name]) {
+                case (let old?, let new?): old.drift(to: new, path: "\(path).\(name)")
+                case (nil, let new?): ["\(path).\(name)  is new: \(new.name)"]
+                case (let old?, nil): ["\(path).\(name)  is missing: was \(old.name)"]
+                case (nil, nil): [] as [String]
+                }
+            }
+        case (.array(let old?), .array(let new?)): return old.drift(to: new, path: "\(path)[*]")
+        // An empty array has the shape of any.
+        case (.array, .array): return []
+        default: return ["\(path)  was \(name), is \(live.name)"]
+        }
+    }
+
+    private var name: String {
+        switch self {
+        case .null: "null"
+        case .bool: "a boolean"
+        case .number: "a number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        case .mixed(let shapes): shapes.map(\.name).sorted().joined(separator: " or ")
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Decorum
+import Foundation
+
+/// Runs a test with a cassette, and finishes it when the test has passed.
+///
+/// The file is `Cassettes/<file of the test>/<name>.json` beside the file of the test. A body that throws leaves the file
+/// as it was.
+///
+/// ```swift
+/// try await withCassette { cassette in
+///     let connection = CassetteConnection(cassette).retrying()
+///     let response = try await connection.send(.get("https://api.example.com/feed"))
+///     #expect(response.status == .ok)
+/// }
+/// ```
+///
+/// - Parameters:
+///   - name: The name of the cassette; nil for that of the function. Give one that tells the cases of a parameterised test
+///     apart.
+///   - rules: How it matches, redacts, records and plays; nil for those of the scope around it.
+///   - mode: What it does with a request; nil for what the environment says.
+///   - filePath: The file of the test.
+///   - function: The function of the test.
+///   - body: The test.
+/// - Returns: What the test returns.
+/// - Throws: What the test throws, or what ``Cassette/finish()`` throws behind it.
+public func withCassette<Result>(
+    _ name: String? = nil, rules: CassetteRules? = nil, mode: CassetteMode? = nil, filePath: String = #filePath,
+    function: String = #function, _ body: (Cassette) async throws -> Result
+) async throws -> Result {
+    let path = CassettePath.path(name ?? CassettePath.name(ofFunction: function), beside: filePath)
+    let defaults = CassetteDefaults.current
+    let cassette = try Cassette(
+        at: path, mode: mode ?? defaults.mode, rules: rules ?? defaults.rules ?? CassetteRules())
+    let result = try await Cassette.$current.withValue(cassette) { try await body(cassette) }
+    try cassette.finish()
+    return result
+}
+
+/// What the cassettes of a scope have in common.
+package struct CassetteDefaults: Sendable {
+    @TaskLocal package static var current = CassetteDefaults()
+
+    package var rules: CassetteRules?
+    package var mode: CassetteMode?
+
+    package init(rules: CassetteRules? = nil, mode: CassetteMode? = nil) {
+        self.rules = rules
+        self.mode = mode
+    }
+}
+
+/// Where the cassettes of tests are.
+package enum CassettePath {
+    /// The path of a cassette beside the file of a test; characters that a file system may refuse become hyphens.
+    package static func path(_ name: String, beside filePath: String) -> String {
+        let file = URL(filePath: filePath)
+        let folder = file.deletingLastPathComponent().appending(path: "Cassettes")
+            .appending(path: file.deletingPathExtension().lastPathComponent)
+        return folder.appending(path: fileName(name) + ".json").path
+    }
+
+    /// The name of a function without its parameters.
+    package static func name(ofFunction function: String) -> String {
+        String(function.prefix { $0 != "(" }.drop { $0 == "`" }.prefix { $0 != "`" })
+    }
+
+    private static func fileName(_ name: String) -> String {
+        let hyphenated = String(name.map { $0.isLetter || $0.isNumber || "._-".contains($0) ? $0 : "-" })
+        return hyphenated.hasPrefix(".") ? "-" + hyphenated.dropFirst() : hyphenated
+    }
+}

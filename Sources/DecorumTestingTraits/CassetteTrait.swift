@@ -1,0 +1,92 @@
+public import DecorumTesting
+import Foundation
+import Synchronization
+public import Testing
+
+/// Gives a test a cassette, which is finished when the test has passed.
+///
+/// The file is `Cassettes/<file of the test>/<name>.json` beside the file of the test, where the name is that of the
+/// test's function. The first run records it; where `CI` is set, nothing is ever recorded. The variable `CASSETTE` names
+/// another `CassetteMode`.
+///
+/// ```swift
+/// @Test(.cassette) func feed() async throws {
+///     let connection = try CassetteConnection().retrying()
+///     let response = try await connection.send(.get("https://api.example.com/feed"))
+///     #expect(try await response.body.text(upTo: 1 << 20).contains("news"))
+/// }
+/// ```
+///
+/// A test that fails leaves the file as it was, also where an expectation failed and nothing was thrown. Interactions
+/// that were never played fail a replayed test, unless `CassetteRules.Unused` says otherwise. A parameterised test is
+/// refused, since its cases would share one file: give each its own with `withCassette`.
+public struct CassetteTrait: TestTrait, TestScoping {
+    let name: String?
+    let rules: CassetteRules?
+    let mode: CassetteMode?
+
+    /// Runs a test with the cassette.
+    @concurrent public func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        if testCase?.isParameterized == true { throw ParameterizedCassetteError(test: test.name) }
+        let path = CassettePath.path(
+            name ?? CassettePath.name(ofFunction: test.name), beside: test.sourceLocation.filePath)
+        let defaults = CassetteDefaults.current
+        let cassette = try Cassette(
+            at: path, mode: mode ?? defaults.mode, rules: rules ?? defaults.rules ?? CassetteRules())
+
+        // The framework tells nobody whether a test has failed, so its issues are looked at on their way through.
+        let hasFailed = Mutex(false)
+        let watch: IssueHandlingTrait = .compactMapIssues { issue in
+            if issue.isFailure { hasFailed.withLock { $0 = true } }
+            return issue
+        }
+        try await watch.provideScope(for: test, testCase: testCase) {
+            try await Cassette.$current.withValue(cassette, operation: function)
+        }
+        guard !hasFailed.withLock({ $0 }) else { return }
+        warn(of: cassette, in: test)
+        do {
+            try cassette.finish()
+        } catch {
+            Issue.record(error, sourceLocation: test.sourceLocation)
+        }
+    }
+
+    private func warn(of cassette: Cassette, in test: Test) {
+        guard cassette.rules.unused == .warn, cassette.mode == .replay, !cassette.unplayed.isEmpty else { return }
+        Issue.record(
+            "\(cassette.unplayed.count) recorded interactions of \(cassette.file.lastPathComponent) were never played.",
+            severity: .warning, sourceLocation: test.sourceLocation)
+    }
+}
+
+extension Trait where Self == CassetteTrait {
+    /// A cassette that is named for the test's function.
+    public static var cassette: Self { CassetteTrait(name: nil, rules: nil, mode: nil) }
+
+    /// A cassette with a name, rules or a mode of its own.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the file, without its extension; nil for that of the test's function.
+    ///   - rules: How it matches, redacts, records and plays; nil for those of the suite.
+    ///   - mode: What it does with a request; nil for what the suite or the environment says.
+    /// - Returns: A trait for one test.
+    public static func cassette(
+        _ name: String? = nil, rules: CassetteRules? = nil, mode: CassetteMode? = nil
+    ) -> Self {
+        CassetteTrait(name: name, rules: rules, mode: mode)
+    }
+}
+
+/// A parameterised test has one cassette for all of its cases, which would mix them up.
+public struct ParameterizedCassetteError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The name of the test.
+    public let test: String
+
+    /// What is wrong, and what to do instead.
+    public var description: String {
+        "The cases of \(test) would share one cassette; give each its own: withCassette(\"name-\\(argument)\") { … }"
+    }
+}

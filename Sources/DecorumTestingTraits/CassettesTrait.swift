@@ -1,0 +1,32 @@
+public import DecorumTesting
+public import Testing
+
+/// Gives the cassettes of a suite's tests their rules and their mode; it opens none.
+///
+/// ```swift
+/// @Suite(.cassettes(rules: .api)) struct FeedTests {}
+/// ```
+public struct CassettesTrait: SuiteTrait, TestScoping {
+    let defaults: CassetteDefaults
+
+    /// Runs a suite with the rules and the mode.
+    @concurrent public func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        let outer = CassetteDefaults.current
+        let defaults = CassetteDefaults(rules: defaults.rules ?? outer.rules, mode: defaults.mode ?? outer.mode)
+        try await CassetteDefaults.$current.withValue(defaults, operation: function)
+    }
+}
+
+extension Trait where Self == CassettesTrait {
+    /// Rules and a mode for the cassettes of a suite's tests, and of `withCassette` within them.
+    ///
+    /// - Parameters:
+    ///   - rules: How they match, redact, record and play; nil for those of the suite around it.
+    ///   - mode: What they do with a request; nil for what the suite around it or the environment says.
+    /// - Returns: A trait for a suite.
+    public static func cassettes(rules: CassetteRules? = nil, mode: CassetteMode? = nil) -> Self {
+        CassettesTrait(defaults: CassetteDefaults(rules: rules, mode: mode))
+    }
+}

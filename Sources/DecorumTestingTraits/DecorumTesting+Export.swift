@@ -1,0 +1,2 @@
+// A test that uses a cassette needs one import.
+@_exported public import DecorumTesting

@@ -1,0 +1,37 @@
+import Decorum
+import DecorumTesting
+import Foundation
+
+struct RecordedSession: Step {
+    let title = "A session is recorded, and told again without a server"
+    let code = "CassetteConnection(cassette)"
+
+    private let chapters: [any Step] = [Revalidation(), Redirection(), Retry(), SignedRequest()]
+
+    func run(on stage: Stage) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(
+            path: "decorum-tour-\(UInt64.random(in: 0 ... .max))")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "session.json").path
+
+        stage.terminal.text("Recording, with the server:")
+        let recording = try Cassette(at: path, mode: .once)
+        try await tell(on: stage.anew(on: CassetteConnection(recording, recording: URLSessionConnection())))
+        try recording.finish()
+
+        stage.close()
+        stage.terminal.text("Replaying, with the server stopped:")
+        let replaying = try Cassette(at: path)
+        try await tell(on: stage.anew(on: CassetteConnection(replaying)))
+        try replaying.finish()
+
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        for line in text.split(separator: "\n").prefix(16) { stage.terminal.text(String(line)) }
+        try stage.check(replaying.mode == .replay, "the second run answered from the file alone")
+        try stage.check(text.contains("__authorization-1__"), "the signature has a placeholder in the file")
+    }
+
+    private func tell(on stage: Stage) async throws {
+        for chapter in chapters { try await chapter.run(on: stage) }
+    }
+}

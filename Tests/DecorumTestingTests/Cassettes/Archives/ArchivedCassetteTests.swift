@@ -1,0 +1,158 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct ArchivedCassetteTests {
+    let folder: TemporaryFolder
+    let clock = VirtualClock(date: Date(timeIntervalSince1970: 1_795_168_800))
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    func run(_ mode: CassetteMode, _ paths: [String], answer: String = "") async throws -> [String] {
+        let cassette = try Cassette(at: folder.path("feed.har"), mode: mode, clock: clock)
+        let stub = StubConnection { request in
+            Response(
+                status: .ok, fields: [.contentType: "text/plain"],
+                body: Body(Data((answer + (request.head.path ?? "")).utf8)))
+        }
+        let connection = CassetteConnection(cassette, recording: stub)
+        var texts: [String] = []
+        for path in paths {
+            texts.append(try await connection.send(.get("https://example.com" + path)).body.text(upTo: 1 << 10))
+        }
+        try cassette.finish()
+        return texts
+    }
+
+    @Test func `A cassette whose name ends in har is recorded as an archive, and replayed`() async throws {
+        _ = try await run(.once, ["/a", "/b?access_token=SuperSecretValue1"])
+        let archive = try HAR(Data(try folder.text("feed.har").utf8))
+        #expect(archive.version == "1.2")
+        #expect(archive.entries.map(\.request.method) == ["GET", "GET"])
+        #expect(archive.entries.map(\.startedAt) == [clock.date, clock.date])
+        #expect(!(try folder.text("feed.har")).contains("SuperSecretValue1"))
+
+        #expect(
+            try await run(.replay, ["/b?access_token=AnotherSecret22", "/a"]).map { $0.prefix(2) } == ["/b", "/a"])
+        let before = try folder.text("feed.har")
+        clock.advance(by: .seconds(100_000))
+        _ = try await run(.rewrite, ["/a", "/b?access_token=SuperSecretValue3"])
+        #expect(try folder.text("feed.har") == before)
+    }
+
+    @Test func `Appending leaves what another tool wrote as it is`() async throws {
+        let entry =
+            #"{"pageref": "p", "startedDateTime": "2026-11-20T10:00:00.000Z", "time": 12.5, "request": {"method": "GET", "url": "https://example.com/a", "httpVersion": "h2", "headers": []}, "response": {"status": 200, "statusText": "", "httpVersion": "h2", "headers": [{"name": "content-encoding", "value": "gzip"}], "content": {"size": 3, "mimeType": "text/plain", "text": "old"}}, "timings": {"send": 1, "wait": 11.5, "receive": 0}, "_initiator": "script"}"#
+        try folder.write(
+            #"{"log": {"version": "1.2", "creator": {"name": "Browser", "version": "9"}, "pages": [{"id": "p", "title": "Page", "startedDateTime": "2026-11-20T10:00:00.000Z"}], "entries": [\#(entry)]}}"#,
+            to: "feed.har")
+
+        #expect(try await run(.append, ["/a", "/b"], answer: "new") == ["old", "new/b"])
+        let archive = try HAR(Data(try folder.text("feed.har").utf8))
+        #expect(archive.creator.name == "Browser")
+        #expect(archive.pages.map(\.title) == ["Page"])
+        #expect(archive.entries.map(\.request.url) == ["https://example.com/a", "https://example.com/b"])
+        #expect(archive.entries[0].timings.wait == 11.5)
+        #expect(try folder.text("feed.har").contains(#""_initiator": "script""#))
+    }
+
+    @Test func `Any cassette is exported, without secrets`() throws {
+        let entry =
+            #"{"request": {"method": "GET", "url": "https://example.com/a?access_token=SuperSecretValue1", "headers": {"Cookie": "sid=SuperSecretValue2"}}, "response": {"status": 200, "text": "one"}}"#
+        try folder.write(#"{"cassette": 1, "interactions": [\#(entry)]}"#, to: "feed.json")
+        let archive = try Cassette(at: folder.path("feed.json"), mode: .replay).archive()
+        let text = String(decoding: archive.document(), as: UTF8.self)
+        #expect(!text.contains("SuperSecret"))
+        #expect(archive.entries[0].request.cookies.map(\.name) == ["sid"])
+        #expect(archive.entries[0].response.content.text == "one")
+    }
+
+    @Test(arguments: ["-5e3", "99999", "1000"])
+    func `A status that no response can have is an error and no crash`(status: String) throws {
+        let entry =
+            #"{"request": {"method": "GET", "url": "https://example.com/a"}, "response": {"status": \#(status)}}"#
+        try folder.write(#"{"log": {"entries": [\#(entry)]}}"#, to: "feed.har")
+        guard let cassette = try? Cassette(at: folder.path("feed.har"), mode: .replay) else { return }
+        // A negative one stands for an exchange that failed.
+        #expect(try cassette.interactions().map { $0.response == nil } == [true])
+    }
+
+    @Test func `Interactions of any kind survive as an archive, and from there as a cassette`() throws {
+        let generator = SeededGenerator(seed: 11)
+        for _ in 0..<200 {
+            var draw = Draw(generator: generator)
+            let interactions = (0..<draw.number(5)).map { _ in draw.interaction() }
+            let archive = HAR(interactions).document()
+            let imported = try ImportedCassette(archive, named: "feed.har")
+            #expect(imported.interactions == interactions)
+            #expect(HAR(imported.interactions).document() == archive)
+        }
+    }
+}
+
+/// Draws interactions, the odd ones too.
+private struct Draw {
+    let generator: SeededGenerator
+
+    func number(_ bound: Int) -> Int { Int(generator.next() % UInt64(bound)) }
+
+    func one<Element>(of elements: [Element]) -> Element { elements[number(elements.count)] }
+
+    func isTrue() -> Bool { number(2) == 0 }
+
+    func text(_ alphabet: String, upTo count: Int) -> String {
+        let characters = Array(alphabet)
+        return String((0..<number(count + 1)).map { _ in one(of: characters) })
+    }
+
+    func bytes() -> Data {
+        isTrue()
+            ? Data((0..<number(40)).map { _ in UInt8(truncatingIfNeeded: number(256)) })
+            : Data(text("aä\"\\\n\t{}[]1 \u{0}🙂", upTo: 40).utf8)
+    }
+
+    func fields() -> HTTPFields {
+        var fields = HTTPFields()
+        let names: [HTTPField.Name] = [.contentType, .setCookie, .vary, .location, .cookie]
+        for _ in 0..<number(4) {
+            let name = one(of: names)
+            let value =
+                name == .contentType
+                ? one(of: ["text/plain", "text/html; charset=latin1", "image/png"]) : text("a=;, \"/", upTo: 12)
+            fields.append(HTTPField(name: name, value: value))
+        }
+        return fields
+    }
+
+    func body() -> RecordedBody {
+        RecordedBody(bytes(), exactness: one(of: [.exact, .exact, .reserialized, .lossy]))
+    }
+
+    mutating func interaction() -> Interaction {
+        let request = RecordedRequest(
+            method: one(of: ["GET", "POST", "QUERY"]), url: "https://example.com/" + text("a/?&=%20+ä#", upTo: 12),
+            fields: fields(), body: body(), trailers: isTrue() ? [:] : fields())
+        let date = isTrue() ? nil : Date(timeIntervalSince1970: Double(number(2_000_000_000)))
+        let stage = one(of: [RecordedFailure.Stage.connect, .head, .body])
+        let failure = RecordedFailure(kind: one(of: ["timedOut", "abandoned", "cancelled", "my own"]), stage: stage)
+        guard number(4) > 0 else { return Interaction(request: request, failure: failure, recordedAt: date) }
+        var response = RecordedResponse(
+            status: 200 + number(400), reason: one(of: ["", "Fine"]), fields: fields(), body: body(),
+            trailers: isTrue() ? [:] : fields(), coding: one(of: [nil, "gzip"]))
+        if isTrue() {
+            response.informational = [.init(status: 103, fields: fields())]
+        }
+        var rest = response.body.bytes.count
+        while rest > 0, isTrue() {
+            let length = 1 + number(rest)
+            response.chunks.append(.init(pause: number(1000), length: length))
+            rest -= length
+        }
+        return Interaction(
+            request: request, response: response, failure: number(4) == 0 ? failure : nil, recordedAt: date)
+    }
+}

@@ -1,0 +1,146 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite struct CassetteSecretsTests {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    /// Logs in with a password, and asks with the token that comes back.
+    func session(_ connection: some Connection, password: String) async throws -> String {
+        var login = try Request.post(
+            "https://api.example.com/login?api_key=\(password)-key", fields: [.contentType: "application/json"],
+            body: Body("{\"user\":\"me\",\"password\":\"\(password)\"}"))
+        login.head.headerFields[.cookie] = "session=\(password)-cookie; theme=dark"
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        let token = try await connection.send(login).body.decode(Login.self, upTo: 1000, using: decoder).accessToken
+        var request = try Request.get("https://api.example.com/me?access_token=\(token)")
+        request.head.headerFields[.authorization] = "Bearer \(token)"
+        return try await connection.send(request).body.text(upTo: 1000)
+    }
+
+    static func answer(_ token: String) -> StubConnection.Answer {
+        { request in
+            request.head.method == .post
+                ? Response(
+                    status: .ok,
+                    fields: [
+                        .contentType: "application/json", .setCookie: "session=\(token)-new; Path=/; HttpOnly",
+                        .contentLength: "77",
+                    ], body: Body("{\"access_token\":\"\(token)\"}"))
+                : Response(status: .ok, body: Body("hello, your token is \(token)"))
+        }
+    }
+
+    @Test func `No planted secret is in the file, and the flow replays with other secrets`() async throws {
+        let recording = try Cassette(at: folder.path("login.json"), mode: .append)
+        let connection = CassetteConnection(recording, recording: StubConnection(Self.answer("t0psecret-token-value")))
+        #expect(
+            try await session(connection, password: "hunter2hunter2") == "hello, your token is t0psecret-token-value")
+        try recording.finish()
+
+        let text = try folder.text("login.json")
+        for secret in ["hunter2", "t0psecret"] { #expect(!text.contains(secret)) }
+        #expect(text.contains("Bearer __access-token-1__"))
+        #expect(text.contains("access_token=__access-token-1__"))
+        #expect(text.contains(#""access_token": "__access-token-1__""#))
+        #expect(text.contains("hello, your token is __access-token-1__"))
+        #expect(text.contains("Path=/; HttpOnly"))
+        #expect(!text.contains("\"77\""))
+
+        let replaying = try Cassette(at: folder.path("login.json"), mode: .replay)
+        let answer = try await session(CassetteConnection(replaying), password: "another-password")
+        #expect(answer == "hello, your token is __access-token-1__")
+        try replaying.finish()
+    }
+
+    @Test func `Two runs with other secrets write the same file`() async throws {
+        var files: Set<String> = []
+        for run in ["first", "second"] {
+            let cassette = try Cassette(at: folder.path("\(run).json"), mode: .append)
+            let stub = StubConnection(Self.answer("\(run)-token-that-is-long"))
+            _ = try await session(CassetteConnection(cassette, recording: stub), password: "\(run)-password")
+            try cassette.finish()
+            files.insert(try folder.text("\(run).json"))
+        }
+        #expect(files.count == 1)
+    }
+
+    @Test func `A secret that no name marks keeps the file from being written`() async throws {
+        let secret = "ghp_" + "x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1o"
+        let response = Response(status: .ok, body: Body("your key: \(secret)"))
+        try folder.write("before", to: "other.txt")
+        let cassette = try Cassette(at: folder.path("a.json"), mode: .append)
+        _ = try await CassetteConnection(cassette, recording: StubConnection(response))
+            .send(.get("https://example.com/"))
+        let error = #expect(throws: SecretFoundError.self) { try cassette.finish() }
+        #expect(error?.description.contains(secret) == false)
+        #expect(error?.description.contains("GitHub") == true)
+        #expect(!FileManager.default.fileExists(atPath: folder.path("a.json")))
+
+        var rules = CassetteRules()
+        rules.allowedSecrets = [.text(secret)]
+        let allowed = try Cassette(at: folder.path("a.json"), mode: .append, rules: rules)
+        _ = try await CassetteConnection(allowed, recording: StubConnection(response)).send(
+            .get("https://example.com/"))
+        try allowed.finish()
+        #expect(try folder.text("a.json").contains(secret))
+    }
+
+    @Test func `Rules rewrite, skip, and take part in matching`() async throws {
+        var rules = CassetteRules()
+        rules.beforeRecording = { interaction in
+            guard !interaction.request.url.hasSuffix("/health") else { return nil }
+            var interaction = interaction
+            interaction.response?.body.bytes = Data("rewritten".utf8)
+            return interaction
+        }
+        rules.beforeMatching = { interaction in
+            var interaction = interaction
+            interaction.request.url = interaction.request.url.replacing("v1", with: "v2")
+            return interaction
+        }
+        let recording = try Cassette(at: folder.path("a.json"), mode: .append, rules: rules)
+        let connection = CassetteConnection(
+            recording, recording: StubConnection { _ in Response(status: .ok, body: "x") })
+        for path in ["health", "v1/feed"] { _ = try await connection.send(.get("https://example.com/" + path)) }
+        try recording.finish()
+
+        let replaying = try Cassette(at: folder.path("a.json"), mode: .replay, rules: rules)
+        let response = try await CassetteConnection(replaying).send(.get("https://example.com/v2/feed"))
+        #expect(try await response.body.text(upTo: 100) == "rewritten")
+        try replaying.finish()
+
+        let appending = try Cassette(at: folder.path("a.json"), mode: .append, rules: rules)
+        let appended = CassetteConnection(appending, recording: StubConnection { _ in Response(status: .ok) })
+        _ = try await appended.send(.get("https://example.com/v2/new"))
+        try appending.finish()
+        #expect(try folder.text("a.json").contains("v1/feed"))
+    }
+
+    @Test func `A cassette of another tool is replayed and not written over`() async throws {
+        let text = """
+            http_interactions:
+            - request: {method: get, uri: https://example.com/}
+              response: {status: {code: 200}, body: {encoding: UTF-8, string: hello}}
+
+            """
+        try folder.write(text, to: "a.yml")
+        let cassette = try Cassette(at: folder.path("a.yml"), mode: .replay)
+        let response = try await CassetteConnection(cassette).send(.get("https://example.com/"))
+        #expect(try await response.body.text(upTo: 100) == "hello")
+        let error = #expect(throws: CassetteError.self) { try Cassette(at: folder.path("a.yml"), mode: .append) }
+        #expect(error?.reason.contains("VCR") == true)
+        #expect(try folder.text("a.yml") == text)
+    }
+}
+
+private struct Login: Decodable {
+    let accessToken: String
+}

@@ -1,0 +1,109 @@
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct ContentDecodingTests {
+    private static let text = "{\"a\":\"" + String(repeating: "hello world ", count: 30) + "\"}"
+    private static let gzip =
+        "H4sIAAAAAAACA6tWSlSyUspIzcnJVyjPL8pJURhl046tVAsAIuL/Y3ABAAA="
+    private static let zlib = "eJyrVkpUslLKSM3JyVcozy/KSVEYZdOOrVQLADdbiKQ="
+    private static let raw = "q1ZKVLJSykjNyclXKM8vyklRGGXTjq1UCwA="
+    private static let dynamic = """
+        eNoNU7cNACEM7JkCUVOQDd6GZMArIHb/Ly05Xdo8nvGz92oio2o7RHEU6XFW1RkPnkXM+YkOspiwafvTddRcOV1WYVkLbB1tPhpbby6fELO/cpbV7crZ
+        HRL2JZnjkkO3u49KsIckdrWJ2/kVWSXLqbKFojvDcjyPAZKpiuZIIApOwy27RmvtEZQJLfq0ZRs6sLJ5+bWd9W1bt7PVf9naOTsste2Zssk0kskZ72ve
+        /F8lklw8ZqltWBkLHml8P7msZmCqUxrd7JJ/xiysiyqcYVCh2bEtKiB1VOiDq71dGD4eULOJrkJlLXTv0f1zbLbyZvQBKIK1V7meV2bt7cBIguhO6eWJ
+        9VLNPOLweMGHHrZlsRXlWhrI6DBxQAfgzDwKRJHTdpgFgVishKJA7yaTzOLntEINSncUqAdR8iV1NSj78jagLnwNbH/3f+DJmINDE4yW7Gyqh6K7EbQw
+        BuoM3WUByF0dv7MH1efuPBsZTAXijaf+ZlBjNdnHaZkhX3oz23lfj+LWF2ewc/GPyBCdYGJhI8k0W0+pjLPTAF33jtXfSNq9W+7foENaw4PgrC28pvM6
+        CUti9FlL1H3LUe5PTPCi020+RA13t1W6RJiXR9A66No3HKiv/cvn+tE+odlkMI2s/4UKHC/jutdKWtXbI38baSsVrHPCH4YDXPIEJTsS9LtOWdmrkWV1
+        aVHfQY+BklMq8/VC91WlkMo67be6fL9QROq3IZVWzi1F+7FwGg/RR/kHwuimGk2xeYsPsTMBOQ==
+        """
+
+    @Test(arguments: [("gzip", gzip), ("deflate", zlib), ("deflate", raw), ("gzip, identity", gzip), ("X-GZIP", gzip)])
+    func `Coded content is decoded, and its fields no longer say that it is coded`(coding: String, base64: String)
+        throws
+    {
+        let imported = try read(
+            [("Content-Encoding", coding), ("Content-Length", "40"), ("Transfer-Encoding", "chunked")], base64)
+
+        let response = try #require(imported.decodingContent().interactions[0].response)
+
+        #expect(response.body.bytes == Data(Self.text.utf8))
+        #expect(
+            response.fields.map { [$0.name.rawName, $0.value] } == [["Content-Length", "\(Self.text.utf8.count)"]])
+        #expect(response.coding == coding.lowercased())
+        #expect(imported.interactions[0].response?.fields.count == 3)
+        #expect(imported.decodingContent().warnings == [])
+    }
+
+    @Test func `Content with codes of its own is decoded, and its checksum is true`() throws {
+        let imported = try read([("Content-Encoding", "deflate")], Self.dynamic.filter { !$0.isNewline })
+
+        #expect(imported.decodingContent().interactions[0].response?.body.bytes.count == 900)
+    }
+
+    @Test func `Content that had been decoded before loses the field that says otherwise`() throws {
+        let imported = try read([("Content-Encoding", "br")], Data("text".utf8).base64EncodedString()).decodingContent()
+
+        #expect(imported.interactions[0].response?.coding == "br")
+        #expect(imported.interactions[0].response?.fields == [:])
+        #expect(imported.interactions[0].response?.body.bytes == Data("text".utf8))
+        #expect(imported.warnings.map(\.kind) == [.contentCoding])
+    }
+
+    @Test(arguments: ["br", "zstd", "gzip", "gzip, br", "unheard-of"])
+    func `Content in a coding that cannot be undone stays as it is`(coding: String) throws {
+        let magic: [UInt8] = coding == "zstd" ? [0x28, 0xB5, 0x2F, 0xFD] : [0x1F, 0x8B, 0xFF, 0xFE]
+        let imported = try read([("Content-Encoding", coding)], Data(magic).base64EncodedString()).decodingContent()
+
+        #expect(imported.interactions[0].response?.body.bytes == Data(magic))
+        #expect(imported.interactions[0].response?.fields.first?.value == coding)
+        #expect(imported.interactions[0].response?.coding == nil)
+        #expect(imported.warnings.map(\.kind) == [.contentCoding])
+    }
+
+    @Test(arguments: [("HEAD", 200, 1), ("GET", 304, 1), ("GET", 200, 0)])
+    func `A response without content keeps the field where it tells of another`(method: String, status: Int, count: Int)
+        throws
+    {
+        let imported = try read([("Content-Encoding", "gzip")], "", method: method, status: status).decodingContent()
+
+        #expect(imported.interactions[0].response?.fields.count == count)
+    }
+
+    @Test(arguments: [
+        "eJzT1dXlyigpKYjPzCtJLUpMLsnMzyu2UoiO5SpKTc4vSklNiS/PLMmwUghzDlIw0zPQM+ACAMubEKQ="
+    ])
+    func `A file that VCR compressed is read`(base64: String) throws {
+        let imported = try ImportedCassette(try #require(Data(base64Encoded: base64)), named: "feed.zz")
+
+        #expect(imported.format == .vcr)
+        #expect(imported.interactions == [])
+    }
+
+    @Test func `Any damage to a compressed file is found`() throws {
+        let whole = try #require(Data(base64Encoded: Self.dynamic.filter { !$0.isNewline }))
+        var generator = SeededDice(seed: 7)
+        for _ in 0..<500 {
+            var damaged = whole
+            damaged[Int.random(in: 2..<damaged.count, using: &generator)] ^= UInt8(
+                1 << Int.random(in: 0..<8, using: &generator))
+            let error = #expect(throws: CassetteImportError.self) { try ImportedCassette(damaged, named: "x") }
+            #expect(error?.reason.contains("compressed") == true)
+        }
+        for count in stride(from: 3, to: whole.count, by: 13) {
+            #expect(throws: CassetteImportError.self) { try ImportedCassette(whole.prefix(count), named: "x") }
+        }
+    }
+
+    private func read(
+        _ fields: [(String, String)], _ base64: String, method: String = "GET", status: Int = 200
+    ) throws -> ImportedCassette {
+        let headers = fields.map { "\"\($0)\": [\"\($1)\"]" }.joined(separator: ", ")
+        let document = """
+            {"http_interactions": [{"request": {"method": "\(method)", "uri": "http://a.example/"}, "response": {
+            "status": {"code": \(status)}, "headers": {\(headers)}, "body": {"base64_string": "\(base64)"}}}]}
+            """
+        return try ImportedCassette(Data(document.utf8), named: "x")
+    }
+}

@@ -1,0 +1,202 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct ImportedArchiveTests {
+    @Test func `Text is encoded back in its charset, and base64 that is none is text`() throws {
+        let imported = try read(
+            entries: [
+                response(content: #"{"mimeType": "text/html; charset=iso-8859-1", "text": "K\u00e4se"}"#),
+                response(content: #"{"mimeType": "text/html", "text": "K\u00e4se"}"#),
+                response(content: #"{"text": "AAE=", "encoding": "base64"}"#),
+                response(content: #"{"text": "{\"a\": 1}", "encoding": "base64"}"#),
+                response(content: #"{"size": 12}"#), response(content: #"{"text": "ab", "comment": "Truncated"}"#),
+                response(content: "null"),
+            ])
+
+        #expect(imported.format == .har)
+        let bodies = imported.interactions.compactMap { $0.response?.body }
+        #expect(bodies[0].bytes == Data([0x4B, 0xE4, 0x73, 0x65]))
+        #expect(bodies[1].bytes == Data("Käse".utf8))
+        #expect(bodies[2].bytes == Data([0, 1]))
+        #expect(bodies[3].bytes == Data(#"{"a": 1}"#.utf8))
+        #expect(bodies.map(\.exactness) == [.exact, .exact, .exact, .exact, .lossy, .lossy, .exact])
+        #expect(imported.warnings.map(\.kind) == [.storageEncoding, .missingBody, .missingBody])
+        #expect(imported.warnings[0].place == "$.log.entries[3].response.content.text")
+    }
+
+    @Test(arguments: [
+        (#"{"status": 0, "_error": "net::ERR_TIMED_OUT"}"#, "timedOut", RecordedFailure.Stage.head),
+        (#"{"status": -1, "_failureText": "net::ERR_CONNECTION_REFUSED"}"#, "connectionRefused", .connect),
+        (#"{"status": 0, "_error": null, "statusText": ""}"#, "other", .head), ("null", "other", .head),
+        (
+            #"{"status": 200, "_error": "net::ERR_CONNECTION_RESET", "content": {"text": "ab"}}"#, "connectionLost",
+            .body
+        ),
+    ])
+    func `An exchange without a status is a failure`(response: String, kind: String, stage: RecordedFailure.Stage)
+        throws
+    {
+        let imported = try read(entries: [#"{"request": {"url": "http://a.example/"}, "response": \#(response)}"#])
+
+        #expect(imported.interactions[0].failure == RecordedFailure(kind: kind, stage: stage))
+        #expect((imported.interactions[0].response != nil) == (stage == .body))
+    }
+
+    @Test(arguments: [
+        (#"{"mimeType": "text/plain", "text": "a"}"#, "a"), (#"{"text": "YQ==", "encoding": "base64"}"#, "a"),
+        (#"{"text": "YQ==", "_encoding": "base64"}"#, "a"), (#"{"text": "", "params": []}"#, ""),
+        (#"{"mimeType": "x"}"#, ""),
+        (
+            #"{"mimeType": "application/x-www-form-urlencoded", "params": [{"name": "a b", "value": "ä&"}, {"name": "c"}]}"#,
+            "a+b=%C3%A4%26&c"
+        ),
+        (
+            #"{"mimeType": "multipart/form-data; boundary=x", "params": [{"name": "f", "fileName": "a.txt", "contentType": "text/plain", "value": "v"}]}"#,
+            "--x\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a.txt\"\r\nContent-Type: text/plain\r\n\r\nv\r\n--x--\r\n"
+        ),
+    ])
+    func `The content of a request is its text, its base64 or its parts`(postData: String, expected: String) throws {
+        let imported = try read(entries: [
+            #"{"request": {"method": "POST", "url": "http://a.example/", "postData": \#(postData)}}"#
+        ])
+
+        #expect(imported.interactions[0].request.body.bytes == Data(expected.utf8))
+    }
+
+    @Test(
+        arguments: [
+            (#""gzip""#, #""text": "[\"1f8b\",\"0800\"]""#, [0x1F, 0x8B, 8, 0]),
+            (#""gzip""#, #""text": "[\"H4sI\"]", "encoding": "base64""#, [0x1F, 0x8B, 8]),
+            (#""br""#, #""text": "[\"AAE=\"]", "encoding": "base64""#, [0, 1]),
+            (#""gzip""#, #""text": "[\"abcd\"]""#, Array(#"["abcd"]"#.utf8)),
+            (#""gzip""#, #""text": "[{\"a\":1}]", "encoding": "base64""#, Array(#"[{"a":1}]"#.utf8)),
+            (#""identity""#, #""text": "AAE=", "encoding": "base64""#, [0, 1]),
+        ] as [(String, String, [UInt8])])
+    func `The chunks of Polly.js are joined where they are chunks`(coding: String, content: String, expected: [UInt8])
+        throws
+    {
+        let headers = #"[{"name": "content-encoding", "value": \#(coding)}, {"name": "content-length", "value": 12}]"#
+        let imported = try read(
+            entries: [
+                #"{"request": {"url": "http://a.example/"}, "response": {"status": 200, "headers": \#(headers), "content": {\#(content)}}}"#
+            ], creator: "Polly.JS")
+
+        #expect(imported.format == .polly)
+        #expect(imported.interactions[0].response?.body.bytes == Data(expected))
+        #expect(imported.interactions[0].response?.fields[.contentLength] == "12")
+    }
+
+    @Test func `An archive of Polly.js may be YAML, and its header values lists`() throws {
+        let imported = try ImportedCassette(
+            Data(
+                """
+                log:
+                  _recordingName: x
+                  creator: {name: Polly.JS, version: 6.0.6}
+                  entries:
+                    - _order: 0
+                      request:
+                        headers:
+                          - name: accept
+                            value: ['*/*', text/plain]
+                        method: GET
+                        url: https://a.example/
+                      response:
+                        content: {mimeType: text/plain, size: 3, text: 123}
+                        status: 200
+                      startedDateTime: 2026-11-20T10:00:00.000Z
+                """.utf8), named: "recording.har.yaml")
+
+        #expect(imported.format == .polly)
+        #expect(imported.interactions[0].request.fields.map(\.value) == ["*/*", "text/plain"])
+        #expect(imported.interactions[0].response?.body.bytes == Data("123".utf8))
+        #expect(imported.interactions[0].recordedAt == Date(timeIntervalSince1970: 1_795_168_800))
+    }
+
+    @Test func `Replay leaves base64 of a request unmarked, and never transcodes`() throws {
+        let imported = try read(
+            entries: [
+                #"{"request": {"method": "PUT", "url": "http://a.example/", "postData": {"mimeType": "", "text": "/wA="}}, "response": {"status": 200, "content": {"mimeType": "text/html; charset=latin1", "text": "\u00e4"}}}"#,
+                #"{"request": {"method": "PUT", "url": "http://a.example/", "postData": {"mimeType": "text/plain", "text": "abcd"}}}"#,
+            ], creator: "Replay/1.0")
+
+        #expect(imported.format == .replay)
+        #expect(imported.interactions.map(\.request.body.bytes) == [Data([0xFF, 0]), Data("abcd".utf8)])
+        #expect(imported.interactions[0].response?.body.bytes == Data("ä".utf8))
+    }
+
+    @Test func `A file beside the archive is read, and never one outside of its folder`() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "sidecar-\(UUID().uuidString)/inner")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder.deletingLastPathComponent()) }
+        try Data("content".utf8).write(to: folder.appending(path: "a.txt"))
+        let outside = folder.deletingLastPathComponent().appending(path: "secret.txt")
+        try Data("secret".utf8).write(to: outside)
+        try FileManager.default.createSymbolicLink(at: folder.appending(path: "link.txt"), withDestinationURL: outside)
+
+        let found = try read(entries: [response(content: #"{"_file": "a.txt"}"#)], folder: folder)
+        let missing = try read(entries: [response(content: #"{"_file": "b.txt"}"#)], folder: folder)
+        let unknown = try read(entries: [response(content: #"{"_file": "a.txt"}"#)])
+
+        #expect(found.interactions[0].response?.body.bytes == Data("content".utf8))
+        #expect(missing.warnings.map(\.kind) == [.missingBody])
+        #expect(unknown.exactness == .lossy)
+        for name in [
+            "../secret.txt", "link.txt", outside.path, "x/../../secret.txt", "..\\\\secret.txt", "", "./a.txt",
+        ] {
+            let error = #expect(throws: CassetteImportError.self) {
+                try read(entries: [response(content: #"{"_file": "\#(name)"}"#)], folder: folder)
+            }
+            #expect(error?.place == "$.log.entries[0].response.content._file")
+        }
+    }
+
+    @Test func `Interactions that become an archive are the same when it is read`() throws {
+        var response = RecordedResponse(
+            status: 200, reason: "Fine", fields: [.contentType: "text/plain; charset=latin1"],
+            body: RecordedBody(Data([0x4B, 0xE4]), exactness: .lossy))
+        response.fields.append(HTTPField(name: .setCookie, value: "a=1; Path=/; HttpOnly"))
+        response.fields.append(HTTPField(name: .setCookie, value: "b=2; Expires=Wed, 21 Oct 2026 07:28:00 GMT"))
+        response.trailers = [.eTag: "x"]
+        response.informational = [RecordedResponse.Interim(status: 103, fields: [.vary: "a"])]
+        response.coding = "gzip"
+        response.chunks = [RecordedResponse.Chunk(pause: 0, length: 1), RecordedResponse.Chunk(pause: 250, length: 1)]
+        let interactions = [
+            Interaction(
+                request: RecordedRequest(
+                    method: "POST", url: "https://a.example/?a=b%20c&d", fields: [.cookie: "a=1; b=2"],
+                    body: RecordedBody(Data([0, 0xFF]))),
+                response: response, recordedAt: Date(timeIntervalSince1970: 1_795_168_800)),
+            Interaction(
+                request: RecordedRequest(method: "GET", url: "https://a.example/"),
+                failure: RecordedFailure(kind: "timedOut", stage: .head)),
+            Interaction(
+                request: RecordedRequest(method: "GET", url: "https://a.example/"),
+                response: RecordedResponse(status: 204),
+                failure: RecordedFailure(kind: "connectionLost", stage: .body)),
+        ]
+
+        let document = HAR(interactions).document()
+
+        let imported = try ImportedCassette(document, named: "feed.har")
+        #expect(imported.interactions == interactions)
+        #expect(imported.warnings == [])
+        let archive = try HAR(document)
+        #expect(archive.entries[0].request.cookies.map(\.name) == ["a", "b"])
+        #expect(archive.entries[0].request.queryString == [HAR.Field("a", "b c"), HAR.Field("d", "")])
+        #expect(archive.entries[0].response.cookies.map(\.expires) == [nil, "2026-10-21T07:28:00.000Z"])
+    }
+
+    private func response(content: String) -> String {
+        #"{"request": {"method": "GET", "url": "http://a.example/"}, "response": {"status": 200, "content": \#(content)}}"#
+    }
+
+    private func read(entries: [String], creator: String = "x", folder: URL? = nil) throws -> ImportedCassette {
+        let document =
+            #"{"log": {"creator": {"name": "\#(creator)"}, "entries": [\#(entries.joined(separator: ","))]}}"#
+        return try ImportedCassette(Data(document.utf8), named: "feed", folder: folder)
+    }
+}

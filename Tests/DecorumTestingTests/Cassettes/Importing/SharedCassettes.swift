@@ -1,0 +1,40 @@
+import Foundation
+import Testing
+
+/// Cassettes of other recorders that are beside the checkout, with what an independent reader finds in them.
+enum SharedCassettes {
+    struct File: Decodable, Sendable, CustomTestStringConvertible {
+        let file: String
+        let expect: String?
+        let interactions: [Exchange]?
+
+        var testDescription: String { file }
+    }
+
+    struct Exchange: Decodable, Sendable {
+        let method: String
+        let url: String
+        let status: Int
+        let reqHeaders: [[String]]?
+        let respHeaders: [[String]]?
+        let reqLen: Int?
+        let reqSHA: String?
+        let respLen: Int?
+        let respSHA: String?
+        let respCompare: String?
+        let note: String?
+    }
+
+    /// The folder, or nil where there is none.
+    static let folder: URL? = {
+        var root = URL(filePath: #filePath)
+        for _ in 0..<5 { root.deleteLastPathComponent() }
+        let folder = root.deletingLastPathComponent().appending(path: "shared/cassettes")
+        return FileManager.default.fileExists(atPath: folder.appending(path: "EXPECTED.jsonl").path) ? folder : nil
+    }()
+
+    static let files: [File] = {
+        guard let folder, let lines = try? Data(contentsOf: folder.appending(path: "EXPECTED.jsonl")) else { return [] }
+        return lines.split(separator: 0x0A).compactMap { try? JSONDecoder().decode(File.self, from: $0) }
+    }()
+}

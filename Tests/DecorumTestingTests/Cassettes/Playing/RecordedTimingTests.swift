@@ -1,0 +1,129 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct RecordedTimingTests {
+    let folder: TemporaryFolder
+    let clock = VirtualClock()
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    static let events =
+        #"{"request": {"method": "GET", "url": "https://example.com/events"}, "response": {"status": 200, "headers": {"Content-Type": "text/event-stream"}, "text": ["data: 1", "", "data: 2", "", "data: 3", "", ""], "chunks": [[0, 9], [60000, 9], [3600000, 9]]}}"#
+
+    func response(_ timing: CassetteRules.Timing) async throws -> Response {
+        try folder.write(#"{"cassette": 1, "interactions": [\#(Self.events)]}"#, to: "events.json")
+        let cassette = try Cassette(
+            at: folder.path("events.json"), mode: .replay, rules: CassetteRules(timing: timing), clock: clock)
+        return try await CassetteConnection(cassette).send(.get("https://example.com/events"))
+    }
+
+    @Test(arguments: [
+        (CassetteRules.Timing.recorded, [Duration.seconds(60), .seconds(3600)]),
+        (.scaled(0.1), [.seconds(6), .seconds(360)]), (.scaled(2), [.seconds(120), .seconds(7200)]),
+    ])
+    func `An hour of events takes no time`(timing: CassetteRules.Timing, pauses: [Duration]) async throws {
+        let start = ContinuousClock.now
+        var reader = try await response(timing).body.open()
+        #expect(try await reader.next() == Data("data: 1\n\n".utf8))
+        for (index, pause) in pauses.enumerated() {
+            let clock = clock
+            async let advanced: Void = {
+                try await clock.waitForSleepers()
+                #expect(clock.pendingSleeps == [pause])
+                clock.advance(by: pause)
+            }()
+            #expect(try await reader.next() == Data("data: \(index + 2)\n\n".utf8))
+            try await advanced
+        }
+        #expect(try await reader.next() == nil)
+        #expect(ContinuousClock.now - start < .seconds(30))
+    }
+
+    @Test(arguments: [
+        CassetteRules.Timing.immediate, .scaled(0), .scaled(-1), .scaled(.nan),
+    ])
+    func `Without a factor nobody waits, and chunks stay apart`(timing: CassetteRules.Timing) async throws {
+        var reader = try await response(timing).body.open()
+        var chunks = 0
+        while try await reader.next() != nil { chunks += 1 }
+        #expect(chunks == 3)
+        #expect(clock.pendingSleeps == [])
+    }
+
+    @Test func `A factor without bounds is a long wait and no crash`() async throws {
+        let response = try await response(.scaled(.infinity))
+        let task = Task { try await response.body.text(upTo: 100) }
+        try await clock.waitForSleepers()
+        #expect(clock.pendingSleeps == [.seconds(60_000)])
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func `Cancellation ends the wait between chunks`() async throws {
+        let response = try await response(.recorded)
+        let task = Task { try await response.body.text(upTo: 100) }
+        try await clock.waitForSleepers()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(clock.pendingSleeps == [])
+    }
+
+    @Test func `A reader that goes away leaves nothing behind`() async throws {
+        do {
+            var reader = try await response(.recorded).body.open()
+            #expect(try await reader.next() == Data("data: 1\n\n".utf8))
+        }
+        #expect(clock.pendingSleeps == [])
+    }
+
+    @Test func `A slow reader gets each chunk, and its own time does not count`() async throws {
+        var reader = try await response(.scaled(0.1)).body.open()
+        var received = Data()
+        for pause in [Duration.zero, .seconds(6), .seconds(360)] {
+            clock.advance(by: .seconds(1000))
+            let clock = clock
+            async let advanced: Void = {
+                guard pause > .zero else { return }
+                try await clock.waitForSleepers()
+                #expect(clock.pendingSleeps == [pause])
+                clock.advance(by: pause)
+            }()
+            received += try #require(try await reader.next())
+            try await advanced
+        }
+        #expect(received == Data("data: 1\n\ndata: 2\n\ndata: 3\n\n".utf8))
+    }
+
+    @Test func `The cassette's date drives the clock of a client, for which a date of then is to come`() async throws {
+        let date = #""Date": "Fri, 20 Nov 2026 10:00:00 GMT", "Retry-After": "Fri, 20 Nov 2026 10:00:20 GMT""#
+        let busy =
+            #"{"request": {"method": "GET", "url": "https://example.com/a"}, "response": {"status": 503, "headers": {\#(date)}}}"#
+        let ready =
+            #"{"request": {"method": "GET", "url": "https://example.com/a"}, "response": {"status": 200, "text": "news"}}"#
+        try folder.write(#"{"cassette": 1, "interactions": [\#(busy), \#(ready)]}"#, to: "feed.json")
+        let cassette = try Cassette(at: folder.path("feed.json"), mode: .replay, clock: clock)
+        let recordedAt = try #require(cassette.recordedAt)
+        #expect(recordedAt == Date(timeIntervalSince1970: 1_795_168_800))
+
+        let then = VirtualClock(date: recordedAt)
+        async let response = CassetteConnection(cassette).retrying(clock: then).send(.get("https://example.com/a"))
+        try await then.waitForSleepers()
+        #expect(then.pendingSleeps == [.seconds(20)])
+        then.advance(by: .seconds(20))
+        #expect(try await response.body.text(upTo: 100) == "news")
+        try cassette.finish()
+    }
+
+    @Test func `Without a Date field, the day of the recording counts`() throws {
+        let entry =
+            #"{"request": {"method": "GET", "url": "https://example.com/a"}, "response": {"status": 200}, "at": "2026-11-20"}"#
+        try folder.write(#"{"cassette": 1, "interactions": [\#(entry)]}"#, to: "feed.json")
+        let cassette = try Cassette(at: folder.path("feed.json"), mode: .replay)
+        #expect(cassette.recordedAt == Date(timeIntervalSince1970: 1_795_132_800))
+    }
+}
