@@ -2,6 +2,12 @@
 
 import PackageDescription
 
+let asyncHTTPClient: [Target.Dependency] = [
+    .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["AsyncHTTPClient"])),
+    .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"])),
+    .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"])),
+]
+
 let package = Package(
     name: "decorum",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -10,13 +16,18 @@ let package = Package(
         .library(name: "DecorumTesting", targets: ["DecorumTesting"]),
         .executable(name: "tour", targets: ["DecorumTour"]),
     ],
+    traits: [
+        .trait(name: "AsyncHTTPClient", description: "A transport over swift-server's AsyncHTTPClient, for apps on SwiftNIO")
+    ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0")
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.92.0"),
     ],
     targets: [
         .target(
             name: "Decorum",
-            dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")]
+            dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")] + asyncHTTPClient
         ),
         .target(
             name: "DecorumTesting",
@@ -32,7 +43,7 @@ let package = Package(
             name: "DecorumTests",
             dependencies: [
                 "Decorum", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
-            ]
+            ] + asyncHTTPClient
         ),
         .testTarget(
             name: "DecorumTestingTests",
