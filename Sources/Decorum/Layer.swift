@@ -4,7 +4,7 @@ public import HTTPTypes
 ///
 /// ```swift
 /// print(connection.layers)
-/// // [followingRedirects(limit: 20), retrying(retries: 3), URLSessionConnection]
+/// // [followingRedirects(upTo: 20, policy: standard), retrying(retries: 3), StubConnection]
 /// ```
 public struct Layer: Sendable, Hashable {
     /// What a layer does for the stack, as an open set.

@@ -1,17 +1,19 @@
 /// A key for an option that travels with a request through layers that do not know it.
 ///
 /// ```swift
-/// enum TenantKey: RequestOptionKey {
+/// enum ExperimentKey: RequestOptionKey {
 ///     static let defaultValue: String? = nil
 /// }
 ///
 /// extension RequestOptions {
-///     var tenant: String? {
-///         get { self[TenantKey.self] }
-///         set { self[TenantKey.self] = newValue }
+///     var experiment: String? {
+///         get { self[ExperimentKey.self] }
+///         set { self[ExperimentKey.self] = newValue }
 ///     }
 /// }
 /// ```
+///
+/// In a module whose default isolation is the main actor, declare both `nonisolated`, so that layers can read the option.
 public protocol RequestOptionKey {
     /// The type of the option.
     associatedtype Value: Sendable

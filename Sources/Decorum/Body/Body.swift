@@ -4,9 +4,13 @@ public import Foundation
 ///
 /// ```swift
 /// let text = try await response.body.text(upTo: 1 << 20)
+/// ```
 ///
+/// It is read at once, under a limit, or chunk by chunk:
+///
+/// ```swift
 /// for try await chunk in response.body {
-///     file.write(chunk)
+///     try file.write(contentsOf: chunk)
 /// }
 /// ```
 ///

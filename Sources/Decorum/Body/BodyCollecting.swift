@@ -41,6 +41,8 @@ extension Body {
 
     /// Reads the whole body as JSON, off the caller's actor.
     ///
+    /// In a module whose default isolation is the main actor, declare the type `nonisolated`.
+    ///
     /// - Parameters:
     ///   - type: The type to decode.
     ///   - limit: The largest number of bytes to accept.

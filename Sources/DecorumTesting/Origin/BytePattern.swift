@@ -5,7 +5,7 @@ public import Foundation
 /// The period is a prime number, so that a piece that was lost, repeated or moved does not match.
 ///
 /// ```swift
-/// origin.route(.get, "/large", .generated(1 << 30))
+/// origin.route(.get, "/large", .generated(count: 1 << 30))
 ///
 /// var offset: Int64 = 0
 /// for try await chunk in response.body {

@@ -7,7 +7,7 @@ extension LoopbackOrigin {
     /// Nothing is added to what the steps say, and nothing is checked: a script can break every rule.
     ///
     /// ```swift
-    /// .script(
+    /// let answer = LoopbackOrigin.Answer.script(
     ///     .head(.ok, ["Transfer-Encoding": "chunked"]), .chunk("first"),
     ///     .wait(gate), .chunk("second"), .lastChunk(trailers: ["Digest": "…"]))
     /// ```

@@ -1,57 +1,64 @@
 import Decorum
 import DecorumTesting
-import Foundation
+import Testing
 
-private func extendingARedaction(transport: some Connection) {
-    var redaction = Redaction.standard
-    redaction.queryItems.insert("invitation")
-    redaction.jsonPaths.insert("user.email")
-    let connection = transport.logging(to: .standardError, redacting: redaction)
+@Suite struct ObservationListings {
+    let transport = StubConnection { _ in Response(status: .ok, body: "news") }
 
-    _ = connection
-}
+    @Test func observing() async throws {
+        let statistics = ExchangeStatistics()
+        let connection = transport.observing(statistics, as: .attempt)
+            .followingRedirects()
+            .observing(statistics)
 
-private func logging(transport: some Connection) {
-    let connection = transport.logging(to: .standardError)
-    // GET https://api.example.com/feed?token=REDACTED 200 in 48.1 ms, 5120 bytes in 53.0 ms, from network
+        _ = try await connection.send(.get("https://example.com/")).body.data(upTo: 100)
+        #expect(statistics.snapshot().rows.map(\.scope) == [.call, .attempt])
+    }
 
-    _ = connection
-}
+    fileprivate func observing(analytics: Analytics) {
+        let connection = transport.observing { event in
+            analytics.count(event.routeName, isError: event.isError)
+        }
+        _ = connection
+    }
 
-private struct Logger: Sendable {
-    func info(_ entry: String) {}
-}
+    @Test func exchangeStatistics() async throws {
+        let request = try Request.get("https://example.com/feed")
 
-private func aSink(logger: Logger) {
-    let sink = LogSink { entry in logger.info(entry) }
+        let statistics = ExchangeStatistics()
+        let connection = transport.observing(statistics)
+        _ = try await connection.send(request)
+        print(statistics.snapshot())
 
-    _ = sink
-}
+        #expect(statistics.snapshot().rows.first?.count == 1)
+    }
 
-private func observing(transport: some Connection) {
-    let statistics = ExchangeStatistics()
-    let connection = transport.observing(statistics, as: .attempt)
-        .followingRedirects()
-        .observing(statistics)
+    func logging() {
+        let connection = transport.logging(to: .standardError)
+        // GET https://api.example.com/feed?token=REDACTED 200 in 48.1 ms, 5120 bytes in 53.0 ms, from network
+        _ = connection
+    }
 
-    _ = connection
-}
+    fileprivate func logSink(logger: Logger) {
+        let sink = LogSink { entry in logger.info(entry) }
+        _ = sink
+    }
 
-private func countingStatistics(transport: some Connection, request: Request) async throws {
-    let statistics = ExchangeStatistics()
-    let connection = transport.observing(statistics)
-    _ = try await connection.send(request)
-    print(statistics.snapshot())
+    @Test func redaction() {
+        var redaction = Redaction.standard
+        redaction.queryItems.insert("invitation")
+        redaction.jsonPaths.insert("user.email")
+        let connection = transport.logging(to: .standardError, redacting: redaction)
+
+        #expect(redaction.applied(toURL: "/join?invitation=abc") == "/join?invitation=REDACTED")
+        #expect(connection.layers.first?.name == "logging")
+    }
 }
 
 private struct Analytics: Sendable {
     func count(_ name: String?, isError: Bool) {}
 }
 
-private func observingWithAClosure(transport: some Connection, analytics: Analytics) {
-    let connection = transport.observing { event in
-        analytics.count(event.routeName, isError: event.isError)
-    }
-
-    _ = connection
+private struct Logger: Sendable {
+    func info(_ text: String) {}
 }

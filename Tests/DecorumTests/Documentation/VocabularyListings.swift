@@ -1,0 +1,131 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import Testing
+
+@Suite struct VocabularyListings {
+    func connection(api: Origin) async throws {
+        let connection = try URLSessionConnection()
+            .authenticating(with: .bearer("token"), for: api)
+            .retrying()
+            .revalidating(in: MemoryResponseStore())
+            .followingRedirects()
+        let response = try await connection.send(.get("https://api.example.com/feed"))
+        _ = response
+    }
+
+    @Test func order() async throws {
+        let transport = StubConnection(Response(status: .badGateway), Response(status: .ok))
+        let entries = Entries()
+        let sink = LogSink { entries.append($0) }
+
+        // Each attempt is a line in the log: a request passes `retrying`, then `logging`, once for every attempt.
+        let attempts = transport.logging(to: sink).retrying()
+
+        // Each call is a line in the log, however many attempts it took: `logging` is outside `retrying`.
+        let calls = transport.retrying().logging(to: sink)
+
+        #expect(attempts.layers.map(\.name) == ["retrying", "logging", "StubConnection"])
+        #expect(calls.layers.map(\.name) == ["logging", "retrying", "StubConnection"])
+        _ = try await attempts.send(.get("https://example.com/"))
+        #expect(entries.all.count == 2)
+    }
+
+    @Test func closureConnection() async throws {
+        let connection = ClosureConnection { request in
+            Response(status: .ok, body: Body("You asked for \(request.head.path ?? "/")"))
+        }
+
+        let response = try await connection.send(.get("https://example.com/feed"))
+        #expect(try await response.body.text(upTo: 100) == "You asked for /feed")
+    }
+
+    @Test func composedConnection() async throws {
+        let stub = StubConnection(Response(status: .ok))
+
+        _ = try await stub.tagging().send(.get("https://example.com/"))
+
+        #expect(stub.requests.first?.head.headerFields.contains { $0.name.canonicalName == "x-tag" } == true)
+        #expect(stub.tagging().layers.first?.name == "TaggingConnection")
+    }
+
+    func intercepting() {
+        // swift-format-ignore: NeverForceUnwrap
+        let connection = URLSessionConnection()
+            .intercepting("timing") { request, base in
+                let start = ContinuousClock.now
+                var response = try await base.send(request)
+                response.head.headerFields[.init("X-Elapsed")!] = "\(ContinuousClock.now - start)"
+                return response
+            }
+        _ = connection
+    }
+
+    @Test func layer() {
+        let connection = StubConnection().retrying().followingRedirects()
+        print(connection.layers)
+        // [followingRedirects(upTo: 20, policy: standard), retrying(retries: 3), StubConnection]
+        let text = "[followingRedirects(upTo: 20, policy: standard), retrying(retries: 3), StubConnection]"
+        #expect("\(connection.layers)" == text)
+    }
+
+    @Test func request() throws {
+        var request = try Request.post("https://api.example.com/items", body: Body(#"{"title":"one"}"#))
+        request.head.headerFields[.contentType] = "application/json"
+        request.options.idleTimeout = .seconds(10)
+
+        #expect(request.body.length == 15)
+    }
+
+    @Test func requestOptionKey() {
+        var options = RequestOptions()
+        #expect(options.experiment == nil)
+
+        options.experiment = "blue button"
+        #expect(options.experiment == "blue button")
+    }
+
+    @Test func principal() throws {
+        var request = try Request.get("https://api.example.com/inbox")
+        request.options.principal = Principal("user-42")
+
+        #expect(request.options.principal == Principal("user-42"))
+    }
+
+    @Test func bodyAtOnce() async throws {
+        let response = Response(status: .ok, body: "news")
+        let text = try await response.body.text(upTo: 1 << 20)
+        #expect(text == "news")
+    }
+
+    func bodyInChunks(response: Response, file: FileHandle) async throws {
+        for try await chunk in response.body {
+            try file.write(contentsOf: chunk)
+        }
+    }
+}
+
+// swift-format-ignore: NeverForceUnwrap
+struct TaggingConnection<Base: Connection>: ComposedConnection {
+    let base: Base
+
+    func send(_ request: consuming Request) async throws -> Response {
+        request.head.headerFields[.init("X-Tag")!] = "spring"
+        return try await base.send(request)
+    }
+}
+
+extension Connection {
+    func tagging() -> some Connection { TaggingConnection(base: self) }
+}
+
+enum ExperimentKey: RequestOptionKey {
+    static let defaultValue: String? = nil
+}
+
+extension RequestOptions {
+    var experiment: String? {
+        get { self[ExperimentKey.self] }
+        set { self[ExperimentKey.self] = newValue }
+    }
+}

@@ -70,7 +70,7 @@ final class ResponseBuffer: Sendable {
             throw TransportError(.limitExceeded, at: .body)
         }
         do {
-            let file = try state.file ?? SpoolFile(named: false)
+            let file = try state.file ?? SpoolFile()
             state.file = file
             try file.write(data, at: state.written)
             state.written += Int64(data.count)

@@ -1,26 +1,34 @@
 import Foundation
 
-/// A temporary file that only this user can open, in which bytes wait; it is gone when nobody holds it.
+/// An open file, from which bytes can be read at any offset by many at a time.
 final class SpoolFile: Sendable {
-    /// Where the file can be opened; nil for a file without a name, which not even a crash leaves behind.
-    let url: URL?
     private let descriptor: Int32
 
-    /// Creates an empty file.
-    init(named: Bool) throws {
+    /// Creates an empty temporary file without a name, which nobody else can open and not even a crash leaves behind.
+    init() throws {
         let name = "decorum-" + String(SystemGenerator().next(), radix: 36)
-        let url = FileManager.default.temporaryDirectory.appendingPathComponent(name, isDirectory: false)
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent(name, isDirectory: false).path
         // Exclusive, so that nobody can have put a file or a link there to read along.
-        let descriptor = unsafe open(url.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        descriptor = unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw POSIXError.last }
-        if !named { unsafe unlink(url.path) }
-        self.url = named ? url : nil
-        self.descriptor = descriptor
+        unsafe unlink(path)
+    }
+
+    /// Opens a file for reading.
+    init(reading file: URL) throws {
+        descriptor = unsafe open(file.path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw POSIXError.last }
     }
 
     deinit {
-        if let url { unsafe unlink(url.path) }
         close(descriptor)
+    }
+
+    /// The number of bytes in the file.
+    func length() throws -> Int64 {
+        let end = lseek(descriptor, 0, SEEK_END)
+        guard end >= 0 else { throw POSIXError.last }
+        return Int64(end)
     }
 
     func write(_ data: Data, at offset: Int64) throws {
@@ -35,19 +43,24 @@ final class SpoolFile: Sendable {
         }
     }
 
-    /// Reads as many bytes as are asked for, which must have been written.
+    /// Reads as many bytes as are asked for; fewer only at the end of the file.
     func read(_ count: Int, at offset: Int64) throws -> Data {
         var data = Data(count: count)
-        try unsafe data.withUnsafeMutableBytes { bytes in
-            var done = 0
-            while done < count {
-                let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[done...])
-                let step = unsafe pread(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
-                guard step > 0 || (step < 0 && errno == EINTR) else { throw POSIXError.last }
-                done += max(step, 0)
-            }
+        let done = try unsafe data.withUnsafeMutableBytes { buffer in try unsafe self.read(into: buffer, at: offset) }
+        return data.prefix(done)
+    }
+
+    /// Fills a buffer and returns the number of bytes, which is smaller only at the end of the file.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int {
+        var done = 0
+        while done < buffer.count {
+            let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+            let count = unsafe pread(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
+            guard count >= 0 || errno == EINTR else { throw POSIXError.last }
+            guard count != 0 else { break }
+            done += max(count, 0)
         }
-        return data
+        return done
     }
 }
 

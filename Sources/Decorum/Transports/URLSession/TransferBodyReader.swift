@@ -55,7 +55,9 @@ struct TransferBodyReader: BodyReader {
     // The caller may be the main actor, which must not wait for a disk.
     @concurrent private static func read(_ count: Int, at offset: Int64, of file: SpoolFile) async throws -> Data {
         do {
-            return try file.read(count, at: offset)
+            let data = try file.read(count, at: offset)
+            guard data.count == count else { throw BodyLengthError() }
+            return data
         } catch {
             throw TransportError(.other, at: .body, underlying: error)
         }

@@ -6,6 +6,8 @@ import FoundationNetworking
 #endif
 
 /// Sends requests with Foundation's URLSession.
+///
+/// <doc:choosing-a-transport> says what it does on each system, and what cannot be mended on Linux.
 public struct URLSessionConnection: Connection {
     /// How much of a response may wait for its reader, once the reader is slower than the server.
     public struct Backlog: Sendable, Hashable {

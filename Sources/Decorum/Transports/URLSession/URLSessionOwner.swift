@@ -35,7 +35,7 @@ final class URLSessionOwner: Sendable {
     func start(_ exchange: URLSessionExchange, _ request: URLRequest) {
         // The closure holds the owner: to make a task after the session was invalidated traps.
         control.async { [self] in
-            guard let task = exchange.begin({ $0.makeTask(with: request, in: session) }) else { return }
+            guard let task = exchange.begin({ $0.makeTask(with: request, in: session, for: exchange) }) else { return }
             events.add(exchange, for: task)
             task.resume()
         }

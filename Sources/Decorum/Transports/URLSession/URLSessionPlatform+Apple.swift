@@ -68,8 +68,8 @@ extension URLSessionEvents {
 
 extension URLSessionExchange {
     fileprivate func makeUploadStream() -> InputStream? {
-        guard case .stream(let body) = upload else { return nil }
-        return body.makeStream(for: self)
+        guard case .large(let upload) = upload else { return nil }
+        return upload.makeStream(for: self)
     }
 }
 #endif

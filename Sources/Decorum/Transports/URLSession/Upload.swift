@@ -8,16 +8,15 @@ import FoundationNetworking
 enum Upload: Sendable {
     case none
     case data(Data)
-    case file(URL)
-    case stream(StreamedBody)
+    case large(LargeUpload)
 
     /// Brings a body into that form, away from the caller's actor.
     @concurrent init(_ body: Body) async throws {
         do {
             switch body.storage {
             case .bytes(let data): self = data.isEmpty ? .none : .data(data)
-            case .file(let file): self = try Self.checked(file)
-            case .stream: self = try await StreamedBody.upload(of: body)
+            case .file(let file): self = file.length == 0 ? .none : .large(try LargeUpload(file))
+            case .stream: self = body.isEmpty ? .none : try await LargeUpload.upload(of: body)
             }
         } catch let error as CancellationError {
             throw error
@@ -26,19 +25,15 @@ enum Upload: Sendable {
         }
     }
 
-    private static func checked(_ file: BodyFile) throws -> Upload {
-        // URLSession would announce the length that the file has now.
-        guard try BodyFile(file.url) == file else { throw BodyLengthError() }
-        return file.length == 0 ? .none : .file(file.url)
-    }
-
-    func makeTask(with request: URLRequest, in session: URLSession) -> URLSessionTask {
+    /// Makes the task that sends the content; a failure to read it fails the exchange.
+    func makeTask(
+        with request: URLRequest, in session: URLSession, for exchange: URLSessionExchange
+    ) -> URLSessionTask {
         switch self {
         case .none: session.dataTask(with: request)
         // Not the request's own body, to which Linux adds a Content-Type.
         case .data(let data): session.uploadTask(with: request, from: data)
-        case .file(let url): session.uploadTask(with: request, fromFile: url)
-        case .stream(let body): body.makeTask(with: request, in: session)
+        case .large(let upload): upload.makeTask(with: request, in: session, for: exchange)
         }
     }
 }

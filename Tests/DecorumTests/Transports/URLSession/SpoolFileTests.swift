@@ -5,27 +5,31 @@ import Testing
 
 @Suite struct SpoolFileTests {
     @Test func `What is written can be read from any offset`() throws {
-        let file = try SpoolFile(named: false)
+        let file = try SpoolFile()
         try file.write(Data("hello "), at: 0)
         try file.write(Data("world"), at: 6)
 
+        #expect(try file.length() == 11)
         #expect(try file.read(11, at: 0) == Data("hello world"))
         #expect(try file.read(2, at: 4) == Data("o "))
-        #expect(throws: POSIXError.self) { try file.read(12, at: 0) }
+        #expect(try file.read(12, at: 6) == Data("world"))
+        #expect(try file.read(1, at: 11).isEmpty)
     }
 
-    @Test func `A named file is for its owner alone and goes with the value`() throws {
-        var file: SpoolFile? = try SpoolFile(named: true)
-        let path = try #require(file?.url).path
+    @Test func `A file that is there can be read and not be written`() throws {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent("spool-\(SystemGenerator().next())")
+        defer { try? FileManager.default.removeItem(at: url) }
+        try Data("hello").write(to: url)
 
-        let attributes = try FileManager.default.attributesOfItem(atPath: path)
-        #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
-        file = nil
-        #expect(!FileManager.default.fileExists(atPath: path))
+        let file = try SpoolFile(reading: url)
+        #expect(try file.read(5, at: 0) == Data("hello"))
+        #expect(throws: POSIXError.self) { try file.write(Data("x"), at: 0) }
     }
 
-    @Test func `A file without a name has no URL`() throws {
-        #expect(try SpoolFile(named: false).url == nil)
+    @Test func `A file that is not there cannot be opened`() throws {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent("none-\(SystemGenerator().next())")
+
+        #expect(throws: POSIXError.self) { try SpoolFile(reading: url) }
     }
 }
 

@@ -124,14 +124,43 @@ import Testing
         #expect(origin.connectionCount == 0)
     }
 
-    @Test func `An answer that comes before the content was sent is the answer`() async throws {
+    @Test(arguments: [Body(BytePattern.bytes(8 << 20)), .pattern(8 << 20)])
+    func `An answer that comes before the content was sent is the answer`(body: Body) async throws {
         origin.enqueue(
             LoopbackOrigin.Answer(.contentTooLarge, fields: ["Connection": "close"], body: "too much"),
             answering: .afterHead)
 
-        let response = try await connection.send(.put(origin.url + "/", body: Body(BytePattern.bytes(8 << 20))))
+        let response = try await connection.send(.put(origin.url + "/", body: body))
         #expect(response.status == .contentTooLarge)
         #expect(try await response.body.text(upTo: 100) == "too much")
+    }
+
+    @Test(arguments: [Body(BytePattern.bytes(8 << 20)), .pattern(8 << 20)])
+    func `A server that breaks off within the content is told`(body: Body) async throws {
+        origin.enqueue(.script(.receive(atLeast: 1 << 20), .reset), answering: .afterHead)
+        let request = try Request.put(origin.url + "/", body: body)
+
+        let error = await #expect(throws: TransportError.self) { try await connection.send(request) }
+        #expect(error?.code == .connectionLost)
+        #expect(error?.stage == .head)
+    }
+
+    @Test func `A file that becomes shorter while it is sent fails the request`() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("short-\(origin.port)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try BytePattern.bytes(64 << 20).write(to: file)
+        let gate = Gate()
+        origin.enqueue(
+            .script(.receive(atLeast: 1), .wait(gate), .receiveBody, .hang), answering: .afterHead)
+        let request = try Request.put(origin.url + "/", body: Body(contentsOf: file))
+        let task = Task { [connection] in try await connection.send(request) }
+        try await gate.waitForWaiting(1)
+        try FileHandle(forWritingTo: file).truncate(atOffset: 1 << 20)
+        gate.open()
+
+        let error = await #expect(throws: TransportError.self) { _ = try await task.value }
+        #expect(error?.code == .unreadableBody)
+        #expect(error?.underlying is BodyLengthError)
     }
 
     @Test func `Cancelling within the content closes the connection`() async throws {

@@ -1,8 +1,8 @@
 #if !canImport(FoundationNetworking)
 import Foundation
 
-/// A request's body that is read while it is sent.
-final class StreamedBody: Sendable {
+/// The content of a request that is in a file, or a stream that is read while it is sent.
+final class LargeUpload: Sendable {
     private static let bufferSize = 256 << 10
 
     private let body: Body
@@ -13,11 +13,19 @@ final class StreamedBody: Sendable {
         self.body = body
     }
 
-    static func upload(of body: Body) async throws -> Upload {
-        body.isEmpty ? .none : .stream(StreamedBody(body))
+    init(_ file: BodyFile) throws {
+        body = try Body(contentsOf: file.url)
+        guard body.length == file.length else { throw BodyLengthError() }
     }
 
-    func makeTask(with request: URLRequest, in session: URLSession) -> URLSessionTask {
+    static func upload(of body: Body) async throws -> Upload {
+        .large(LargeUpload(body))
+    }
+
+    func makeTask(
+        with request: URLRequest, in session: URLSession, for exchange: URLSessionExchange
+    ) -> URLSessionTask {
+        if let file = body.file { return session.uploadTask(with: request, fromFile: file) }
         var request = request
         if let length = body.length {
             request.setValue(String(length), forHTTPHeaderField: "Content-Length")

@@ -1,0 +1,9 @@
+import Decorum
+
+struct CachingListings {
+    func revalidating() {
+        let connection = URLSessionConnection()
+            .revalidating(in: MemoryResponseStore())
+        _ = connection
+    }
+}

@@ -1,0 +1,79 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import Testing
+
+/// The listings of the catalog of `Decorum`.
+@Suite struct CatalogListings {
+    func landingPage() async throws {
+        let connection = URLSessionConnection()
+            .retrying()
+            .revalidating(in: MemoryResponseStore())
+            .followingRedirects()
+        let response = try await connection.send(.get("https://example.com/feed"))
+        let text = try await response.body.text(upTo: 1 << 20)
+        _ = text
+    }
+
+    @Test func composingAStack() throws {
+        let api = try Origin("https://api.example.com")
+        let token = "token"
+        let statistics = ExchangeStatistics()
+
+        let connection = try URLSessionConnection()
+            .logging(to: .standardError, detail: .fields)
+            .observing(statistics, as: .attempt)
+            .authenticating(with: .bearer(token), for: api)
+            .retrying()
+            .revalidating(in: MemoryResponseStore())
+            .followingRedirects()
+            .addingDefaultFields([.accept: "application/json"])
+            .relative(to: "https://api.example.com/v1/")
+            .observing(statistics)
+            .validatingStatus()
+
+        let names = [
+            "validatingStatus", "observing", "relative", "addingDefaultFields", "followingRedirects", "revalidating",
+            "retrying", "authenticating", "observing", "logging", "URLSessionConnection",
+        ]
+        #expect(connection.layers.map(\.name) == names)
+    }
+
+    @Test(arguments: [false, true]) func combiningLayersConditionally(isVerbose: Bool) {
+        var connection: any Connection = URLSessionConnection().retrying()
+        if isVerbose {
+            connection = connection.logging(to: .standardError)
+        }
+
+        #expect(connection.layers.count == (isVerbose ? 3 : 2))
+    }
+
+    @Test func keepingSecrets() async throws {
+        let token = "token"
+        let api = try Origin("https://api.example.com")
+        let uploads = try Origin("https://uploads.example.com")
+        let connection = try URLSessionConnection()
+            .authenticating(with: .bearer(token), for: api, uploads)
+            .followingRedirects()
+
+        #expect(connection.layers.first?.name == "followingRedirects")
+    }
+
+    @Test func declaringASecretField() async throws {
+        let ticket = "ticket"
+        let stub = StubConnection(
+            Response(status: .found, fields: [.location: "https://other.example/"]), Response(status: .ok))
+        var request = try Request.get("https://example.com/")
+
+        request.head.headerFields[.uploadTicket] = ticket
+        request.options.secretFields.insert(.uploadTicket)
+
+        _ = try await stub.followingRedirects().send(request)
+        #expect(stub.requests.map { $0.head.headerFields[.uploadTicket] } == ["ticket", nil])
+    }
+}
+
+extension HTTPField.Name {
+    // swift-format-ignore: NeverForceUnwrap
+    fileprivate static let uploadTicket = Self("Upload-Ticket")!
+}

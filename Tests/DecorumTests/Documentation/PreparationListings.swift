@@ -1,0 +1,45 @@
+import Decorum
+
+struct PreparationListings {
+    func relative() async throws {
+        let connection = try URLSessionConnection()
+            .relative(to: "https://api.example.com/v1/")
+        let response = try await connection.send(.get("items?page=2"))
+        // GET https://api.example.com/v1/items?page=2
+        _ = response
+    }
+
+    func addingDefaultFields() {
+        let connection = URLSessionConnection()
+            .addingDefaultFields([.accept: "application/json", .acceptEncoding: "gzip"])
+        _ = connection
+    }
+
+    func addingDefaultFieldsOfClosure() {
+        let connection = URLSessionConnection()
+            .addingDefaultFields { request in
+                request.head.method == .post ? [.contentType: "application/json"] : [:]
+            }
+        _ = connection
+    }
+
+    func overridingFields() {
+        let connection = URLSessionConnection()
+            .overridingFields(with: [.accept: "application/json"])
+        _ = connection
+    }
+
+    func identifyingClient() throws {
+        let connection = try URLSessionConnection()
+            .identifyingClient(as: ClientInformation(name: "Reader", version: "2.1"))
+        // User-Agent: Reader/2.1 (Linux 6.8.0)
+        _ = connection
+    }
+
+    func acceptingLanguages() throws {
+        let connection = try URLSessionConnection()
+            .acceptingLanguages(["de-CH", "de", "en"])
+        // Accept-Language: de-CH, de;q=0.9, en;q=0.8
+        _ = connection
+    }
+}

@@ -1,0 +1,110 @@
+import Decorum
+import DecorumTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct ReadmeListings {
+    func stack(token: String) async throws -> Feed {
+        let api = try Origin("https://api.example.com")
+        let connection = try URLSessionConnection()
+            .authenticating(with: .bearer(token), for: api)
+            .retrying()
+            .revalidating(in: MemoryResponseStore())
+            .followingRedirects()
+            .relative(to: "https://api.example.com/v1/")
+            .logging(to: .standardError)
+
+        var request = try Request.get("feed")
+        request.options.principal = Principal("user-42")
+        let response = try await connection.send(request)
+        let feed = try await response.body.decode(Feed.self, upTo: 1 << 20)
+        return feed
+    }
+
+    @Test func decorator() async throws {
+        let news = Response(status: .ok, fields: [.eTag: #""1""#], body: "news")
+        let stub = StubConnection(answers: [{ _ in news }]) { _ in
+            throw TransportError(.unreachable, at: .connecting)
+        }
+        let connection = stub.answeringOffline(from: OfflineMemory())
+
+        let first = try await connection.send(.get("https://example.com/feed"))
+        #expect(first.metadata.source == .stub)
+        #expect(try await first.body.text(upTo: 100) == "news")
+
+        let second = try await connection.send(.get("https://example.com/feed"))
+        #expect(second.metadata.source == .cache)
+        #expect(second.head.headerFields[.eTag] == #""1""#)
+        #expect(try await second.body.text(upTo: 100) == "news")
+
+        await #expect(throws: TransportError.self) {
+            try await connection.send(.get("https://example.com/other"))
+        }
+    }
+
+    @Test func stubAndVirtualClock() async throws {
+        let stub = StubConnection(
+            Response(status: .serviceUnavailable),
+            Response(status: .ok, body: "hello"))
+        let clock = VirtualClock()
+
+        async let response = stub.retrying(clock: clock).send(.get("https://example.com/"))
+        try await clock.waitForSleepers()
+        clock.advance(by: .seconds(30))
+
+        #expect(try await response.body.text(upTo: 1000) == "hello")
+        #expect(stub.requests.count == 2)
+    }
+
+    @Test func loopbackOrigin() async throws {
+        let origin = try LoopbackOrigin()
+        origin.route(.get, "/feed", LoopbackOrigin.Answer(fields: ["ETag": "\"1\""], body: "news"))
+        origin.enqueue(.script(.head(.ok, ["Content-Length": "10"]), .raw("half"), .close))
+
+        let connection = URLSessionConnection()
+        await #expect(throws: TransportError.self) {
+            try await connection.send(.get(origin.url + "/feed")).body.data(upTo: 100)
+        }
+        let response = try await connection.send(.get(origin.url + "/feed"))
+
+        #expect(try await response.body.text(upTo: 100) == "news")
+        #expect(origin.requests[1].target == "/feed")
+    }
+}
+
+struct Feed: Codable, Sendable {}
+
+struct OfflineConnection<Base: Connection>: ComposedConnection {
+    let base: Base
+    let memory: OfflineMemory
+
+    func send(_ request: consuming Request) async throws -> Response {
+        let request = request
+        guard request.head.method == .get, let key = ResponseKey(request) else { return try await base.send(request) }
+        do {
+            var response = try await base.send(request)
+            guard response.status == .ok else { return response }
+            let head = response.head
+            response.body = response.body.teed(upTo: 1 << 20) { content, _ in
+                await memory.keep(Response(head: head, body: Body(content)), for: key)
+            }
+            return response
+        } catch let error as TransportError {
+            guard var response = await memory.response(for: key) else { throw error }
+            response.metadata.source = .cache
+            return response
+        }
+    }
+}
+
+extension Connection {
+    func answeringOffline(from memory: OfflineMemory) -> some Connection {
+        OfflineConnection(base: self, memory: memory)
+    }
+}
+
+actor OfflineMemory {
+    private var responses: [ResponseKey: Response] = [:]
+
+    func response(for key: ResponseKey) -> Response? { responses[key] }
+    func keep(_ response: Response, for key: ResponseKey) { responses[key] = response }
+}

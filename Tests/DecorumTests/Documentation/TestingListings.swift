@@ -1,0 +1,139 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct TestingListings {
+    @Test func stubConnection() async throws {
+        let stub = StubConnection(
+            Response(status: .serviceUnavailable),
+            Response(status: .ok, body: "hello"))
+        let response = try await stub.retrying().send(.get("https://api.example.com/"))
+        #expect(stub.requests.count == 2)
+        #expect(response.status == .ok)
+    }
+
+    @Test func virtualClock() async throws {
+        let stub = StubConnection(Response(status: .serviceUnavailable), Response(status: .ok))
+        let request = try Request.get("https://api.example.com/")
+
+        let clock = VirtualClock()
+        async let response = stub.retrying(clock: clock).send(request)
+        try await clock.waitForSleepers()
+        clock.advance(by: .seconds(1))
+        #expect(try await response.status == .ok)
+    }
+
+    @Test func loopbackOrigin() async throws {
+        let origin = try LoopbackOrigin()
+        origin.route(.get, "/feed", .init(fields: ["ETag": #""1""#], body: "news"))
+        origin.enqueue(.closing)
+
+        let connection = URLSessionConnection().retrying()
+        let response = try await connection.send(.get(origin.url + "/feed"))
+
+        #expect(try await response.body.text(upTo: 1 << 10) == "news")
+        #expect(origin.requests.map(\.target) == ["/feed", "/feed"])
+        #expect(origin.connectionCount == 2)
+        origin.stop()
+    }
+
+    @Test func route() async throws {
+        let origin = try LoopbackOrigin()
+        origin.route(.post, "/items") { request in
+            .init(.created, body: "You sent \(request.bodyLength) bytes.")
+        }
+
+        let response = try await URLSessionConnection().send(.post(origin.url + "/items", body: "one"))
+        #expect(try await response.body.text(upTo: 100) == "You sent 3 bytes.")
+    }
+
+    @Test func answer() async throws {
+        let origin = try LoopbackOrigin()
+        origin.route(.get, "/hello", "hello")
+        origin.route(.get, "/feed", .init(fields: ["ETag": #""1""#], body: "news"))
+        origin.enqueue(.init(.serviceUnavailable).after(.pause(.seconds(1))))
+        origin.enqueue(.script(.head(.ok, ["Content-Length": "10"]), .raw("half"), .close))
+        #expect(origin.queuedAnswerCount == 2)
+    }
+
+    func step(gate: Gate) {
+        let answer = LoopbackOrigin.Answer.script(
+            .head(.ok, ["Transfer-Encoding": "chunked"]), .chunk("first"),
+            .wait(gate), .chunk("second"), .lastChunk(trailers: ["Digest": "…"]))
+        _ = answer
+    }
+
+    @Test func gate() async throws {
+        let origin = try LoopbackOrigin()
+
+        let gate = Gate()
+        origin.enqueue(.script(.head(.ok, ["Content-Length": "2"]), .raw("h"), .wait(gate), .raw("i")))
+        // … the first byte has arrived …
+        gate.open()
+
+        let response = try await URLSessionConnection().send(.get(origin.url + "/"))
+        #expect(try await response.body.text(upTo: 2) == "hi")
+    }
+
+    @Test func rawFields() {
+        let fields: RawFields = ["Set-Cookie": "a=1", "SET-COOKIE": "b=2"]
+        #expect(fields.values(of: "set-cookie") == ["a=1", "b=2"])
+    }
+
+    @Test func askingWhatWasSent() async throws {
+        let stub = StubConnection(Response(status: .ok, body: #"["news"]"#))
+        let connection = try stub.relative(to: "https://api.example.com/v1/")
+
+        let response = try await connection.send(.get("feed"))
+        let titles = try await response.body.decode([String].self, upTo: 1 << 10)
+
+        #expect(titles == ["news"])
+        #expect(stub.requests.map(\.url?.absoluteString) == ["https://api.example.com/v1/feed"])
+    }
+
+    @Test func computingAnswers() async throws {
+        let stub = StubConnection { request in
+            guard request.head.path == "/feed" else { return Response(status: .notFound) }
+            throw TransportError(.connectionLost, at: .body)
+        }
+
+        #expect(try await stub.send(.get("https://example.com/")).status == .notFound)
+        await #expect(throws: TransportError.self) { try await stub.send(.get("https://example.com/feed")) }
+    }
+
+    @Test func holdingTimeAndChanceStill() async throws {
+        let stub = StubConnection(Response(status: .serviceUnavailable), Response(status: .ok))
+        let request = try Request.get("https://api.example.com/")
+
+        let clock = VirtualClock()
+        let generator = SeededGenerator(seed: 1)
+        async let response = stub.retrying(clock: clock, generator: generator).send(request)
+        try await clock.waitForSleepers()
+        #expect(clock.pendingSleeps.allSatisfy { $0 <= .milliseconds(500) })
+        clock.advance(by: .milliseconds(500))
+        #expect(try await response.status == .ok)
+    }
+
+    @Test func usingARealSocket() async throws {
+        let origin = try LoopbackOrigin()
+        let gate = Gate()
+        origin.enqueue(.script(.head(.ok, ["Content-Length": "4"]), .raw("ne"), .wait(gate), .raw("ws")))
+
+        let response = try await URLSessionConnection().send(.get(origin.url + "/"))
+        var chunks = response.body.makeAsyncIterator()
+        #expect(try await chunks.next() == Data("ne".utf8))
+        gate.open()
+        #expect(try await chunks.next() == Data("ws".utf8))
+    }
+
+    func bytePatternOfOneGibibyte(origin: LoopbackOrigin, response: Response) async throws {
+        origin.route(.get, "/large", .generated(count: 1 << 30))
+
+        var offset: Int64 = 0
+        for try await chunk in response.body {
+            #expect(BytePattern.matches(chunk, at: offset))
+            offset += Int64(chunk.count)
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import Testing
+
+@Suite struct WritingADecoratorListings {
+    let clock = VirtualClock()
+
+    @Test(arguments: [false, true]) func beforeTheSunset(acceptsSunset: Bool) async throws {
+        let sunset = HTTPDate(clock.date.addingTimeInterval(60))
+        let connection = stub(announcing: sunset).noticingSunsets(clock: clock)
+
+        let response = try await connection.send(request(acceptingSunset: acceptsSunset))
+
+        #expect(response.metadata.sunset == sunset)
+        #expect(connection.layers.map(\.name) == ["noticingSunsets", "StubConnection"])
+    }
+
+    @Test func afterTheSunset() async throws {
+        let connection = stub(announcing: HTTPDate(clock.date)).noticingSunsets(clock: clock)
+        clock.advance(by: .seconds(1))
+
+        await #expect(throws: SunsetError.self) {
+            try await connection.send(request(acceptingSunset: false))
+        }
+        #expect(try await connection.send(request(acceptingSunset: true)).status == .ok)
+    }
+
+    // swift-format-ignore: NeverForceUnwrap
+    private func stub(announcing sunset: HTTPDate) -> StubConnection {
+        StubConnection { _ in Response(status: .ok, fields: [HTTPField.Name("Sunset")!: sunset.description]) }
+    }
+
+    private func request(acceptingSunset: Bool) throws -> Request {
+        var request = try Request.get("https://example.com/")
+        request.options.acceptsSunset = acceptingSunset
+        return request
+    }
+}
+
+extension Connection {
+    func noticingSunsets(clock: any DatedClock = SystemClock()) -> some Connection {
+        SunsetConnection(base: self, clock: clock)
+    }
+}
+
+struct SunsetConnection<Base: Connection>: ComposedConnection {
+    let base: Base
+    let clock: any DatedClock
+
+    var layer: Layer {
+        Layer(name: "noticingSunsets", role: .validation, facts: [.readsClock])
+    }
+
+    func send(_ request: consuming Request) async throws -> Response {
+        let acceptsSunset = request.options.acceptsSunset
+        var response = try await base.send(request)
+        let field = response.head.headerFields.first { $0.name.canonicalName == "sunset" }
+        guard let field, let sunset = HTTPDate(field.value, at: clock.date) else { return response }
+
+        guard acceptsSunset || clock.date < sunset.date else { throw SunsetError(sunset: sunset) }
+        response.metadata.sunset = sunset
+        return response
+    }
+}
+
+struct SunsetError: DescribableError {
+    let sunset: HTTPDate
+
+    var description: String { "The resource was announced to be gone since \(sunset)." }
+}
+
+nonisolated enum AcceptsSunsetKey: RequestOptionKey {
+    static let defaultValue = false
+}
+
+nonisolated extension RequestOptions {
+    var acceptsSunset: Bool {
+        get { self[AcceptsSunsetKey.self] }
+        set { self[AcceptsSunsetKey.self] = newValue }
+    }
+}
+
+nonisolated enum SunsetKey: ResponseMetadataKey {
+    static let defaultValue: HTTPDate? = nil
+}
+
+nonisolated extension ResponseMetadata {
+    var sunset: HTTPDate? {
+        get { self[SunsetKey.self] }
+        set { self[SunsetKey.self] = newValue }
+    }
+}

@@ -1,0 +1,152 @@
+#if canImport(FoundationNetworking)
+import Decorum
+import DecorumTesting
+import Foundation
+import FoundationNetworking
+import HTTPTypes
+import Synchronization
+import Testing
+
+extension IsolatedTests {
+    /// What URLSession on Linux does that nobody can mend from outside, and what its users must not do.
+    ///
+    /// Each test runs in a process of its own, since it ends in a trap or hangs. One that fails says that the platform has
+    /// changed: then the documentation of `URLSessionConnection` changes too.
+    @Suite(.timeLimit(.minutes(1))) struct PlatformOnLinuxTests {
+        @Test func `A response with trailer fields ends the process`() async {
+            await #expect(processExitsWith: .failure) {
+                IsolatedTests.succeedAfterAMinute()
+                let origin = try LoopbackOrigin()
+                origin.route(.get, "/", .chunked(chunks: ["hello"], trailers: ["Digest": "x"]))
+                let response = try await URLSessionConnection().send(.get(origin.url + "/"))
+                try await response.body.drain(upTo: 100)
+                exit(EXIT_SUCCESS)
+            }
+        }
+
+        @Test func `A connection closed within the head ends the process`() async {
+            await #expect(processExitsWith: .failure) {
+                IsolatedTests.succeedAfterAMinute()
+                let origin = try LoopbackOrigin()
+                origin.route(.get, "/", .script(.raw("HTTP/1.1 200 OK\r\n"), .close))
+                _ = try? await URLSessionConnection().send(.get(origin.url + "/"))
+                exit(EXIT_SUCCESS)
+            }
+        }
+
+        @Test func `A session that is used after it was invalidated ends the process`() async throws {
+            await #expect(processExitsWith: .failure) {
+                IsolatedTests.succeedAfterAMinute()
+                let session = URLSession(configuration: .ephemeral)
+                session.invalidateAndCancel()
+                _ = session.dataTask(with: try #require(URL(string: "http://127.0.0.1:9/")))
+                exit(EXIT_SUCCESS)
+            }
+        }
+
+        @Test func `Default handling of a Basic challenge never ends`() async {
+            await #expect(processExitsWith: .exitCode(3)) {
+                IsolatedTests.succeedAfterAMinute()
+                let origin = try LoopbackOrigin()
+                origin.route(.get, "/", .init(.unauthorized, fields: ["WWW-Authenticate": #"Basic realm="x""#], body: "who?"))
+                let url = try #require(URL(string: origin.url + "/"))
+                URLSession.shared.dataTask(with: url) { _, _, _ in exit(EXIT_SUCCESS) }.resume()
+                try await origin.waitForRequests(1)
+                try await Task.sleep(for: .seconds(1))
+                exit(3)
+            }
+        }
+
+        @Test func `A task that is resumed sends its request again and delivers the body twice`() async {
+            await #expect(processExitsWith: .exitCode(3)) {
+                IsolatedTests.succeedAfterAMinute()
+                let origin = try LoopbackOrigin()
+                let gate = Gate()
+                origin.enqueue(.script(.head(.ok, ["Content-Length": "4"]), .raw("ab"), .wait(gate), .raw("cd")))
+                origin.enqueue(LoopbackOrigin.Answer(body: "abcd"))
+                let counter = ByteCounter()
+                let session = URLSession(configuration: .ephemeral, delegate: counter, delegateQueue: nil)
+                let task = session.dataTask(with: try #require(URL(string: origin.url + "/")))
+                task.resume()
+                try await counter.first.wait()
+                task.suspend()
+                task.resume()
+                try await counter.end.wait()
+                exit(origin.requests.count == 2 && counter.count == 6 ? 3 : EXIT_SUCCESS)
+            }
+        }
+
+        @Test func `A delegate of the task alone is never called`() async {
+            await #expect(processExitsWith: .exitCode(3)) {
+                IsolatedTests.succeedAfterAMinute()
+                let origin = try LoopbackOrigin()
+                origin.route(.get, "/", LoopbackOrigin.Answer(body: "hello"))
+                let counter = ByteCounter()
+                let task = URLSession(configuration: .ephemeral).dataTask(with: try #require(URL(string: origin.url + "/")))
+                task.delegate = counter
+                task.resume()
+                try await origin.waitForRequests(1)
+                try await Task.sleep(for: .seconds(1))
+                exit(counter.end.isOpen || counter.first.isOpen ? EXIT_SUCCESS : 3)
+            }
+        }
+
+        @Test func `Cancelling the upload of a file ends the process`() async {
+            await #expect(processExitsWith: .signal(SIGILL)) {
+                IsolatedTests.succeedAfterAMinute()
+                let origin = try LoopbackOrigin(keepingBodiesUpTo: 0)
+                origin.route(.put, "/", LoopbackOrigin.Answer())
+                // A large file that is there on every machine: the program itself.
+                let file = URL(fileURLWithPath: CommandLine.arguments[0])
+                let session = URLSession(configuration: .ephemeral)
+                var request = URLRequest(url: try #require(URL(string: origin.url + "/")))
+                request.httpMethod = "PUT"
+                for round in 0..<1000 {
+                    let end = Gate()
+                    let task = session.uploadTask(with: request, fromFile: file) { _, _, _ in end.open() }
+                    task.resume()
+                    try await Task.sleep(for: .microseconds(50 * (round % 40)))
+                    task.cancel()
+                    try await end.wait()
+                }
+            }
+        }
+
+        @Test func `Content on a dead connection hangs where nobody is asked for it anew`() async {
+            await #expect(processExitsWith: .exitCode(3)) {
+                IsolatedTests.succeedAfterAMinute()
+                let origin = try LoopbackOrigin()
+                origin.enqueue(LoopbackOrigin.Answer(), .closing)
+                origin.route(nil, "/", LoopbackOrigin.Answer())
+                let session = URLSession(configuration: .ephemeral)
+                let url = try #require(URL(string: origin.url + "/"))
+                _ = try await session.data(from: url)
+                var request = URLRequest(url: url)
+                request.httpMethod = "POST"
+                session.uploadTask(with: request, from: Data("hello".utf8)) { _, _, _ in exit(EXIT_SUCCESS) }.resume()
+                try await origin.waitForHeads(3)
+                try await Task.sleep(for: .seconds(1))
+                exit(3)
+            }
+        }
+    }
+}
+
+/// Counts what it receives, and opens gates at the first byte and at the end.
+private final class ByteCounter: NSObject, URLSessionDataDelegate {
+    let first = Gate()
+    let end = Gate()
+    private let total = Mutex(0)
+
+    var count: Int { total.withLock { $0 } }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        total.withLock { $0 += data.count }
+        first.open()
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        end.open()
+    }
+}
+#endif
