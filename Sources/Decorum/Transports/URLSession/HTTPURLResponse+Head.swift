@@ -44,7 +44,7 @@ extension HTTPResponse {
     }
 
     /// Whether there are two lengths, of which a proxy may have believed the other (RFC 9112, section 6.3).
-    fileprivate static func contradictsItself(_ fields: HTTPFields) -> Bool {
+    static func contradictsItself(_ fields: HTTPFields) -> Bool {
         guard let value = fields[.contentLength] else { return false }
         return Set(value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }).count > 1
     }

@@ -1,24 +1,11 @@
 import Foundation
 
-/// Holds on to a transfer and ends it when it is let go.
-final class TransferLease: Sendable {
-    let exchange: URLSessionExchange
-
-    init(_ exchange: URLSessionExchange) {
-        self.exchange = exchange
-    }
-
-    deinit {
-        exchange.cancel()
-    }
-}
-
 /// Reads the body of a response while it arrives.
 struct TransferBodyReader: BodyReader {
-    private let lease: TransferLease
+    private let lease: TransferLease<URLSessionExchange>
     private var batch: ArraySlice<Data> = []
 
-    init(_ lease: TransferLease) {
+    init(_ lease: TransferLease<URLSessionExchange>) {
         self.lease = lease
     }
 
@@ -55,9 +42,7 @@ struct TransferBodyReader: BodyReader {
     // The caller may be the main actor, which must not wait for a disk.
     @concurrent private static func read(_ count: Int, at offset: Int64, of file: SpoolFile) async throws -> Data {
         do {
-            let data = try file.read(count, at: offset)
-            guard data.count == count else { throw BodyLengthError() }
-            return data
+            return try file.read(count, at: offset)
         } catch {
             throw TransportError(.other, at: .body, underlying: error)
         }

@@ -10,7 +10,7 @@ import FoundationNetworking
 ///
 /// The session's delegate tells it what happens; it wakes whoever waits for the head or the body. It ends once, and
 /// what comes later is ignored.
-final class URLSessionExchange: Sendable {
+final class URLSessionExchange: TransportExchange {
     private struct State {
         var task: URLSessionTask?
         var head: CheckedContinuation<Response, any Error>?
@@ -185,9 +185,10 @@ extension URLSessionExchange {
         abort(with: TransportError(.timedOut, at: stage))
     }
 
-    /// When the exchange fails unless something is sent or received; nil while it is not the server who is waited for.
+    /// When the exchange fails unless something is sent or received; nil once it has ended.
     var deadline: ContinuousClock.Instant? {
-        flow.isHoldingBack ? nil : state.withLock { $0.end != nil ? nil : $0.lastProgress.advanced(by: idleTimeout) }
+        let start = flow.isHoldingBack ? watch.clock.now : nil
+        return state.withLock { $0.end != nil ? nil : (start ?? $0.lastProgress).advanced(by: idleTimeout) }
     }
 
     @discardableResult private func finish(_ end: Result<Void, any Error>) -> Bool {

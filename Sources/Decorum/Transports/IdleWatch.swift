@@ -5,7 +5,7 @@ import Synchronization
 /// One task sleeps for all exchanges: a task for each would leave a timer behind for each request that was answered.
 final class IdleWatch: Sendable {
     private struct State {
-        var exchanges: [ObjectIdentifier: URLSessionExchange] = [:]
+        var exchanges: [ObjectIdentifier: any TransportExchange] = [:]
         var wakingUp: ContinuousClock.Instant?
         var sleeper: Task<Void, Never>?
     }
@@ -21,7 +21,7 @@ final class IdleWatch: Sendable {
         state.withLock { $0.sleeper?.cancel() }
     }
 
-    func add(_ exchange: URLSessionExchange) {
+    func add(_ exchange: some TransportExchange) {
         state.withLock { state in
             // Asked for under the lock: an exchange that ends now is removed only after it was added.
             guard let deadline = exchange.deadline else { return }
@@ -33,7 +33,7 @@ final class IdleWatch: Sendable {
         }
     }
 
-    func remove(_ exchange: URLSessionExchange) {
+    func remove(_ exchange: some TransportExchange) {
         _ = state.withLock { $0.exchanges.removeValue(forKey: ObjectIdentifier(exchange)) }
     }
 
@@ -52,7 +52,7 @@ final class IdleWatch: Sendable {
     private func failOverdue() -> ContinuousClock.Instant? {
         let now = clock.now
         let (overdue, next) = state.withLock { state in
-            var overdue: [URLSessionExchange] = []
+            var overdue: [any TransportExchange] = []
             var next: ContinuousClock.Instant?
             for exchange in state.exchanges.values {
                 guard let deadline = exchange.deadline else { continue }

@@ -1,0 +1,98 @@
+#if AsyncHTTPClient
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+
+/// The content of a request in a form that AsyncHTTPClient can send.
+enum AsyncHTTPClientContent: Sendable {
+    case none
+    case bytes(Data)
+    case stream(ContentSource, length: Int64?)
+
+    // Small enough for a slow network: the time a transfer stands still is counted from one piece to the next.
+    static let pieceSize = 64 << 10
+
+    /// Brings a body into that form; one that cannot be opened fails before anything is sent.
+    static func make(_ body: Body) async throws -> AsyncHTTPClientContent {
+        if body.isEmpty { return .none }
+        if let bytes = body.bytes, bytes.count <= pieceSize { return .bytes(bytes) }
+        do {
+            return .stream(try await ContentSource(body), length: body.length)
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            throw TransportError(.unreadableBody, at: .connecting, underlying: error)
+        }
+    }
+
+    func body(in exchange: AsyncHTTPClientExchange) -> HTTPClientRequest.Body? {
+        switch self {
+        case .none: nil
+        case .bytes(let data): .bytes(ByteBuffer(bytes: data))
+        case .stream(let source, let length):
+            .stream(ContentPieces(source: source, exchange: exchange), length: length.map { .known($0) } ?? .unknown)
+        }
+    }
+
+    /// Lets go of what was opened.
+    func close() async {
+        if case .stream(let source, _) = self { await source.close() }
+    }
+}
+
+/// Reads the content of a request in pieces, each when the server has taken the one before.
+actor ContentSource {
+    private var reader: (any BodyReader)?
+    private var rest = Data()
+    private var isClosed = false
+
+    init(_ body: Body) async throws {
+        // The length that was announced is that of the file as it was.
+        if case .file(let file) = body.storage, try BodyFile(file.url) != file { throw BodyLengthError() }
+        reader = try await body.open()
+    }
+
+    func next() async throws -> ByteBuffer? {
+        if rest.isEmpty {
+            guard var reader, let chunk = try await reader.next(), !isClosed else { return nil }
+            self.reader = reader
+            rest = chunk
+        }
+        let piece = rest.prefix(AsyncHTTPClientContent.pieceSize)
+        rest = rest.dropFirst(piece.count)
+        return ByteBuffer(bytes: piece)
+    }
+
+    func close() {
+        isClosed = true
+        reader = nil
+        rest = Data()
+    }
+}
+
+/// The pieces of a request's content, as AsyncHTTPClient asks for them.
+private struct ContentPieces: AsyncSequence, Sendable {
+    struct AsyncIterator: AsyncIteratorProtocol {
+        let pieces: ContentPieces
+
+        func next() async throws -> ByteBuffer? {
+            try await pieces.exchange.read(pieces.source)
+        }
+    }
+
+    let source: ContentSource
+    let exchange: AsyncHTTPClientExchange
+
+    func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(pieces: self)
+    }
+}
+
+@available(*, unavailable)
+extension ContentPieces.AsyncIterator: Sendable {}
+
+/// A body that could not be read while it was sent.
+struct UnreadableContentError: Error {
+    let underlying: any Error
+}
+#endif
