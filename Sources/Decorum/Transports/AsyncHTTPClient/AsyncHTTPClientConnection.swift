@@ -26,7 +26,8 @@ import NIOCore
 /// Fields keep their order, their spelling and their repetitions, in both directions. A server is held back while the
 /// reader of its response is slow, and so is the stream of a request's body while the server is. What AsyncHTTPClient
 /// does not show is lost: trailers of a response, informational responses (1xx), the bytes of fields that are not
-/// UTF-8. A request for the server as a whole (`OPTIONS *`) cannot be sent.
+/// UTF-8. A request for the server as a whole (`OPTIONS *`) cannot be sent. Once the response has ended, what is left of
+/// the request's content is not sent any more.
 public struct AsyncHTTPClientConnection: Connection {
     private let client: AsyncHTTPClientOwner
     private let watch: IdleWatch

@@ -54,7 +54,11 @@ actor ContentSource {
 
     func next() async throws -> ByteBuffer? {
         if rest.isEmpty {
-            guard var reader, let chunk = try await reader.next(), !isClosed else { return nil }
+            // An end would make what was sent so far look complete.
+            guard !isClosed, var reader else { throw CancellationError() }
+            let chunk = try await reader.next()
+            guard !isClosed else { throw CancellationError() }
+            guard let chunk else { return nil }
             self.reader = reader
             rest = chunk
         }

@@ -161,7 +161,10 @@ extension AsyncHTTPClientExchange {
             if state.end == nil { state.reading = reading }
             return state.end == nil
         }
-        if !isWanted { reading.cancel() }
+        guard isWanted else {
+            reading.cancel()
+            throw CancellationError()
+        }
         let piece = await reading.result
         let now = watch.clock.now
         state.withLock { state in
