@@ -1,3 +1,5 @@
+public import HTTPTypes
+
 extension Connection {
     /// Passes each request through a closure, which may change it, forward it any number of times, and change the answer.
     ///
@@ -16,13 +18,19 @@ extension Connection {
     ///
     /// - Parameters:
     ///   - name: The name of the layer in ``Connection/layers``.
+    ///   - facts: What the closure does that others have to know; ``Layer/Fact/addsCredentials`` keeps layers further out
+    ///     from sharing responses.
+    ///   - secretFields: The fields with secrets that the closure sets.
     ///   - interceptor: Gets the request and the wrapped connection, and answers.
     /// - Returns: A connection that answers with what the closure returns.
     public func intercepting(
         _ name: String = "intercepting",
+        facts: Set<Layer.Fact> = [],
+        secretFields: Set<HTTPField.Name> = [],
         _ interceptor: @escaping @Sendable (_ request: consuming Request, _ base: Self) async throws -> Response
     ) -> some Connection {
-        InterceptingConnection(base: self, layer: Layer(name: name), interceptor: interceptor)
+        InterceptingConnection(
+            base: self, layer: Layer(name: name, facts: facts, secretFields: secretFields), interceptor: interceptor)
     }
 }
 

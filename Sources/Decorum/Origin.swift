@@ -15,16 +15,14 @@ public struct Origin: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - scheme: `http` or `https`.
-    ///   - host: The host; an IPv6 address in brackets.
+    ///   - host: The host, an international name in its form with `xn--`; an IPv6 address in brackets.
     ///   - port: The port; nil for the scheme's default.
-    /// - Throws: ``InvalidRequestError`` for another scheme, an empty host or a port out of range.
+    /// - Throws: ``InvalidRequestError`` for another scheme, a host that is empty or has characters that no host has,
+    ///   or a port out of range.
     public init(scheme: String, host: String, port: Int? = nil) throws(InvalidRequestError) {
         let scheme = scheme.lowercased()
         guard let defaultPort = Self.defaultPort(of: scheme) else { throw .unsupportedScheme(scheme) }
-        // A percent sign would hide a character, and whoever decodes it sees another host; a zone has one in brackets.
-        let excluded = host.hasPrefix("[") ? "/?#@\\" : "/?#@\\%"
-        guard !host.isEmpty, !host.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F || excluded.utf8.contains($0) })
-        else { throw .invalidHost }
+        guard host.isRegisteredName || host.isAddressInBrackets else { throw .invalidHost }
         let port = port ?? defaultPort
         guard (0...65535).contains(port) else { throw .invalidPort }
 
@@ -86,4 +84,23 @@ public struct Origin: Sendable, Hashable {
 extension Origin: CustomStringConvertible {
     /// The origin as the start of a URL, without a slash at the end.
     public var description: String { "\(scheme)://\(authority)" }
+}
+
+extension String {
+    /// Whether this is a `reg-name` or an IPv4 address (RFC 3986, section 3.2.2).
+    ///
+    /// There is no percent-encoding: it hides a character, and whoever decodes it sees another host.
+    fileprivate var isRegisteredName: Bool {
+        !isEmpty && utf8.allSatisfy { $0.isLetterOrDigit || "-._~!$&'()*+,;=".utf8.contains($0) }
+    }
+
+    /// Whether this looks like an `IP-literal` (RFC 3986, section 3.2.2), which may have a zone (RFC 6874).
+    fileprivate var isAddressInBrackets: Bool {
+        utf8.count > 4 && hasPrefix("[") && hasSuffix("]")
+            && utf8.dropFirst().dropLast().allSatisfy { $0.isLetterOrDigit || ":.%-_~".utf8.contains($0) }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isLetterOrDigit: Bool { (0x30...0x39).contains(self) || (0x61...0x7A).contains(self | 0x20) }
 }

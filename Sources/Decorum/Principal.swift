@@ -18,9 +18,12 @@ public struct Principal: Sendable, Hashable {
     }
 }
 
-extension Principal: CustomStringConvertible {
+extension Principal: CustomStringConvertible, CustomReflectable {
     /// A word that does not tell the name, which may be somebody's.
     public var description: String { "principal" }
+
+    /// A mirror without children, so that `dump` does not tell it either.
+    public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
 }
 
 extension RequestOptions {

@@ -83,7 +83,8 @@ public struct Request: Sendable {
     public func validate() throws(InvalidRequestError) {
         _ = try Origin(head)
         guard let path = head.path, path.hasPrefix("/") || path == "*" else { throw .invalidPath }
-        guard path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw .invalidURL }
+        // What follows a number sign is a fragment, which some transports would cut off and others send.
+        guard path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }) else { throw .invalidURL }
     }
 
     /// The URL of the request with its fragment; nil while it has no origin.

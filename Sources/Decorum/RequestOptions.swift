@@ -13,8 +13,8 @@
 /// }
 /// ```
 ///
-/// In a module whose default isolation is the main actor, declare both `nonisolated`, so that layers can read the option.
-public protocol RequestOptionKey {
+/// In a module whose default isolation is the main actor, declare the property `nonisolated`, so that layers can read it.
+public protocol RequestOptionKey: SendableMetatype {
     /// The type of the option.
     associatedtype Value: Sendable
     /// What a request has that was not given the option.

@@ -4,7 +4,7 @@ public import HTTPTypes
 /// A key for a fact about a response that layers hand outwards.
 ///
 /// It is declared like a ``RequestOptionKey``, with an extension of ``ResponseMetadata`` that gives it a name.
-public protocol ResponseMetadataKey {
+public protocol ResponseMetadataKey: SendableMetatype {
     /// The type of the fact.
     associatedtype Value: Sendable
     /// What a response has that no layer gave the fact.

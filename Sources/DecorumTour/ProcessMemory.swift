@@ -1,23 +1,27 @@
 import Foundation
 
 /// How much memory this process has needed.
-enum ProcessMemory {
+enum ProcessMemory {}
+
+#if canImport(Darwin)
+extension ProcessMemory {
     /// The largest number of bytes in memory so far.
     static var peak: Int {
         var usage = rusage()
         // The system fills in the whole structure, which it is given the address of.
-        guard unsafe getrusage(thisProcess, &usage) == 0 else { return 0 }
-        return usage.ru_maxrss * unit
+        guard unsafe getrusage(RUSAGE_SELF, &usage) == 0 else { return 0 }
+        return usage.ru_maxrss
     }
 }
-
-#if canImport(Darwin)
-private let thisProcess = RUSAGE_SELF
-private let unit = 1
-#elseif canImport(Glibc)
-private let thisProcess = __rusage_who_t(RUSAGE_SELF.rawValue)
-private let unit = 1024
 #else
-private let thisProcess = RUSAGE_SELF
-private let unit = 1024
+extension ProcessMemory {
+    /// The largest number of bytes in memory so far.
+    ///
+    /// Not from `getrusage`, which on Linux still counts the program that started this one with `exec`.
+    static var peak: Int {
+        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        return line?.split(separator: " ").compactMap { Int($0) }.first.map { $0 * 1024 } ?? 0
+    }
+}
 #endif

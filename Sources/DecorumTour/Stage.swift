@@ -22,7 +22,7 @@ struct Stage {
             .revalidating(in: MemoryResponseStore())
             .followingRedirects()
             .acceptingLanguages(["en"])
-            .identifyingClient(as: ClientInformation(name: "tour", version: DecorumVersion.current))
+            .identifyingClient(as: ClientInformation(name: "tour", version: PackageVersion.current))
             .addingDefaultFields([.accept: "*/*"])
             .overridingFields(with: [.cacheControl: "max-age=0"])
             .relative(to: origin.url)

@@ -19,6 +19,10 @@ final class Terminal: Sendable {
         write("\n\(styled("\(number). \(text)", "1;36"))\n")
     }
 
+    func code(_ text: String) {
+        write("   \(styled(text, "35"))\n")
+    }
+
     func text(_ text: String) {
         write("   \(text)\n")
     }

@@ -20,6 +20,7 @@ struct Tour {
 
         for (number, step) in steps.enumerated() {
             terminal.heading("\(number + 1)", step.title)
+            terminal.code(step.code)
             do {
                 try await step.run(on: stage)
             } catch {
@@ -28,6 +29,8 @@ struct Tour {
             }
         }
         terminal.title("All \(steps.count) steps held.")
+        terminal.text(
+            "The stack is in Sources/DecorumTour/Stage.swift, each step in Steps; README.md goes on from here.")
     }
 }
 
@@ -35,6 +38,9 @@ struct Tour {
 protocol Step: Sendable {
     /// What the step shows, in a sentence.
     var title: String { get }
+
+    /// The line of Swift that it is about.
+    var code: String { get }
 
     /// Shows it, and throws when something is not as it should be.
     func run(on stage: Stage) async throws

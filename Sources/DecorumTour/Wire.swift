@@ -26,6 +26,6 @@ struct WirePrintingConnection<Base: Connection>: ComposedConnection {
     }
 
     private static var shown: Set<HTTPField.Name> {
-        [.authorization, .ifNoneMatch, .ifModifiedSince, .eTag, .lastModified, .location, .retryAfter]
+        [.authorization, .cookie, .ifNoneMatch, .ifModifiedSince, .eTag, .lastModified, .location, .retryAfter]
     }
 }

@@ -18,6 +18,36 @@ struct CountingConnection<Base: Connection>: ComposedConnection {
     }
 }
 
+struct Feed: Decodable, Equatable {
+    let title: String
+}
+
+enum ScreenKey: RequestOptionKey {
+    static let defaultValue: String? = nil
+}
+
+enum AgeKey: ResponseMetadataKey {
+    static let defaultValue = 0
+}
+
+extension RequestOptions {
+    nonisolated var screen: String? {
+        get { self[ScreenKey.self] }
+        set { self[ScreenKey.self] = newValue }
+    }
+}
+
+struct ScreenConnection<Base: Connection>: ComposedConnection {
+    let base: Base
+
+    func send(_ request: consuming Request) async throws -> Response {
+        request.head.headerFields[.referer] = request.options.screen
+        var response = try await base.send(request)
+        response.metadata[AgeKey.self] = 7
+        return response
+    }
+}
+
 struct PlainConnection<Base: Connection>: ComposedConnection {
     let base: Base
 
@@ -72,6 +102,18 @@ struct MainActorDecoratorTests {
         #expect(model.text == "hello")
         #expect(counter.value == 1)
         #expect(stub.requests[0].head.headerFields[.from] == "app")
+    }
+
+    @Test func typesAndKeysOfAnAppWorkUnchanged() async throws {
+        let stub = StubConnection { _ in Response(status: .ok, body: #"{"title": "news"}"#) }
+        var request = try Request.get("https://example.com/")
+        request.options.screen = "home"
+
+        let response = try await ScreenConnection(base: stub).send(request)
+
+        #expect(try await response.body.decode(Feed.self, upTo: 100) == Feed(title: "news"))
+        #expect(response.metadata[AgeKey.self] == 7)
+        #expect(stub.requests[0].head.headerFields[.referer] == "home")
     }
 
     @Test func anAnswerFromMemoryComesWithoutLeavingTheMainActor() async throws {

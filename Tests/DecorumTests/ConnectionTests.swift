@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test func `The package has a version`() {
-        #expect(DecorumVersion.current.split(separator: ".").compactMap { Int($0) }.count == 3)
+        #expect(PackageVersion.current.split(separator: ".").compactMap { Int($0) }.count == 3)
     }
 }
 

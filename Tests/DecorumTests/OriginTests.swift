@@ -26,6 +26,11 @@ import Testing
         arguments: [
             ("http", "", nil), ("ftp", "a", nil), ("http", "a", -1), ("http", "a", 65_536), ("http", "a b", nil),
             ("http", "a/b", nil), ("http", "u@a", nil), ("http", "a\r\n", nil),
+            ("http", "a:1", nil), ("http", "::1", nil), ("http", "[]", nil), ("http", "[::1]x", nil),
+            ("http", "[::1", nil), ("http", "a<b", nil), ("http", "a\"b", nil), ("http", "a%2eb", nil),
+            ("http", "b\u{FC}cher.example", nil),
+            // The Kelvin sign becomes a `k` in lower case.
+            ("http", "\u{212A}ing.example", nil),
         ] as [(String, String, Int?)]) func `Parts that make no origin throw`(scheme: String, host: String, port: Int?)
     {
         #expect(throws: InvalidRequestError.self) { try Origin(scheme: scheme, host: host, port: port) }

@@ -56,6 +56,16 @@ public struct Body: Sendable {
         self.init(Data(text.utf8))
     }
 
+    /// Creates a body from a value, as JSON; the request's `Content-Type` is the caller's to set.
+    ///
+    /// - Parameters:
+    ///   - value: The value to encode.
+    ///   - encoder: The encoder.
+    /// - Throws: The encoder's error.
+    public init(json value: some Encodable, using encoder: JSONEncoder = JSONEncoder()) throws {
+        self.init(try encoder.encode(value))
+    }
+
     /// Creates a body from a file, which is read each time that the body is.
     ///
     /// The length is that of the file now; if it has become shorter when it is read, reading throws.

@@ -39,9 +39,10 @@ extension Body {
         String(decoding: try await data(upTo: limit), as: UTF8.self)
     }
 
-    /// Reads the whole body as JSON, off the caller's actor.
+    /// Reads the whole body as JSON.
     ///
-    /// In a module whose default isolation is the main actor, declare the type `nonisolated`.
+    /// It decodes where its caller runs, so that types of the main actor can be decoded there. Call it from a
+    /// `@concurrent` function for content that is large enough to be felt.
     ///
     /// - Parameters:
     ///   - type: The type to decode.
@@ -49,7 +50,7 @@ extension Body {
     ///   - decoder: The decoder.
     /// - Returns: The decoded value.
     /// - Throws: As ``collect(upTo:)``, or the decoder's error.
-    @concurrent public func decode<Value: Decodable & Sendable>(
+    public func decode<Value: Decodable>(
         _ type: Value.Type, upTo limit: Int, using decoder: JSONDecoder = JSONDecoder()
     ) async throws -> Value {
         try decoder.decode(type, from: await data(upTo: limit))

@@ -25,7 +25,12 @@ extension Body {
         let unread = UnreadBody(observer)
         return Body(trustedLength: length, replay: replay) { offset in
             unread.isRead.store(true, ordering: .relaxed)
-            return ObservingBodyReader(try await open(at: offset), observer)
+            do {
+                return ObservingBodyReader(try await open(at: offset), observer)
+            } catch {
+                observer(.failed(error))
+                throw error
+            }
         }
     }
 

@@ -89,7 +89,7 @@ private struct State {
         }
         for identifier in replaced { remove(identifier) }
 
-        let size = response.byteCount + key.uri.utf8.count
+        let size = response.byteCount + key.byteCount
         guard size <= byteLimit / 4, countLimit > 0 else { return }
         while byteCount + size > byteLimit || entries.count >= countLimit, let oldest = recency.oldest {
             remove(oldest)

@@ -31,8 +31,10 @@ public protocol ResponseStore: Sendable {
 
 /// What a response is kept under: a method, a URI, and on whose behalf it was requested.
 ///
-/// Two requests that carry different `Authorization` or `Cookie` fields, or have different principals, have
-/// different keys. A key is not described, since it holds those fields.
+/// Two requests that have different principals, or differ in a field that holds credentials, have different keys. Such a
+/// field is each one that ``Redaction/standard`` lists, such as `Authorization`, `Cookie` and `X-API-Key`, that
+/// ``RequestOptions/secretFields`` names, or that is marked as never to be indexed. A key is not described, since it
+/// holds those fields.
 public struct ResponseKey: Sendable, Hashable {
     /// The method of the request.
     public let method: HTTPRequest.Method
@@ -45,15 +47,21 @@ public struct ResponseKey: Sendable, Hashable {
     /// Creates the key of a request.
     ///
     /// - Parameter request: A request with an origin; nil is returned for one without.
-    public init?(_ request: Request) {
+    public init?(_ request: borrowing Request) {
         guard let scheme = request.head.scheme, let authority = request.head.authority else { return nil }
         method = request.head.method
         uri = "\(scheme)://\(authority)\(request.head.path ?? "/")"
         principal = request.options.principal
         let secretFields = request.options.secretFields
         credentials = request.head.headerFields.filter {
-            $0.name == .authorization || $0.name == .cookie || secretFields.contains($0.name)
+            Redaction.standard.fields.contains($0.name) || secretFields.contains($0.name)
+                || $0.indexingStrategy == .disallow
         }
+    }
+
+    /// The bytes of the texts that the key holds.
+    var byteCount: Int {
+        credentials.reduce(uri.utf8.count) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count }
     }
 }
 

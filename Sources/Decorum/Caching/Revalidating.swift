@@ -6,7 +6,8 @@ extension Connection {
     ///
     /// A `GET` or `HEAD` with a response in `store` is sent with `If-None-Match` and `If-Modified-Since`, which carry
     /// the stored `ETag` and `Last-Modified` as they came. A `304 Not Modified` is answered with the stored response,
-    /// its fields refreshed by those of the `304`, or with the `304` itself: see ``NotModifiedAnswer``.
+    /// its fields refreshed by those of the `304`, or with the `304` itself: see ``NotModifiedAnswer``. A stored
+    /// `Set-Cookie` is not given again.
     ///
     /// ```swift
     /// let connection = URLSessionConnection()
@@ -15,8 +16,9 @@ extension Connection {
     ///
     /// A `200` with a validator is stored while its body is read, and only once the body was read to its end. It is
     /// stored neither with `Cache-Control: no-store` on either side nor with `Vary: *`. Responses are kept by method, URI, the
-    /// fields that `Vary` names, ``RequestOptions/principal``, `Authorization` and `Cookie`. Where a layer further in adds
-    /// credentials and the request names no principal, nothing is stored and nothing stored is used.
+    /// fields that `Vary` names, ``RequestOptions/principal``, and the credentials that the request carries: see
+    /// ``ResponseKey``. Where a layer further in adds credentials and the request names no principal, nothing is stored and
+    /// nothing stored is used.
     ///
     /// A request with a precondition of its own, or with `Range`, passes through, and its `304` reaches the caller.
     ///

@@ -41,6 +41,8 @@ enum Revalidation {
         if let validator, let storedValidator, validator.opaqueTag != storedValidator.opaqueTag { return nil }
 
         var head = stored.head
+        // A cookie is set by the response that brings it; once more would put an old session in place of a new one.
+        head.headerFields[.setCookie] = nil
         for name in Set(validation.headerFields.map(\.name)).subtracting(keptFields(in: validation.headerFields)) {
             head.headerFields[fields: name] = validation.headerFields[fields: name]
         }

@@ -52,7 +52,8 @@ struct DefaultFieldsConnection<Base: Connection>: ComposedConnection {
         self.base = base
         self.source = source
         layer = Layer(
-            name: name, role: .preparation, settings: settings ?? [source.setting], facts: [.changesSignedParts])
+            name: name, role: .preparation, settings: settings ?? [source.setting], facts: source.facts,
+            secretFields: source.secretFields)
     }
 
     func send(_ request: consuming Request) async throws -> Response {

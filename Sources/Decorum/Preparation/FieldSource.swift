@@ -12,6 +12,18 @@ enum FieldSource: Sendable {
         }
     }
 
+    /// The fields that hold credentials; those that a closure makes are not known before.
+    var secretFields: Set<HTTPField.Name> {
+        guard case .fixed(let fields) = self else { return [] }
+        let secrets = fields.filter { Redaction.standard.fields.contains($0.name) || $0.indexingStrategy == .disallow }
+        return Set(secrets.map(\.name))
+    }
+
+    /// What a layer that sets the fields has to say of itself.
+    var facts: Set<Layer.Fact> {
+        secretFields.isEmpty ? [.changesSignedParts] : [.changesSignedParts, .addsCredentials]
+    }
+
     /// The names of the fields, without their values, which may be nobody's business.
     var setting: Layer.Setting {
         switch self {

@@ -42,7 +42,8 @@ struct OverridingFieldsConnection<Base: Connection>: ComposedConnection {
 
     var layer: Layer {
         Layer(
-            name: "overridingFields", role: .preparation, settings: [source.setting], facts: [.changesSignedParts])
+            name: "overridingFields", role: .preparation, settings: [source.setting], facts: source.facts,
+            secretFields: source.secretFields)
     }
 
     func send(_ request: consuming Request) async throws -> Response {

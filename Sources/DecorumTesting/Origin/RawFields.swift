@@ -57,6 +57,11 @@ public struct RawFields: Sendable, Hashable {
         return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 
+    /// The values of a field, joined by commas where it has several lines; nil where it has none.
+    public subscript(name: HTTPField.Name) -> String? {
+        self[name.canonicalName]
+    }
+
     /// Whether the comma-separated list that is a field's value has a token, in any letter case.
     func has(_ token: String, in name: String) -> Bool {
         values(of: name).contains { value in

@@ -74,9 +74,30 @@ public final class VirtualClock: DatedClock {
 
     /// Waits until at least so many tasks sleep on the clock.
     ///
-    /// - Parameter count: The number of tasks to wait for.
-    /// - Throws: `CancellationError` when the waiting task is cancelled.
-    public func waitForSleepers(_ count: Int = 1) async throws {
-        try await monitor.wait { $0.pendingSleeps.count >= count }
+    /// - Parameters:
+    ///   - count: The number of tasks to wait for.
+    ///   - limit: How long to wait, in real time, before the test is told that nobody sleeps.
+    /// - Throws: ``NobodySleepsError`` at the limit, `CancellationError` when the waiting task is cancelled.
+    public func waitForSleepers(_ count: Int = 1, within limit: Duration = .seconds(20)) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { [monitor] in try await monitor.wait { $0.pendingSleeps.count >= count } }
+            group.addTask {
+                try await Task.sleep(for: limit)
+                throw NobodySleepsError(count: count)
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+}
+
+/// Fewer tasks came to sleep on a virtual clock than a test waited for.
+public struct NobodySleepsError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The number of tasks that were waited for.
+    public let count: Int
+
+    /// What happened and where to look.
+    public var description: String {
+        "Fewer than \(count) tasks sleep on the clock; was it given to the layer, and does that layer wait at all?"
     }
 }

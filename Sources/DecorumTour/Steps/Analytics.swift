@@ -2,9 +2,12 @@ import Decorum
 
 struct Analytics: Step {
     let title = "What the observers counted"
+    let code = ".observing(statistics, as: .attempt) … .observing(statistics)"
 
     func run(on stage: Stage) async throws {
         let statistics = stage.statistics.snapshot()
+        stage.terminal.text(
+            "A call is what the app asked for, an attempt what was sent. The one error is the refused request.")
         for line in "\(statistics)".split(separator: "\n") { stage.terminal.text(String(line)) }
 
         let calls = statistics.rows.filter { $0.scope == .call }

@@ -3,6 +3,7 @@ import DecorumTesting
 
 struct ForeignRedirection: Step {
     let title = "A redirection to another origin arrives there without credentials"
+    let code = ".authenticating(with: .signer(signer), for: origin) … .followingRedirects()"
 
     func run(on stage: Stage) async throws {
         stage.otherOrigin.route(.get, "/landing", LoopbackOrigin.Answer(body: "Who are you?"))
@@ -20,6 +21,8 @@ struct ForeignRedirection: Step {
         try stage.check(sent?.fields["Authorization"] != nil, "the origin of the credentials gets them")
         try stage.check(sent?.fields["Cookie"] == "session=secret", "the first origin gets the cookie")
         let landed = stage.otherOrigin.requests.last
+        stage.terminal.app(
+            "the other origin received: \(landed?.fields.lines.map(\.name).joined(separator: ", ") ?? "nothing")")
         try stage.check(landed?.path == "/landing", "the other origin is asked")
         try stage.check(landed?.fields["Authorization"] == nil, "the other origin gets no credentials")
         try stage.check(landed?.fields["Cookie"] == nil, "the other origin gets no cookie")

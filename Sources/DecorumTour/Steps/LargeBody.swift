@@ -5,6 +5,7 @@ struct LargeBody: Step {
     private static let size: Int64 = 100 << 20
 
     let title = "100 MiB stream through every layer in flat memory"
+    let code = "for try await chunk in response.body { … }"
 
     func run(on stage: Stage) async throws {
         stage.origin.route(.get, "/film", .generated(count: Self.size))
@@ -22,10 +23,12 @@ struct LargeBody: Step {
             count += Int64(chunk.count)
         }
         let growth = ProcessMemory.peak - before
-        stage.terminal.app("read to the end; the process needed \(growth >> 20) MiB more than before")
+        stage.terminal.app(
+            "read to the end; at its peak the process took \(before >> 20) MiB before, \(ProcessMemory.peak >> 20) MiB now"
+        )
 
         try stage.check(count == Self.size, "every byte arrives")
         try stage.check(isIntact, "every byte is the right one")
-        try stage.check(growth < 32 << 20, "memory stays flat")
+        try stage.check(before > 0 && growth < 32 << 20, "memory stays flat")
     }
 }

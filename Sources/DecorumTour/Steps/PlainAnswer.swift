@@ -3,6 +3,7 @@ import DecorumTesting
 
 struct PlainAnswer: Step {
     let title = "A request, an answer"
+    let code = "connection.send(.get(\"/hello\"))"
 
     func run(on stage: Stage) async throws {
         stage.origin.route(.get, "/hello", LoopbackOrigin.Answer(body: "Good morning."))

@@ -4,6 +4,7 @@ import Foundation
 
 struct Redirection: Step {
     let title = "A page that has moved is followed: 301"
+    let code = ".followingRedirects()"
 
     func run(on stage: Stage) async throws {
         stage.origin.route(.get, "/old", LoopbackOrigin.Answer(.movedPermanently, fields: ["Location": "/new"]))
@@ -11,6 +12,7 @@ struct Redirection: Step {
 
         let (response, text) = try await stage.get("/old#door", as: "moved")
 
+        stage.terminal.app("it came from \(response.metadata.url?.absoluteString ?? "nowhere"), fragment kept")
         try stage.check(text == "I live here now.", "the answer is that of the new page")
         try stage.check(
             response.metadata.url?.absoluteString == "\(stage.origin.url)/new#door", "the URL is the new one")

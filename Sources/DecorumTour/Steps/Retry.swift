@@ -3,6 +3,7 @@ import DecorumTesting
 
 struct Retry: Step {
     let title = "A busy server is asked again when it says so: 503, Retry-After: 1"
+    let code = ".retrying()"
 
     func run(on stage: Stage) async throws {
         stage.origin.enqueue(

@@ -3,6 +3,7 @@ import DecorumTesting
 
 struct Revalidation: Step {
     let title = "An unchanged page is not transferred again: 304"
+    let code = ".revalidating(in: MemoryResponseStore())"
 
     func run(on stage: Stage) async throws {
         stage.origin.route(.get, "/feed") { request in

@@ -72,6 +72,10 @@ import Testing
         await #expect(throws: CancellationError.self) { try await sleeper.value }
     }
 
+    @Test func `Waiting for sleepers that never come ends with an error`() async throws {
+        await #expect(throws: NobodySleepsError.self) { try await clock.waitForSleepers(within: .zero) }
+    }
+
     @Test func `Waiting for sleepers can be cancelled`() async throws {
         let watcher = Task { try await clock.waitForSleepers(3) }
         watcher.cancel()

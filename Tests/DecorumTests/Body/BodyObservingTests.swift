@@ -41,6 +41,14 @@ import Testing
         #expect(events.names == ["failed"])
     }
 
+    @Test func `A body that cannot be opened has failed`() async throws {
+        let events = Events()
+        let body = Body(replay: .once) { _ in throw TransportError(.connectionLost, at: .body) }
+            .observed(by: events.append)
+        await #expect(throws: TransportError.self) { try await body.data(upTo: 9) }
+        #expect(events.names == ["failed"])
+    }
+
     @Test func `A tee has the whole content before the reader learns of the end`() async throws {
         let kept = Mutex<[Data]>([])
         let body = Body(replay: .once) { _ in ChunkReader(chunks: ["a", "bc"]) }

@@ -41,6 +41,14 @@ import Testing
         #expect(store.count == 0)
     }
 
+    @Test func `The credentials in a key count too`() throws {
+        let store = MemoryResponseStore(byteLimit: 100_000)
+        let cookie = String(repeating: "c", count: 10_000)
+        store.store(
+            response(1), for: try #require(ResponseKey(.get("https://example.com/", fields: [.cookie: cookie]))))
+        #expect(store.byteCount > 10_000)
+    }
+
     @Test(arguments: [(0, 10), (10_000, 0), (-5, -5)]) func `A store without room keeps nothing`(
         byteLimit: Int, countLimit: Int
     ) throws {

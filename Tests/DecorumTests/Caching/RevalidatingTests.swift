@@ -138,6 +138,8 @@ import Testing
         let connection = stub.revalidating(in: store)
         var requests = try [get(), get([.authorization: "Bearer a"]), get([.authorization: "Bearer b"])]
         requests.append(try get([.cookie: "session=1"]))
+        let keyName = try #require(HTTPField.Name("X-API-Key"))
+        for key in ["a", "b"] { requests.append(try get([keyName: key])) }
         for name in ["ann", "bob"] {
             var request = try get()
             request.options.principal = Principal(name)
@@ -162,6 +164,35 @@ import Testing
         request.options.principal = Principal("ann")
         _ = try await connection.send(request)
         #expect(store.count == 1)
+    }
+
+    @Test func `Fields and closures that add credentials count as layers that do`() async throws {
+        let stub = StubConnection { _ in Self.page }
+        let connections: [any Connection] = [
+            stub.overridingFields(with: [.authorization: "Bearer a"]).revalidating(in: store),
+            stub.addingDefaultFields([.cookie: "session=1"]).revalidating(in: store),
+            stub.intercepting("signing", facts: [.addsCredentials]) { request, base in try await base.send(request) }
+                .revalidating(in: store),
+        ]
+        for connection in connections { _ = try await connection.send(get()) }
+        #expect(store.count == 0)
+
+        _ = try await stub.addingDefaultFields([.accept: "text/html"]).revalidating(in: store).send(get())
+        #expect(store.count == 1)
+    }
+
+    @Test func `A stored cookie is not set again, and one of the 304 is`() async throws {
+        let stub = StubConnection(
+            Response(status: .ok, fields: [.eTag: "\"1\"", .setCookie: "old=1"], body: "page"),
+            Response(status: .notModified),
+            Response(status: .notModified, fields: [.setCookie: "new=2"]),
+            Response(status: .notModified))
+        let connection = stub.revalidating(in: store)
+
+        var cookies: [String?] = []
+        for _ in 1...4 { cookies.append(try await connection.send(get()).head.headerFields[.setCookie]) }
+
+        #expect(cookies == ["old=1", nil, "new=2", nil])
     }
 
     @Test func `A streamed body is stored when it was read to its end`() async throws {

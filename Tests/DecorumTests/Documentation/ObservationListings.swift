@@ -28,7 +28,7 @@ import Testing
         let statistics = ExchangeStatistics()
         let connection = transport.observing(statistics)
         _ = try await connection.send(request)
-        print(statistics.snapshot())
+        print(statistics)
 
         #expect(statistics.snapshot().rows.first?.count == 1)
     }

@@ -12,11 +12,16 @@ import Testing
             .followingRedirects()
             .relative(to: "https://api.example.com/v1/")
             .logging(to: .standardError)
+            .validatingStatus()
 
         var request = try Request.get("feed")
         request.options.principal = Principal("user-42")
         let response = try await connection.send(request)
         let feed = try await response.body.decode(Feed.self, upTo: 1 << 20)
+
+        let comment = try Request.post(
+            "comments", fields: [.contentType: "application/json"], body: Body(json: ["text": "hello"]))
+        _ = try await connection.send(comment)
         return feed
     }
 
@@ -68,6 +73,7 @@ import Testing
 
         #expect(try await response.body.text(upTo: 100) == "news")
         #expect(origin.requests[1].target == "/feed")
+        #expect(origin.requests[1].fields[.accept] == nil)
     }
 }
 
@@ -77,8 +83,7 @@ struct OfflineConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let memory: OfflineMemory
 
-    func send(_ request: consuming Request) async throws -> Response {
-        let request = request
+    func send(_ request: Request) async throws -> Response {
         guard request.head.method == .get, let key = ResponseKey(request) else { return try await base.send(request) }
         do {
             var response = try await base.send(request)

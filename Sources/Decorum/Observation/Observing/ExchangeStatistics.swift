@@ -7,7 +7,7 @@ import Synchronization
 /// let statistics = ExchangeStatistics()
 /// let connection = transport.observing(statistics)
 /// _ = try await connection.send(request)
-/// print(statistics.snapshot())
+/// print(statistics)
 /// ```
 ///
 /// A row stands for a method and a route name, or an origin where the request has no route name; calls and attempts
@@ -54,6 +54,11 @@ public final class ExchangeStatistics: ExchangeObserver {
     public func snapshot() -> StatisticsSnapshot {
         StatisticsSnapshot(totals.withLock { $0 })
     }
+}
+
+extension ExchangeStatistics: CustomStringConvertible {
+    /// The table of all counts at this moment.
+    public var description: String { snapshot().description }
 }
 
 /// What is counted of one method and route.

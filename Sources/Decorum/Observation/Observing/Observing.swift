@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 
 extension Connection {
@@ -109,8 +110,9 @@ private struct Subject: Sendable {
 
     func event(sent: Int64, report: ExchangeWatch.Report) -> ExchangeEvent {
         ExchangeEvent(
-            scope: scope, callID: call.id, attempt: attempt, method: method, routeName: routeName, origin: origin,
-            status: report.status, outcome: ExchangeEvent.Outcome(report.ending),
+            scope: scope, callID: call.id, attempt: attempt, method: method, routeName: routeName,
+            origin: origin ?? report.metadata?.url.flatMap { try? Origin($0.absoluteString) }, status: report.status,
+            outcome: ExchangeEvent.Outcome(report.ending),
             timeToHead: report.timeToHead, duration: report.duration, bytesSent: sent,
             bytesReceived: report.received.count, attempts: attempts(in: report), source: report.metadata?.source)
     }

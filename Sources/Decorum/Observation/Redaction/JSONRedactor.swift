@@ -8,7 +8,6 @@ struct JSONRedactor {
         let bytes: [UInt8]
         /// Whether a secret was replaced, the rest of a broken text aside.
         let foundSecret: Bool
-        let isComplete: Bool
     }
 
     private struct Fault: Error {}
@@ -47,10 +46,10 @@ struct JSONRedactor {
             try scanDocument()
             let isUnchanged = copied == 0
             return Result(
-                bytes: isUnchanged ? bytes : output + bytes[copied...], foundSecret: !isUnchanged, isComplete: true)
+                bytes: isUnchanged ? bytes : output + bytes[copied...], foundSecret: !isUnchanged)
         } catch {
             let kept = copied <= tokenStart ? output + bytes[copied..<tokenStart] : output
-            return Result(bytes: kept + redaction.placeholder.utf8, foundSecret: copied > 0, isComplete: false)
+            return Result(bytes: kept + redaction.placeholder.utf8, foundSecret: copied > 0)
         }
     }
 

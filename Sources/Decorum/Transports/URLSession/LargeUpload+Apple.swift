@@ -37,7 +37,7 @@ final class LargeUpload: Sendable {
     func makeStream(for exchange: URLSessionExchange) -> InputStream? {
         var input: InputStream?
         var output: OutputStream?
-        Stream.getBoundStreams(withBufferSize: Self.bufferSize, inputStream: &input, outputStream: &output)
+        unsafe Stream.getBoundStreams(withBufferSize: Self.bufferSize, inputStream: &input, outputStream: &output)
         guard let output else { return nil }
         let sink = UploadSink(output, on: queue)
         Task.detached { [body] in
@@ -81,13 +81,17 @@ private final class UploadSink: @unchecked Sendable {
     }
 
     private func writeAll(_ chunk: Data) throws {
-        try unsafe chunk.withUnsafeBytes { bytes in
-            var rest = unsafe bytes.bindMemory(to: UInt8.self)[...]
-            while let start = unsafe UnsafeBufferPointer(rebasing: rest).baseAddress {
-                let count = unsafe output.write(start, maxLength: rest.count)
-                guard count > 0 else { throw output.streamError ?? POSIXError(.EPIPE) }
-                rest = unsafe rest.dropFirst(count)
+        var written = 0
+        while written < chunk.count {
+            let count = try unsafe chunk.withUnsafeBytes { bytes in
+                let rest = unsafe bytes.bindMemory(to: UInt8.self).suffix(from: written)
+                guard let start = unsafe UnsafeBufferPointer(rebasing: rest).baseAddress else {
+                    throw POSIXError(.EINVAL)
+                }
+                return unsafe output.write(start, maxLength: rest.count)
             }
+            guard count > 0 else { throw output.streamError ?? POSIXError(.EPIPE) }
+            written += count
         }
     }
 }

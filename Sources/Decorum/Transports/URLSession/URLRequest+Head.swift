@@ -11,7 +11,8 @@ extension URLRequest {
         let path = head.path ?? "/"
         guard path.hasPrefix("/") else {
             throw InvalidRequestError(
-                .invalidPath, "URLSession cannot send a request for the server as a whole; the path is a slash at least.")
+                .invalidPath,
+                "URLSession cannot send a request for the server as a whole; the path is a slash at least.")
         }
         guard let scheme = head.scheme, let authority = head.authority, !path.utf8.contains(UInt8(ascii: "#")),
             let url = URL(string: "\(scheme)://\(authority)\(path)"), url.host != nil

@@ -23,7 +23,8 @@ extension URLSessionConnection {
     /// - Parameters:
     ///   - tls: How a server is trusted, and what the client shows of itself.
     ///   - connectionsPerHost: The largest number of connections to one host; less than 1 counts as 1.
-    ///   - idleTimeout: How long a transfer may stand still where the request does not say.
+    ///   - idleTimeout: How long a transfer may stand still where the request does not say. More than seven days count
+    ///     as seven days; with a negative time, sending throws.
     ///   - backlog: How much of a response may wait for a slow reader.
     ///   - clock: The clock that the idle timeout goes by.
     public init(

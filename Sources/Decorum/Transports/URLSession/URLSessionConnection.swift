@@ -5,27 +5,70 @@ import HTTPTypes
 import FoundationNetworking
 #endif
 
-/// Sends requests with Foundation's URLSession.
+/// Sends requests with Foundation's URLSession: a transport that is there on every platform.
 ///
-/// <doc:choosing-a-transport> says what it does on each system, and what cannot be mended on Linux.
+/// ```swift
+/// let connection = URLSessionConnection(connectionsPerHost: 4, idleTimeout: .seconds(30))
+/// let response = try await connection.send(.get("https://example.com/feed"))
+/// for try await chunk in response.body { print(chunk.count) }
+/// ```
+///
+/// It sends what it is given and answers with what comes back. It follows no redirection, keeps no cookie, caches
+/// nothing, answers no challenge and adds no field beyond what HTTP needs: a `301` and a `401` are responses. Each
+/// value has one session with its pool of connections, which lives as long as the value, its copies, and the bodies
+/// that are under way. Make one and keep it. <doc:choosing-a-transport> compares it with the others.
+///
+/// ## Responses
+///
+/// A response comes as soon as its head has arrived, and its body as it arrives. Cancelling the task that reads, or
+/// letting go of the response, closes the connection at once. Content in `gzip`, `deflate`, `br`, and on Linux `zstd`
+/// is decoded: its head has no `Content-Encoding` and `Content-Length`, and
+/// ``ResponseMetadata/decodedContentCodings`` says what was undone. The reason phrase is lost, and so is the order of
+/// the fields, which come sorted by name. Repeated fields come joined with commas; `Set-Cookie` is taken apart again.
+/// Trailer fields never reach the reader.
+///
+/// What a slow reader has not taken yet waits in memory, and beyond the bound of ``Backlog`` in a temporary file
+/// without a name; when that is full too, reading fails with ``TransportError/Code/limitExceeded``.
+///
+/// ## Requests
+///
+/// `Content-Length` and `Transfer-Encoding` follow from the body; what the caller says of them is ignored. Repeated
+/// fields are joined, `Cookie` with semicolons and others with commas. `GET` and `HEAD` with content are refused.
+///
+/// ## Time
+///
+/// An exchange fails with ``TransportError/Code/timedOut`` when nothing was sent or received for as long as
+/// ``RequestOptions/idleTimeout``, or else that of the connection, says. This covers the wait for a free connection,
+/// connecting, sending, and the wait for the head and for each part of the body, but not a slow reader. A time of
+/// zero fails before anything is sent.
+///
+/// ## On Linux
+///
+/// Swift 6.3.1 has limits that nobody can mend from outside. Use another transport where they matter, above all for
+/// servers that you do not trust.
+///
+/// - **A server can end the process**: by trailer fields after a chunked body, and by closing the connection within
+///   the head of a response.
+/// - A request without content, or with content that libcurl had not begun to send, is sent a second time in silence
+///   when a pooled connection turns out to be dead; ``ResponseMetadata/attempts`` does not count it. A request whose
+///   content was under way fails with ``TransportError/Code/connectionLost`` at the stage ``TransportError/Stage/head``.
+/// - There is no way to slow a server down. A body comes as fast as the network gives it, into the ``Backlog``.
+/// - A stream is read to its end before it is sent, into memory up to 1 MiB and else into a temporary file without a
+///   name, which is gone after the request however it ends. Its progress is that of the reading.
+/// - The body of a `301`, `302`, `303`, `305`, `307` or `308` is held in memory, without a bound, and its head comes
+///   at its end; until then the idle timeout runs. Without a usable `Location` the body is lost, and reading it fails
+///   with ``TransportError/Code/truncated``.
+/// - Fields that repeat in another spelling, such as `Vary` and `vary`, lose all but one.
+/// - A response fails with ``TransportError/Code/malformedResponse`` when a field has no blank after its colon, is not
+///   UTF-8 or has more than about 100 KB, when a line ends without CR, or a status line without a blank after the code.
+/// - Content is decoded whatever `Accept-Encoding` asked for, and a coding that libcurl does not know fails it.
+/// - A URL with an IPv6 address is refused; a name that resolves to one works. Dot segments are taken out of a path.
+/// - Servers are trusted by the system's certificates alone; there are no client certificates and no pinning.
+/// - The environment's `http_proxy`, `https_proxy` and `no_proxy` are obeyed.
+/// - All sessions of a process share one queue for the network, so one at full speed slows down the others.
 public struct URLSessionConnection: Connection {
-    /// How much of a response may wait for its reader, once the reader is slower than the server.
-    public struct Backlog: Sendable, Hashable {
-        /// The number of bytes that may wait in memory.
-        public let memory: Int
-        /// The number of bytes that may wait in a temporary file.
-        public let disk: Int64
-
-        /// Creates bounds; a negative number counts as 0.
-        ///
-        /// - Parameters:
-        ///   - memory: The number of bytes that may wait in memory; one chunk of the network's always may.
-        ///   - disk: The number of bytes that may wait in a temporary file, beyond those in memory.
-        public init(memory: Int = 1 << 20, disk: Int64 = 1 << 30) {
-            self.memory = max(memory, 0)
-            self.disk = max(disk, 0)
-        }
-    }
+    // As long as the session's own timer, which cannot be turned off.
+    private static let longestIdleTimeout = Duration.seconds(URLSessionPlatform.noTimeout)
 
     private let owner: URLSessionOwner
     private let watch: IdleWatch
@@ -37,7 +80,8 @@ public struct URLSessionConnection: Connection {
     ///
     /// - Parameters:
     ///   - connectionsPerHost: The largest number of connections to one host; less than 1 counts as 1.
-    ///   - idleTimeout: How long a transfer may stand still where the request does not say.
+    ///   - idleTimeout: How long a transfer may stand still where the request does not say. More than seven days count
+    ///     as seven days; with a negative time, sending throws.
     ///   - backlog: How much of a response may wait for a slow reader.
     ///   - clock: The clock that the idle timeout goes by.
     public init(
@@ -93,12 +137,8 @@ public struct URLSessionConnection: Connection {
 
         let upload = try await Upload(request.body)
         let exchange = URLSessionExchange(
-            request, upload: upload, idleTimeout: idleTimeout, backlog: backlog, watch: watch, control: owner.control)
+            request, upload: upload, idleTimeout: min(idleTimeout, Self.longestIdleTimeout), backlog: backlog,
+            watch: watch, control: owner.control)
         return try await exchange.response { owner.start(exchange, head) }
     }
-}
-
-extension URLSessionConnection.Backlog: CustomStringConvertible {
-    /// Both bounds, in words.
-    public var description: String { "\(memory) bytes in memory, \(disk) on disk" }
 }

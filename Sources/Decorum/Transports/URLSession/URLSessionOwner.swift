@@ -25,7 +25,8 @@ final class URLSessionOwner: Sendable {
         configuration.timeoutIntervalForResource = URLSessionPlatform.noTimeout
         platform.configure(configuration)
         events = URLSessionEvents(control: control, platform: platform)
-        session = URLSession(configuration: configuration, delegate: events, delegateQueue: platform.makeDelegateQueue())
+        session = URLSession(
+            configuration: configuration, delegate: events, delegateQueue: platform.makeDelegateQueue())
     }
 
     deinit {

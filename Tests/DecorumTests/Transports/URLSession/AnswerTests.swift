@@ -92,7 +92,9 @@ import Testing
         #expect(try await response.body.data(upTo: 100).isEmpty)
     }
 
-    @Test(arguments: ["ftp://example.com/", "http://", "//", "::", "?", "#", "http://[", "\u{1F36A}", "mailto:a@b", "%"])
+    @Test(arguments: [
+        "ftp://example.com/", "http://", "//", "::", "?", "#", "http://[", "\u{1F36A}", "mailto:a@b", "%",
+    ])
     func `A redirection to an odd place is a response`(location: String) async throws {
         let response = try await send(.init(.found, fields: ["Location": location]))
 
@@ -101,7 +103,8 @@ import Testing
 
     @Test func `Repeated Set-Cookie come out as separate fields`() async throws {
         let cookies = [
-            "a=1; Expires=Thu, 01 Jan 2037 00:00:00 GMT; Path=/", #"b="x, y""#, "c=3; Expires=Fri, 02 Jan 2037 00:00:00 GMT",
+            "a=1; Expires=Thu, 01 Jan 2037 00:00:00 GMT; Path=/", #"b="x, y""#,
+            "c=3; Expires=Fri, 02 Jan 2037 00:00:00 GMT",
         ]
         let response = try await send(
             .init(fields: .init(cookies.map { .init(name: "Set-Cookie", value: $0) })))

@@ -34,9 +34,15 @@ import Testing
         Row("cut within a chunk", .truncated, .body, .raw(ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhel")),
         Row("cut between chunks", .truncated, .body, .raw(ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")),
         Row("cut before the chunks", .truncated, .body, .raw(ok + "Transfer-Encoding: chunked\r\n\r\n")),
-        Row("size of a chunk", .malformedResponse, .body, .raw(ok + "Transfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n")),
-        Row("unknown coding", .undecodableContent, .body, .raw(ok + "Content-Encoding: x\r\nContent-Length: 3\r\n\r\nabc")),
-        Row("broken gzip", .undecodableContent, .body, .raw(ok + "Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc")),
+        Row(
+            "size of a chunk", .malformedResponse, .body, .raw(ok + "Transfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n")
+        ),
+        Row(
+            "unknown coding", .undecodableContent, .body,
+            .raw(ok + "Content-Encoding: x\r\nContent-Length: 3\r\n\r\nabc")),
+        Row(
+            "broken gzip", .undecodableContent, .body,
+            .raw(ok + "Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc")),
         Row("not HTTP", .malformedResponse, .head, .raw("SSH-2.0-OpenSSH\r\nabc\r\n\r\n")),
         Row("status that is no number", .malformedResponse, .head, .raw("HTTP/1.1 abc OK\r\n\r\n")),
         Row("status out of range", .malformedResponse, .head, .raw("HTTP/1.1 099 OK\r\n\r\n")),
@@ -44,8 +50,12 @@ import Testing
         Row("field without a colon", .malformedResponse, .head, .raw(ok + "no colon\r\nContent-Length: 0\r\n\r\n")),
         Row("length that is no number", .malformedResponse, .head, .raw(ok + "Content-Length: x\r\n\r\n")),
         Row("two lengths", .malformedResponse, .head, .raw(ok + "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd")),
-        Row("huge field", .malformedResponse, .head, .raw(ok + "X: " + String(repeating: "x", count: 200_000) + "\r\n\r\n")),
-        Row("body that a redirection loses", .truncated, .body, .raw("HTTP/1.1 302 Found\r\nContent-Length: 5\r\n\r\nmoved")),
+        Row(
+            "huge field", .malformedResponse, .head,
+            .raw(ok + "X: " + String(repeating: "x", count: 200_000) + "\r\n\r\n")),
+        Row(
+            "body that a redirection loses", .truncated, .body,
+            .raw("HTTP/1.1 302 Found\r\nContent-Length: 5\r\n\r\nmoved")),
     ]
 
     @Test(arguments: rows)

@@ -138,7 +138,7 @@ import Testing
 
     @Test func `A very long time does not overflow`() async throws {
         origin.enqueue(LoopbackOrigin.Answer(body: "hello"))
-        let response = try await URLSessionConnection(clock: clock).send(request(.seconds(Int64.max / 4)))
+        let response = try await URLSessionConnection().send(request(Duration(attoseconds: .max)))
 
         #expect(try await response.body.text(upTo: 100) == "hello")
     }

@@ -48,7 +48,8 @@ extension IsolatedTests {
             await #expect(processExitsWith: .exitCode(3)) {
                 IsolatedTests.succeedAfterAMinute()
                 let origin = try LoopbackOrigin()
-                origin.route(.get, "/", .init(.unauthorized, fields: ["WWW-Authenticate": #"Basic realm="x""#], body: "who?"))
+                origin.route(
+                    .get, "/", .init(.unauthorized, fields: ["WWW-Authenticate": #"Basic realm="x""#], body: "who?"))
                 let url = try #require(URL(string: origin.url + "/"))
                 URLSession.shared.dataTask(with: url) { _, _, _ in exit(EXIT_SUCCESS) }.resume()
                 try await origin.waitForRequests(1)
@@ -82,7 +83,8 @@ extension IsolatedTests {
                 let origin = try LoopbackOrigin()
                 origin.route(.get, "/", LoopbackOrigin.Answer(body: "hello"))
                 let counter = ByteCounter()
-                let task = URLSession(configuration: .ephemeral).dataTask(with: try #require(URL(string: origin.url + "/")))
+                let task = URLSession(configuration: .ephemeral).dataTask(
+                    with: try #require(URL(string: origin.url + "/")))
                 task.delegate = counter
                 task.resume()
                 try await origin.waitForRequests(1)

@@ -88,10 +88,11 @@ import Testing
         let connection = URLSessionConnection()
         _ = try await connection.send(.get(origin.url + "/")).body.drain(upTo: 10)
         origin.enqueue(.closing)
-        let body = Body(chunks: AsyncStream { continuation in
-            for _ in 0..<32 { continuation.yield(Data(count: 65_536)) }
-            continuation.finish()
-        })
+        let body = Body(
+            chunks: AsyncStream { continuation in
+                for _ in 0..<32 { continuation.yield(Data(count: 65_536)) }
+                continuation.finish()
+            })
         let request = try Request.post(origin.url + "/", body: body)
 
         let error = await #expect(throws: TransportError.self) { try await connection.send(request) }

@@ -23,8 +23,9 @@ import Testing
     @Test func `A request has no field that nobody asked for`() async throws {
         let received = try await send(.get(origin.url + "/a?b=c"))
 
-        #expect(String(decoding: received.rawHead, as: UTF8.self)
-            == "GET /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:\(origin.port)\r\n\r\n")
+        #expect(
+            String(decoding: received.rawHead, as: UTF8.self)
+                == "GET /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:\(origin.port)\r\n\r\n")
     }
 
     @Test func `Content in memory is announced by its length alone`() async throws {

@@ -64,7 +64,8 @@ import FoundationNetworking
         Row(.unknown, "Out of memory", .head, .malformedResponse, .head),
         Row(.unknown, "Send failure: Broken pipe", .head, .connectionLost, .head),
         Row(.unknown, "SSL certificate problem: self-signed certificate", .head, .tls, .connecting),
-        Row(.unknown, "SSL: no alternative certificate subject name matches target host name", .head, .tls, .connecting),
+        Row(
+            .unknown, "SSL: no alternative certificate subject name matches target host name", .head, .tls, .connecting),
         Row(.unknown, "something new", .head, .other, .head),
         Row(.zeroByteResource, "", .body, .other, .body),
     ]

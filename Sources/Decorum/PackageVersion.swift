@@ -1,5 +1,5 @@
 /// The version of this package.
-public enum DecorumVersion: Sendable {
+public enum PackageVersion: Sendable {
     /// The version, by the rules of semantic versioning.
     public static let current = "0.1.0"
 }
