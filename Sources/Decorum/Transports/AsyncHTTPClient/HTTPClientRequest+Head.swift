@@ -12,7 +12,7 @@ extension HTTPClientRequest {
         let path = head.path ?? "/"
         guard path.hasPrefix("/") else {
             throw InvalidRequestError(
-                .invalidPath, "AsyncHTTPClient cannot send a request for the server as a whole; the path starts with a slash.")
+                .invalidPath, "AsyncHTTPClient cannot send a request for the server as a whole; give it a path.")
         }
         guard let scheme = head.scheme, let authority = head.authority, !path.utf8.contains(UInt8(ascii: "#")) else {
             throw .invalidURL
