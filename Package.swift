@@ -27,8 +27,12 @@ let package = Package(
     targets: [
         .target(
             name: "Decorum",
-            dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")] + asyncHTTPClient
+            dependencies: [
+                .target(name: "DecorumCurl", condition: .when(platforms: [.linux])),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ] + asyncHTTPClient
         ),
+        .target(name: "DecorumCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
             name: "DecorumTesting",
             dependencies: ["Decorum", .product(name: "HTTPTypes", package: "swift-http-types")]

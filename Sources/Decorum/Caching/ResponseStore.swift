@@ -109,3 +109,14 @@ public struct StoredResponse: Sendable {
         return !vary.isAny && vary.names.allSatisfy { request.headerFields[$0] == selectingFields[$0] }
     }
 }
+
+extension StoredResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The code of the status; never fields or content.
+    public var description: String { "stored \(head.status.code)" }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// A mirror with the description alone, so that `dump` shows neither a cookie nor the fields that selected it.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}

@@ -77,7 +77,7 @@ struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedC
     var layer: Layer {
         Layer(
             name: "revalidating", role: .caching, settings: [.init("answering", answer)],
-            facts: [.changesSignedParts, .readsClock])
+            facts: [.resends, .changesSignedParts, .readsClock])
     }
 
     func send(_ request: consuming Request) async throws -> Response {
@@ -91,13 +91,25 @@ struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedC
         }
         let response = try await base.send(Revalidation.validation(of: stored, for: request))
         guard response.status == .notModified else { return await storing(response, to: request.head, for: key) }
-        guard let refreshed = Revalidation.refresh(stored, for: request.head, with: response.head, at: clock.date)
-        else {
-            // The server confirms a response that is not the one it was asked about: ask it without conditions.
+        let attempts = response.metadata.attempts
+        if let answer = await confirmed(stored, by: consume response, to: request.head, for: key) { return answer }
+
+        // The server confirms a response that is not the one it was asked about: ask it without conditions.
+        try Task.checkCancellation()
+        var complete = await storing(try await base.send(request), to: request.head, for: key)
+        complete.metadata.attempts += attempts
+        return complete
+    }
+
+    /// Refreshes and answers with what a `304` confirms, or forgets it and returns nil where it confirms something else.
+    ///
+    /// The `304` ends its life in here unless it is the answer: its transfer must not outlast it.
+    private func confirmed(
+        _ stored: StoredResponse, by response: consuming Response, to request: HTTPRequest, for key: ResponseKey
+    ) async -> Response? {
+        guard let refreshed = Revalidation.refresh(stored, for: request, with: response.head, at: clock.date) else {
             await store.removeResponses(for: key)
-            var complete = await storing(try await base.send(request), to: request.head, for: key)
-            complete.metadata.attempts += response.metadata.attempts
-            return complete
+            return nil
         }
         await store.store(refreshed, for: key)
         return answered(response, with: refreshed)

@@ -1,8 +1,10 @@
 /// The members of a field whose value is a comma-separated list, without blanks around them (RFC 9110, section 5.6.1).
 ///
-/// A comma within a quoted string does not separate; empty members are left out.
+/// A comma within a quoted string does not separate; empty members are left out. From a quotation mark on that is never
+/// closed every comma separates, so that none hides a directive such as `no-store`.
 struct ListMembers: Sequence, IteratorProtocol {
     private var rest: Substring
+    private var honoursQuotes = true
 
     init(_ value: String) {
         rest = value[...]
@@ -18,19 +20,25 @@ struct ListMembers: Sequence, IteratorProtocol {
         return nil
     }
 
-    private func endOfMember() -> Substring.Index {
+    private mutating func endOfMember() -> Substring.Index {
         var isQuoted = false
         var isEscaped = false
+        var firstQuotedComma: Substring.Index?
         for index in rest.utf8.indices {
             switch rest.utf8[index] {
             case _ where isEscaped: isEscaped = false
             case UInt8(ascii: "\\") where isQuoted: isEscaped = true
-            case UInt8(ascii: "\""): isQuoted.toggle()
+            case UInt8(ascii: "\"") where honoursQuotes:
+                isQuoted.toggle()
+                firstQuotedComma = nil
             case UInt8(ascii: ",") where !isQuoted: return index
+            case UInt8(ascii: ","): firstQuotedComma = firstQuotedComma ?? index
             default: break
             }
         }
-        return rest.endIndex
+        guard isQuoted, let firstQuotedComma else { return rest.endIndex }
+        honoursQuotes = false
+        return firstQuotedComma
     }
 }
 

@@ -41,6 +41,19 @@ import Testing
         #expect(store.count == 0)
     }
 
+    @Test func `A stored response does not show what it holds`() throws {
+        let request = try Request.get("https://example.com/", fields: [.authorization: "Bearer hunter2"])
+        let response = StoredResponse(
+            head: HTTPResponse(status: .ok, headerFields: [.setCookie: "hunter2", .vary: "Authorization"]),
+            body: "hunter2", request: request.head, date: Date(timeIntervalSince1970: 0))
+        var metadata = ResponseMetadata()
+        metadata.storedResponse = response
+        var shown = "\(response) \(String(reflecting: response)) \(metadata)"
+        dump(response, to: &shown)
+        dump(metadata, to: &shown)
+        #expect(!shown.contains("hunter2"))
+    }
+
     @Test func `The credentials in a key count too`() throws {
         let store = MemoryResponseStore(byteLimit: 100_000)
         let cookie = String(repeating: "c", count: 10_000)

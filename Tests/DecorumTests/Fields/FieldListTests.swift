@@ -8,7 +8,7 @@ import Testing
         arguments: [
             ("", []), (",", []), (" , ,", []), ("a", ["a"]), ("a,b", ["a", "b"]), (" a ,\tb ", ["a", "b"]),
             (#"a="x, y", b"#, [#"a="x, y""#, "b"]), (#"a="\", b", c"#, [#"a="\", b""#, "c"]),
-            (#"a="x, b"#, [#"a="x, b"#]),
+            (#"a="x, b"#, [#"a="x"#, "b"]), (#"a="x, b="y", c"#, [#"a="x, b="y""#, "c"]), (#"a="x"#, [#"a="x"#]),
         ] as [(String, [String])]) func `A list is split at commas outside of quotes`(value: String, members: [String])
     {
         #expect(ListMembers(value).map(String.init) == members)
@@ -22,6 +22,12 @@ import Testing
         #expect(control.contains("max-age"))
         #expect(control.contains("private"))
         #expect(!control.contains("b"))
+    }
+
+    @Test func `A quotation mark that is never closed hides no directive, and costs no more than others`() {
+        #expect(CacheControl([.cacheControl: #"private="a, no-store"#]).contains("no-store"))
+        let hostile = "\"" + String(repeating: #"\","#, count: 20_000)
+        #expect(Array(ListMembers(hostile)).count == 20_000)
     }
 
     @Test func `Vary gives names in any letter case, and a star anywhere counts`() {

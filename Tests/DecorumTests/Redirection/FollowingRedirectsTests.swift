@@ -20,6 +20,17 @@ import Testing
         #expect(response.metadata.redirects.map(\.method) == [.get, .get])
     }
 
+    @Test func `A loop shows no query, whatever prints it`() async throws {
+        let stub = StubConnection { _ in Response(status: .found, fields: [.location: "/?code=hunter2"]) }
+        let error = await #expect(throws: RedirectionLoopError.self) {
+            try await stub.followingRedirects().send(.get("https://example.com/"))
+        }
+        var shown = "\(try #require(error))"
+        dump(error, to: &shown)
+        #expect(shown.contains("https://example.com"))
+        #expect(!shown.contains("hunter2"))
+    }
+
     @Test func `A response that redirects nowhere passes through`() async throws {
         let stub = StubConnection(.ok)
 

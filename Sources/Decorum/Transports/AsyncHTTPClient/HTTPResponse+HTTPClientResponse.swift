@@ -17,7 +17,7 @@ extension HTTPResponse {
             fields.append(HTTPField(name: name, value: value))
         }
         guard !Self.contradictsItself(fields) else { return nil }
-        self.init(status: Status(code: code), headerFields: fields)
+        self.init(status: Status(code: code, reasonPhrase: response.status.reasonPhrase), headerFields: fields)
     }
 }
 #endif

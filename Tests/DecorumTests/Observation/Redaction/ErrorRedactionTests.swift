@@ -24,6 +24,11 @@ import Testing
         #expect(Redaction.standard.description(of: plain) == "Mine 7")
     }
 
+    @Test func `The localized description of an error is its description`() {
+        let error: any Error = TransportError(.timedOut, at: .head)
+        #expect(error.localizedDescription == "The transport failed before the response's head had arrived: timedOut.")
+    }
+
     @Test func `A describable error loses the secrets of its URLs`() {
         #expect(
             Redaction.standard.description(of: OwnError())

@@ -1,0 +1,114 @@
+#if os(Linux)
+import DecorumCurl
+
+/// A handle of libcurl for one transfer at a time; used by one thread.
+@safe final class CurlEasy {
+    let library: CurlLibrary
+    let pointer: UnsafeMutableRawPointer
+    private let errorText: UnsafeMutablePointer<CChar>
+    /// The exchange that uses the handle.
+    var exchange: CurlExchange?
+    /// The first option that was refused since the last reset.
+    private(set) var refusal: Int32 = 0
+
+    init?(_ library: CurlLibrary) {
+        guard let pointer = unsafe decorum_curl_easy_init(library.functions) else { return nil }
+        self.library = library
+        unsafe self.pointer = pointer
+        unsafe errorText = .allocate(capacity: Int(DECORUM_CURL_ERROR_SIZE))
+        unsafe errorText.initialize(repeating: 0, count: Int(DECORUM_CURL_ERROR_SIZE))
+    }
+
+    deinit {
+        unsafe decorum_curl_easy_cleanup(library.functions, pointer)
+        unsafe errorText.deallocate()
+    }
+
+    /// A number that no other handle has at the same time.
+    var identifier: Int { unsafe Int(bitPattern: pointer) }
+
+    /// Takes back all options; connections and names are the engine's and stay.
+    func reset() {
+        unsafe decorum_curl_easy_reset(library.functions, pointer)
+        unsafe errorText.pointee = 0
+        refusal = 0
+        exchange = nil
+    }
+
+    /// What libcurl says of the last failure; it may hold parts of the request.
+    var detail: String { unsafe String(cString: errorText) }
+
+    func keepDetail() {
+        unsafe set(DECORUM_CURL_OPTION_ERRORBUFFER, errorText)
+    }
+
+    func set(_ option: decorum_curl_number_option, _ value: Int) {
+        note(unsafe decorum_curl_set_number(library.functions, pointer, option, value))
+    }
+
+    func set(_ option: decorum_curl_offset_option, _ value: Int64) {
+        note(unsafe decorum_curl_set_offset(library.functions, pointer, option, value))
+    }
+
+    func set(_ option: decorum_curl_text_option, _ value: String) {
+        note(unsafe decorum_curl_set_text(library.functions, pointer, option, value))
+    }
+
+    func set(_ option: decorum_curl_pointer_option, _ value: UnsafeMutableRawPointer?) {
+        note(unsafe decorum_curl_set_pointer(library.functions, pointer, option, value))
+    }
+
+    func set(_ option: decorum_curl_bytes_option, _ value: [UInt8]) {
+        note(unsafe decorum_curl_set_bytes(library.functions, pointer, option, value, value.count))
+    }
+
+    func set(_ option: decorum_curl_data_callback_option, _ value: @escaping decorum_curl_data_callback) {
+        note(unsafe decorum_curl_set_data_callback(library.functions, pointer, option, value))
+    }
+
+    func setProgressCallback(_ value: @escaping decorum_curl_progress_callback) {
+        note(unsafe decorum_curl_set_progress_callback(library.functions, pointer, value))
+    }
+
+    func setTrailersCallback(_ value: @escaping decorum_curl_trailers_callback) {
+        note(unsafe decorum_curl_set_trailers_callback(library.functions, pointer, value))
+    }
+
+    func setPrerequestCallback(_ value: @escaping decorum_curl_prerequest_callback) {
+        note(unsafe decorum_curl_set_prerequest_callback(library.functions, pointer, value))
+    }
+
+    func refuseRewinding() {
+        note(unsafe decorum_curl_refuse_rewinding(library.functions, pointer))
+    }
+
+    private func note(_ code: Int32) {
+        if refusal == 0 { refusal = code }
+    }
+
+    func number(_ information: decorum_curl_number_information) -> Int {
+        unsafe decorum_curl_number(library.functions, pointer, information)
+    }
+
+    /// A time since the start of the transfer; nil where there is none.
+    func time(_ information: decorum_curl_offset_information) -> Duration? {
+        let microseconds = unsafe decorum_curl_offset(library.functions, pointer, information)
+        return microseconds > 0 ? .microseconds(microseconds) : nil
+    }
+
+    func text(_ information: decorum_curl_text_information) -> String? {
+        guard let text = unsafe decorum_curl_text(library.functions, pointer, information) else { return nil }
+        return unsafe text.pointee == 0 ? nil : String(cString: text)
+    }
+
+    /// Says which directions stand still; the other ones go on, before this returns.
+    func pause(receiving: Bool, sending: Bool) {
+        let directions =
+            (receiving ? DECORUM_CURL_PAUSE_RECEIVING : 0) | (sending ? DECORUM_CURL_PAUSE_SENDING : 0)
+        _ = unsafe decorum_curl_easy_pause(library.functions, pointer, Int32(directions))
+    }
+}
+
+@available(*, unavailable)
+extension CurlEasy: Sendable {}
+#endif

@@ -1,0 +1,28 @@
+#if os(Linux)
+import DecorumCurl
+import Foundation
+
+/// Owns the thread that all transfers of a connection run on, and ends it once nobody can start another.
+///
+/// The connection and each exchange hold the engine; the thread holds only the inbox.
+final class CurlEngine: Sendable {
+    private let inbox: CurlInbox
+
+    init(_ library: CurlLibrary, _ settings: CurlSettings) throws(CurlUnavailableError) {
+        try settings.check(library)
+        guard let inbox = CurlInbox(library) else { throw .unusable(library.version) }
+        self.inbox = inbox
+        let thread = Thread { CurlLoop(inbox, settings).run() }
+        thread.name = "decorum.curl"
+        thread.start()
+    }
+
+    deinit {
+        inbox.post(.stop)
+    }
+
+    func post(_ command: CurlInbox.Command) {
+        inbox.post(command)
+    }
+}
+#endif

@@ -1,0 +1,43 @@
+#if os(Linux)
+import DecorumCurl
+
+/// The machine's libcurl, opened.
+///
+/// `@unchecked Sendable`, since the table of functions behind the pointer is neither changed nor freed once it is open.
+@safe struct CurlLibrary: @unchecked Sendable {
+    /// Debian's and everybody else's name, then that of Debian's build with GnuTLS.
+    static let names = ["libcurl.so.4", "libcurl-gnutls.so.4"]
+
+    /// 7.80, the first that tells before each attempt to send.
+    static let oldestVersion: UInt32 = 0x07_50_00
+
+    let functions: OpaquePointer
+    let version: String
+
+    /// Opens the first library that is there.
+    init(_ names: [String] = names) throws(CurlUnavailableError) {
+        for name in names {
+            var functions: OpaquePointer?
+            let status = unsafe decorum_curl_open(name, &functions)
+            guard let functions = unsafe functions else { continue }
+            let version = unsafe String(cString: decorum_curl_version(functions))
+            try Self.check(status, version, number: unsafe decorum_curl_version_number(functions))
+            unsafe self.functions = functions
+            self.version = version
+            return
+        }
+        throw .missing(names)
+    }
+
+    static func check(
+        _ status: decorum_curl_status, _ version: String, number: UInt32
+    ) throws(CurlUnavailableError) {
+        guard number >= oldestVersion else { throw .tooOld(version) }
+        guard status == DECORUM_CURL_OPENED else { throw .unusable(version) }
+    }
+
+    func error(_ code: Int32) -> CurlError {
+        CurlError(code: Int(code), text: unsafe String(cString: decorum_curl_error_text(functions, code)))
+    }
+}
+#endif

@@ -1,0 +1,118 @@
+#if os(Linux)
+import DecorumCurl
+
+/// The engine's thread: everything that touches libcurl happens here.
+@safe final class CurlLoop {
+    /// More handles than this are not kept for reuse.
+    private static let keptHandles = 256
+
+    private let inbox: CurlInbox
+    private let settings: CurlSettings
+    private var active: [Int: CurlEasy] = [:]
+    private var idle: [CurlEasy] = []
+    private var eventful: [CurlExchange] = []
+
+    init(_ inbox: CurlInbox, _ settings: CurlSettings) {
+        self.inbox = inbox
+        self.settings = settings
+    }
+
+    func run() {
+        settings.pool.apply(to: inbox)
+        var commands: [CurlInbox.Command] = []
+        var isRunning = true
+        while isRunning {
+            inbox.take(into: &commands)
+            for command in commands {
+                isRunning = perform(command) && isRunning
+            }
+            commands.removeAll(keepingCapacity: true)
+            _ = unsafe decorum_curl_multi_perform(inbox.library.functions, inbox.multi)
+            completeEnded()
+            wakeReaders()
+            if isRunning { inbox.sleep() }
+        }
+        idle = []
+        inbox.close()
+    }
+
+    /// Returns whether to go on.
+    private func perform(_ command: CurlInbox.Command) -> Bool {
+        switch command {
+        case .start(let exchange): start(exchange)
+        case .receive(let exchange): exchange.resumeReceiving()
+        case .send(let exchange): exchange.resumeSending()
+        case .remove(let exchange): remove(exchange)
+        case .stop: return false
+        }
+        return true
+    }
+
+    /// Takes note that a transfer has something for its reader, who is woken once in each turn.
+    func note(_ exchange: CurlExchange) {
+        eventful.append(exchange)
+    }
+
+    private func wakeReaders() {
+        guard !eventful.isEmpty else { return }
+        for exchange in eventful {
+            exchange.endTurn()
+        }
+        eventful.removeAll(keepingCapacity: true)
+    }
+
+    private func start(_ exchange: CurlExchange) {
+        guard exchange.isWanted else { return }
+        guard let easy = idle.popLast() ?? CurlEasy(inbox.library) else {
+            exchange.abort(with: TransportError(.other, at: .connecting))
+            return
+        }
+        settings.apply(to: easy)
+        settings.applyProtocols(to: easy, isSecure: exchange.request.isSecure)
+        exchange.begin(on: easy, loop: self)
+        active[easy.identifier] = easy
+        var code = easy.refusal
+        if code == DECORUM_CURL_OK {
+            code = unsafe decorum_curl_multi_add(inbox.library.functions, inbox.multi, easy.pointer)
+        }
+        guard code != DECORUM_CURL_OK else { return }
+        exchange.complete(code)
+        release(easy)
+    }
+
+    private func completeEnded() {
+        var code: Int32 = 0
+        while let pointer = unsafe decorum_curl_multi_next_ended(inbox.library.functions, inbox.multi, &code) {
+            guard let easy = active[Int(bitPattern: pointer)] else { continue }
+            easy.exchange?.complete(code)
+            remove(easy, isClean: code == DECORUM_CURL_OK)
+        }
+    }
+
+    private func remove(_ exchange: CurlExchange) {
+        guard let easy = exchange.easy else { return }
+        remove(easy, isClean: false)
+    }
+
+    private func remove(_ easy: CurlEasy, isClean: Bool) {
+        // libcurl 7.88 keeps what a paused stream has refused, and leaks it, unless the stream goes on before its end.
+        easy.exchange?.discardHeldBytes()
+        _ = unsafe decorum_curl_multi_remove(inbox.library.functions, inbox.multi, easy.pointer)
+        release(easy, isReusable: isClean && easy.exchange?.wasPaused == false && idle.count < Self.keptHandles)
+    }
+
+    /// Keeps a handle for the next transfer only when its last one was clean.
+    ///
+    /// libcurl 7.88 gives the bytes that a paused stream has refused to the next transfer on the same handle.
+    private func release(_ easy: CurlEasy, isReusable: Bool = false) {
+        active[easy.identifier] = nil
+        let exchange = easy.exchange
+        easy.reset()
+        if isReusable { idle.append(easy) }
+        exchange?.leave()
+    }
+}
+
+@available(*, unavailable)
+extension CurlLoop: Sendable {}
+#endif

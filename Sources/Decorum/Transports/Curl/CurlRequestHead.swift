@@ -1,0 +1,60 @@
+#if os(Linux)
+import HTTPTypes
+
+/// The head of a request in the form that libcurl takes.
+struct CurlRequestHead: Sendable {
+    let method: String
+    let url: String
+    let isSecure: Bool
+    /// The target, where it is not the path of the URL.
+    let target: String?
+    let fields: CurlList
+
+    /// Takes over the head of a request, which was validated.
+    init(_ request: borrowing Request, _ library: CurlLibrary) throws(InvalidRequestError) {
+        let head = request.head
+        let path = head.path ?? "/"
+        guard !path.utf8.contains(UInt8(ascii: "#")) else { throw .invalidURL }
+        guard request.body.isEmpty || head.method != .head else {
+            throw InvalidRequestError(.invalidBody, "libcurl cannot send content with HEAD; use another method.")
+        }
+        method = head.method.rawValue
+        // RFC 9112, section 3.2.4.
+        target = path == "*" ? path : nil
+        isSecure = head.scheme?.lowercased() == "https"
+        url = "\(head.scheme ?? "")://\(head.authority ?? "")\(path == "*" ? "/" : path)"
+        fields = CurlList(library)
+        append(head.headerFields, announcing: Self.announcement(of: request.body, head.method))
+    }
+
+    private func append(_ headerFields: HTTPFields, announcing announcement: HTTPField?) {
+        var announcement = announcement
+        var acceptsNothing = true
+        var expectsNothing = true
+        for field in headerFields {
+            if field.name == .contentLength || field.name == .transferEncoding {
+                // What contradicts the content would let a request be smuggled past a proxy (RFC 9112, section 6.3).
+                if let announcement { fields.append(announcement) }
+                announcement = nil
+                continue
+            }
+            acceptsNothing = acceptsNothing && field.name != .accept
+            expectsNothing = expectsNothing && field.name != .expect
+            fields.append(field)
+        }
+        if let announcement { fields.append(announcement) }
+        // A name alone keeps libcurl from adding a field of its own.
+        if acceptsNothing { fields.append("Accept:") }
+        if expectsNothing { fields.append("Expect:") }
+    }
+
+    /// The field that tells how long the content is (RFC 9110, section 8.6).
+    private static func announcement(of body: Body, _ method: HTTPRequest.Method) -> HTTPField? {
+        guard let length = body.length else { return HTTPField(name: .transferEncoding, value: "chunked") }
+        guard length > 0 || !methodsWithoutContent.contains(method) else { return nil }
+        return HTTPField(name: .contentLength, value: String(length))
+    }
+
+    private static let methodsWithoutContent: [HTTPRequest.Method] = [.get, .head, .delete, .options, .trace, .connect]
+}
+#endif

@@ -1,0 +1,61 @@
+#if os(Linux)
+import DecorumCurl
+
+/// What all transfers of a connection have in common.
+struct CurlSettings: Sendable {
+    // Large enough for few wake-ups within a large body, small enough to come from the allocator's own memory.
+    private static let bufferSize = 64 << 10
+
+    let protocols: CurlConnection.Protocols
+    let pool: CurlConnection.Pool
+    let tls: CurlConnection.TLS
+    let proxy: CurlConnection.Proxy?
+    let unixSocket: String?
+    let routes: CurlList?
+
+    /// Sets the options of a fresh handle.
+    func apply(to easy: CurlEasy) {
+        easy.keepDetail()
+        easy.set(DECORUM_CURL_OPTION_NOSIGNAL, 1)
+        easy.set(DECORUM_CURL_OPTION_PROTOCOLS, Int(DECORUM_CURL_PROTOCOL_HTTP | DECORUM_CURL_PROTOCOL_HTTPS))
+        easy.set(DECORUM_CURL_OPTION_PATH_AS_IS, 1)
+        easy.set(DECORUM_CURL_OPTION_HTTP_CONTENT_DECODING, 0)
+        easy.set(DECORUM_CURL_OPTION_SUPPRESS_CONNECT_HEADERS, 1)
+        easy.set(DECORUM_CURL_OPTION_BUFFERSIZE, Self.bufferSize)
+        easy.set(DECORUM_CURL_OPTION_UPLOAD_BUFFERSIZE, Self.bufferSize)
+        easy.refuseRewinding()
+        pool.apply(to: easy)
+        tls.apply(to: easy)
+        applyProxy(to: easy)
+        if let unixSocket { easy.set(DECORUM_CURL_OPTION_UNIX_SOCKET_PATH, unixSocket) }
+        if let routes { unsafe easy.set(DECORUM_CURL_OPTION_RESOLVE, routes.pointer) }
+    }
+
+    /// Sets the versions of HTTP to offer, of which a server without TLS is only given what it is known to speak.
+    func applyProtocols(to easy: CurlEasy, isSecure: Bool) {
+        let offered = isSecure || protocols == .http2 ? protocols : .http1
+        easy.set(DECORUM_CURL_OPTION_HTTP_VERSION, Int(offered.number))
+        // A request waits to learn whether it can share the connection that another is making. Without TLS, only the
+        // first response would tell.
+        easy.set(DECORUM_CURL_OPTION_PIPEWAIT, offered == .http1 ? 0 : 1)
+    }
+
+    private func applyProxy(to easy: CurlEasy) {
+        if let proxy {
+            proxy.apply(to: easy)
+        } else {
+            // Unset, it would be taken from the environment.
+            easy.set(DECORUM_CURL_OPTION_PROXY, "")
+        }
+    }
+
+    /// Finds out whether the library takes all options, so that none is left out in silence.
+    func check(_ library: CurlLibrary) throws(CurlUnavailableError) {
+        guard let easy = CurlEasy(library) else { throw .unusable(library.version) }
+        apply(to: easy)
+        guard easy.refusal == DECORUM_CURL_OK else {
+            throw .unsupportedOption(library.version, library.error(easy.refusal).text)
+        }
+    }
+}
+#endif

@@ -1,0 +1,25 @@
+#if os(Linux)
+/// The side of an exchange that only the engine's thread sees.
+final class CurlWire {
+    var easy: CurlEasy?
+    var loop: CurlLoop?
+    /// How often libcurl was about to send the request.
+    var attempts = 0
+    var hasHead = false
+    var head = RawHead()
+    var informational: [RawHead] = []
+    var trailers = RawHead()
+    var lineBytes = 0
+    var sentBytes: Int64 = 0
+    /// Whether libcurl may hold bytes that it could not hand over.
+    var wasPaused = false
+    var isDiscarding = false
+    /// Whether the loop knows of something that happened in this turn.
+    var isEventful = false
+    var hasProgress = false
+    let end = TransferEnd()
+}
+
+@available(*, unavailable)
+extension CurlWire: Sendable {}
+#endif

@@ -1,0 +1,33 @@
+public import Decorum
+public import Foundation
+import Synchronization
+
+/// A clock on which nobody waits: a sleep ends at once and moves the time to its deadline.
+///
+/// It is the clock for a subject that waits where a suite asks for the outcome alone, such as a layer that retries.
+public final class ImpatientClock: DatedClock {
+    private let start = ContinuousClock.now
+    private let elapsed = Mutex(Duration.zero)
+
+    /// Creates a clock.
+    public init() {}
+
+    /// The latest deadline so far.
+    public var now: ContinuousClock.Instant { start + elapsed.withLock { $0 } }
+
+    /// The date, which starts at 14 November 2023, 22:13:20 UTC, and moves with the time.
+    public var date: Date {
+        Date(timeIntervalSince1970: 1_700_000_000 + elapsed.withLock { $0 } / .seconds(1))
+    }
+
+    /// One nanosecond.
+    public var minimumResolution: Duration { .nanoseconds(1) }
+
+    /// Moves the time to an instant, unless the task is cancelled.
+    public func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+        try Task.checkCancellation()
+        elapsed.withLock { $0 = max($0, deadline - start) }
+        await Task.yield()
+        try Task.checkCancellation()
+    }
+}

@@ -1,0 +1,125 @@
+import Decorum
+import Foundation
+import HTTPTypes
+
+extension TransportCase {
+    static let malformed: [TransportCase] = [
+        .malformedHeads, .unusualHeads, .terseHeads, .cutHead, .noHead, .largeFields, .refusedConnection, .unknownHost,
+    ]
+
+    /// What is not HTTP is an error, not a response.
+    public static let malformedHeads = TransportCase(
+        "malformed heads", "An answer that is not HTTP, or breaks its rules, fails as malformed before the head."
+    ) { subject in
+        let bench = try subject.bench()
+        for answer in [
+            "SSH-2.0-OpenSSH\r\nabc\r\n\r\n", "hello\r\n\r\n", "HTTP/1.1 abc OK\r\n\r\n", "HTTP/1.1 099 OK\r\n\r\n",
+            "HTTP/4.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nno colon\r\nContent-Length: 0\r\n\r\n",
+        ] {
+            try await requireTransportError(of: [.malformedResponse], at: .head, answer.debugDescription) {
+                _ = try await bench.content(ofRaw: answer)
+            }
+        }
+        try await bench.requireUsable(after: "malformed heads")
+    }
+
+    /// What is odd but allowed, or harmless and common, is a response.
+    public static let unusualHeads = TransportCase(
+        "unusual heads", "Odd heads that are common or allowed make responses."
+    ) { subject in
+        let bench = try subject.bench()
+        let rest = "Content-Length: 5\r\n\r\nhello"
+        for head in [
+            "HTTP/1.0 200 OK\r\n", "HTTP/1.1 200 \r\n", "HTTP/1.1 999 Odd\r\n",
+            "HTTP/1.1 200 OK\r\nX-Folded: a\r\n b\r\n",
+            "HTTP/1.1 200 OK\r\nX-Empty:\r\n", "HTTP/1.1 200 OK\r\nX-Blank: \t a \t\r\n",
+        ] {
+            try requireEqual(try await bench.content(ofRaw: head + rest), "hello", head.debugDescription)
+        }
+    }
+
+    /// Blanks and returns that a recipient must or may do without (RFC 9112, sections 2.2, 4 and 5).
+    public static let terseHeads = TransportCase(
+        "terse heads", "Heads with bare line feeds, no blank behind a colon, or no reason phrase make responses."
+    ) { subject in
+        let bench = try subject.bench()
+        for answer in [
+            "HTTP/1.1 200 OK\nContent-Length: 5\n\nhello", "HTTP/1.1 200 OK\r\nContent-Length:5\r\n\r\nhello",
+            "HTTP/1.1 200\r\nContent-Length: 5\r\n\r\nhello",
+        ] {
+            try requireEqual(try await bench.content(ofRaw: answer), "hello", answer.debugDescription)
+        }
+    }
+
+    /// A head that is cut is an error, not an empty response.
+    public static let cutHead = TransportCase(
+        "cut heads", "A connection that ends within the head makes an error."
+    ) { subject in
+        let bench = try subject.bench()
+        for answer in ["H", "HTTP/1.1 200", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n"] {
+            try await requireTransportError(at: .head, "A head cut behind \(answer.debugDescription)") {
+                _ = try await bench.content(ofRaw: answer)
+            }
+        }
+        try await bench.requireUsable(after: "a cut head")
+    }
+
+    /// A connection that breaks without a byte says so, so that a layer above may try again.
+    public static let noHead = TransportCase(
+        "no head", "A connection that is closed or reset before the first byte fails as lost, before the head."
+    ) { subject in
+        let bench = try subject.bench()
+        for answer in [LoopbackOrigin.Answer.closing, .resetting] {
+            try await requireTransportError(of: [.connectionLost], at: .head, "An answer without a byte") {
+                // On a new connection, where there is no doubt about whether the request was read.
+                bench.origin.closeConnections()
+                try await bench.origin.waitForOpenConnections(0)
+                _ = try await bench.send(.post, to: answer, body: "hello")
+            }
+        }
+        let response = try await bench.send(
+            to: .script(.raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal"), .reset))
+        try await requireTransportError(of: [.connectionLost, .truncated], at: .body, "A reset within the body") {
+            _ = try await response.body.collectAll()
+        }
+    }
+
+    /// Fields of some size pass; without a bound, a server could fill the memory.
+    public static let largeFields = TransportCase(
+        "large fields", "A field of 32 KiB arrives; one of 8 MiB arrives or makes an error before the head."
+    ) { subject in
+        let bench = try subject.bench()
+        let value = String(repeating: "x", count: 32 << 10)
+        let response = try await bench.send(to: .init(fields: ["Server": value]))
+        try require(response.head.headerFields[.server] == value, "A field of 32 KiB did not arrive as it was sent.")
+        let huge = String(repeating: "x", count: 8 << 20)
+        do {
+            let response = try await bench.send(to: .init(fields: ["Server": huge]))
+            try require(response.head.headerFields[.server] == huge, "A field of 8 MiB was changed.")
+        } catch let error as TransportError {
+            try requireEqual(error.stage, .head, "The stage at which a field of 8 MiB fails")
+        }
+    }
+
+    /// A port where nobody listens is told as such, and as before sending.
+    public static let refusedConnection = TransportCase(
+        "refused connections", "A refused connection is told as such, before anything was sent."
+    ) { subject in
+        let origin = try LoopbackOrigin.refusing()
+        let connection = try subject.make(SystemClock())
+        try await requireTransportError(of: [.connectionRefused], at: .connecting, "A refused connection") {
+            _ = try await connection.send(.post(origin.url + "/", body: "hello"))
+        }
+    }
+
+    /// A name without an address is told as such, and as before sending.
+    public static let unknownHost = TransportCase(
+        "unknown hosts", "A host without an address is told as such, before anything was sent."
+    ) { subject in
+        let connection = try subject.make(SystemClock())
+        try await requireTransportError(of: [.hostNotFound], at: .connecting, "A host without an address") {
+            _ = try await connection.send(.get("http://conformance.invalid/"))
+        }
+    }
+}

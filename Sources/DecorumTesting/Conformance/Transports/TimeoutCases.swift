@@ -1,0 +1,180 @@
+import Decorum
+import Foundation
+import HTTPTypes
+
+extension TransportCase {
+    static let timeouts: [TransportCase] = [
+        .idleBeforeHead, .idleWithinBody, .idleUpload, .slowServer, .slowReader, .noTime, .longTime,
+    ]
+
+    /// A server that does not answer is given up, after the time of the request or the default of 60 seconds.
+    public static let idleBeforeHead = TransportCase(
+        "idle before the head", "A server that does not answer is given up after the idle timeout."
+    ) { subject in
+        for timeout in [nil, Duration.seconds(90), .seconds(3)] {
+            let clock = VirtualClock()
+            let bench = try subject.bench(clock: clock)
+            bench.origin.enqueue(.hanging)
+            let request = try bench.request(timeout: timeout)
+            let task = Task { _ = try await bench.connection.send(request) }
+            try await bench.origin.waitForRequests(1)
+            try await withDeadline("Nobody waits on the clock for a server that does not answer.") {
+                try await clock.waitForSleepers()
+            }
+            clock.advance(by: (timeout ?? .seconds(60)) / 2)
+            try requireEqual(bench.origin.openConnectionCount, 1, "The open connections after half of the time")
+            try await clock.advance(until: task)
+            try await requireTransportError(of: [.timedOut], at: .head, "A silent server") { try await task.value }
+            try await bench.requireClosed(after: "a timeout")
+        }
+    }
+
+    /// A body that stands still is given up too.
+    public static let idleWithinBody = TransportCase(
+        "idle within the body", "A body that stands still is given up after the idle timeout."
+    ) { subject in
+        let clock = VirtualClock()
+        let bench = try subject.bench(clock: clock)
+        bench.origin.enqueue(.script(.head(.ok, ["Content-Length": "9"]), .raw("hal"), .hang))
+        let response = try await bench.connection.send(bench.request(timeout: .seconds(5)))
+        let gate = Gate()
+        let task = Task {
+            var reader = try await response.body.open()
+            _ = try await reader.next()
+            gate.open()
+            _ = try await reader.next()
+        }
+        try await gate.wait()
+        try await clock.advance(until: task)
+        try await requireTransportError(of: [.timedOut], at: .body, "A body that stands still") {
+            try await task.value
+        }
+        try await bench.requireClosed(after: "a timeout")
+    }
+
+    /// Content that the server does not take is given up too.
+    public static let idleUpload = TransportCase(
+        "idle uploads", "Content that a server does not take is given up after the idle timeout."
+    ) { subject in
+        let clock = VirtualClock()
+        let bench = try subject.bench(clock: clock)
+        let gate = Gate()
+        bench.origin.enqueue(.script(.wait(gate), .receiveBody, .hang), answering: .afterHead)
+        let request = try bench.request(.post, body: Body(BytePattern.bytes(32 << 20)), timeout: .seconds(5))
+        let task = Task { _ = try await bench.connection.send(request) }
+        try await bench.origin.waitForHeads(1)
+        try await clock.advance(until: task)
+        try await requireTransportError(of: [.timedOut], at: .head, "Content that nobody takes") {
+            try await task.value
+        }
+        // A server that does not read cannot see that the client has gone.
+        gate.open()
+        try await bench.requireClosed(after: "a timeout")
+    }
+
+    /// Every byte starts the time anew.
+    public static let slowServer = TransportCase(
+        "slow servers", "A server that sends a byte from time to time is not given up, however long it takes."
+    ) { subject in
+        let clock = VirtualClock()
+        let bench = try subject.bench(clock: clock)
+        let gate = Gate()
+        bench.origin.enqueue(
+            .script(
+                .head(.ok, ["Content-Length": "4"]), .wait(gate), .raw("a"), .wait(gate), .raw("b"), .wait(gate),
+                .raw("c"), .wait(gate), .raw("d")))
+        var reader = try await bench.connection.send(bench.request(timeout: .seconds(10))).body.open()
+        for letter in ["a", "b", "c", "d"] {
+            try await gate.waitForWaiting(1)
+            clock.advance(by: .seconds(9))
+            gate.admit()
+            try requireEqual(try await reader.next(), Data(letter.utf8), "The next byte")
+        }
+        try requireEqual(try await reader.next(), nil, "The end")
+    }
+
+    /// The time that a reader takes is the reader's, with all of the content at hand as with a server held back.
+    public static let slowReader = TransportCase(
+        "slow readers", "A reader who takes an hour for a chunk does not time out."
+    ) { subject in
+        for count in [1 << 20, 16 << 20] {
+            let clock = VirtualClock()
+            let bench = try subject.bench(clock: clock)
+            let gate = Gate()
+            let response = try await bench.send(
+                to: .script(.head(.ok, ["Content-Length": "\(count)"]), .generated(Int64(count)), .wait(gate)))
+            var reader = try await response.body.open()
+            var offset = try await reader.next()?.count ?? 0
+
+            // Real time, since no event tells that all is waiting for the reader: the server, or everything it sent.
+            let end = ContinuousClock.now + .milliseconds(1500)
+            while gate.waitingCount == 0, ContinuousClock.now < end {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            try await Task.sleep(for: .milliseconds(100))
+            clock.advance(by: .seconds(3600))
+            try await Task.sleep(for: .milliseconds(50))
+            gate.open()
+
+            while let chunk = try await reader.next() {
+                try require(BytePattern.matches(chunk, at: Int64(offset)), "The bytes behind \(offset) are wrong.")
+                offset += chunk.count
+            }
+            try requireEqual(offset, count, "The number of bytes")
+        }
+    }
+
+    /// No time at all fails before anything is sent; a negative time is a mistake.
+    public static let noTime = TransportCase(
+        "no time", "An idle timeout of zero fails before anything is sent, and a negative one is refused."
+    ) { subject in
+        let bench = try subject.bench()
+        try await requireTransportError(of: [.timedOut], at: .connecting, "A timeout of zero") {
+            _ = try await bench.connection.send(bench.request(timeout: .zero))
+        }
+        do {
+            _ = try await bench.connection.send(bench.request(timeout: .seconds(-1)))
+            throw ConformanceFailure("A negative timeout was accepted.")
+        } catch is InvalidRequestError {
+            try requireEqual(bench.origin.connectionCount, 0, "The number of connections")
+        }
+    }
+
+    /// A time beyond all bounds does not overflow.
+    public static let longTime = TransportCase(
+        "a long time", "An idle timeout of any length is accepted."
+    ) { subject in
+        for clock in [VirtualClock(), SystemClock()] as [any DatedClock] {
+            let bench = try subject.bench(clock: clock)
+            bench.origin.enqueue(.init(body: "hello"))
+            let response = try await bench.connection.send(bench.request(timeout: .seconds(Int64.max / 4)))
+            try requireEqual(try await response.body.collectAll().data.count, 5, "The number of bytes")
+        }
+    }
+}
+
+extension TransportBench {
+    fileprivate func request(
+        _ method: HTTPRequest.Method = .get, body: Body = .empty, timeout: Duration?
+    ) throws -> Request {
+        var request = try request(method, body: body)
+        request.options.idleTimeout = timeout
+        return request
+    }
+}
+
+extension VirtualClock {
+    /// Moves on, second by second, until a task has ended.
+    ///
+    /// In steps, since what is under way in the buffers of both sides may start the time anew.
+    fileprivate func advance(until task: Task<Void, any Error>) async throws {
+        let advancing = Task {
+            while !Task.isCancelled {
+                advance(by: .seconds(1))
+                try await Task.sleep(for: .milliseconds(2))
+            }
+        }
+        defer { advancing.cancel() }
+        try await withDeadline(of: .seconds(10), "The idle timeout did not end the exchange.") { _ = await task.result }
+    }
+}

@@ -1,0 +1,104 @@
+import Decorum
+import Foundation
+import HTTPTypes
+
+/// The transport under examination.
+struct TransportSubject: Sendable {
+    let soak: Duration
+    let make: @Sendable (any DatedClock) throws -> any Connection
+
+    /// Makes a transport and an origin that nobody else uses.
+    func bench(clock: any DatedClock = SystemClock()) throws -> TransportBench {
+        TransportBench(origin: try LoopbackOrigin(), connection: try make(clock))
+    }
+}
+
+/// A transport with the origin that it is tried against.
+struct TransportBench: Sendable {
+    let origin: LoopbackOrigin
+    let connection: any Connection
+
+    func request(
+        _ method: HTTPRequest.Method = .get, _ path: String = "/", fields: HTTPFields = [:], body: Body = .empty
+    ) throws -> Request {
+        try Request(method, origin.url + path, fields: fields, body: body)
+    }
+
+    /// Sends one request that is answered so.
+    func send(
+        _ method: HTTPRequest.Method = .get, to answer: LoopbackOrigin.Answer, fields: HTTPFields = [:],
+        body: Body = .empty
+    ) async throws -> Response {
+        origin.enqueue(answer)
+        return try await connection.send(request(method, fields: fields, body: body))
+    }
+
+    /// Sends one request that is answered so, and reads the whole content.
+    func content(
+        _ method: HTTPRequest.Method = .get, of answer: LoopbackOrigin.Answer, body: Body = .empty
+    ) async throws -> String {
+        String(decoding: try await send(method, to: answer, body: body).body.collectAll().data, as: UTF8.self)
+    }
+
+    /// Sends one request that is answered with these bytes and the end of the connection.
+    func content(ofRaw answer: String) async throws -> String {
+        try await content(of: .script(.raw(answer), .close))
+    }
+
+    /// Demands that the transport still serves.
+    func requireUsable(after event: String) async throws {
+        // Not a queued answer, which a second sending of an earlier request would take.
+        origin.route(.get, "/usable", LoopbackOrigin.Answer(body: "still here"))
+        let response = try await connection.send(request(.get, "/usable"))
+        let text = String(decoding: try await response.body.collectAll().data, as: UTF8.self)
+        try requireEqual(text, "still here", "The answer after \(event)")
+    }
+
+    /// Waits until the transport has closed its connections.
+    func requireClosed(after event: String) async throws {
+        try await withDeadline("The connection was not closed after \(event).") { [origin] in
+            try await origin.waitForOpenConnections(0)
+        }
+    }
+}
+
+/// Demands that an operation throws a transport error.
+func requireTransportError(
+    of codes: Set<TransportError.Code>? = nil, at stage: TransportError.Stage? = nil, _ event: String,
+    _ operation: () async throws -> Void
+) async throws {
+    do {
+        try await operation()
+    } catch let error as TransportError {
+        try require(codes?.contains(error.code) ?? true, "\(event) has the code \(error.code).")
+        try require(stage.map { $0 == error.stage } ?? true, "\(event) is told at the stage \(error.stage).")
+        return
+    } catch let failure as ConformanceFailure {
+        throw failure
+    } catch {
+        throw ConformanceFailure("\(event) throws \(type(of: error)) in place of TransportError: \(error)")
+    }
+    throw ConformanceFailure("\(event) is taken for a complete answer.")
+}
+
+/// Demands that a task ends at once in `CancellationError`.
+func requireCancelled(_ task: Task<some Sendable, any Error>, _ event: String) async throws {
+    let result = try await withDeadline(of: .seconds(2), "Cancelling \(event) took two seconds.") { await task.result }
+    switch result {
+    case .success: throw ConformanceFailure("Cancelling \(event) had no effect.")
+    case .failure(let error):
+        try require(error is CancellationError, "Cancelling \(event) threw \(type(of: error)): \(error)")
+    }
+}
+
+extension Body {
+    /// Reads the body and returns how many of its bytes are those of ``BytePattern``; none may be others.
+    func countPattern() async throws -> Int64 {
+        var offset: Int64 = 0
+        for try await chunk in self {
+            try require(BytePattern.matches(chunk, at: offset), "The bytes behind \(offset) are wrong.")
+            offset += Int64(chunk.count)
+        }
+        return offset
+    }
+}

@@ -1,0 +1,247 @@
+import Decorum
+import Foundation
+import HTTPTypes
+
+extension TransportCase {
+    static let uploads: [TransportCase] = [
+        .wholeUploads, .emptyUploads, .fileUploads, .echo, .streamedUpload, .interleaving, .earlyAnswer,
+        .requestTrailers,
+        .failingUpload, .wrongLength, .spentBody,
+    ]
+
+    /// Content arrives whole, framed by its length where it is known, and by exactly one of the two framings.
+    public static let wholeUploads = TransportCase(
+        "uploads", "Bytes and streams arrive whole, with their length where it is known, and framed in one way."
+    ) { subject in
+        let bench = try subject.bench()
+        for count in [1, 70_000, 3_000_000] {
+            let stream = Upload(count: count)
+            for body in [Body(BytePattern.bytes(count)), stream.body(knowingLength: true), stream.body()] {
+                _ = try await bench.send(.put, to: .init(), body: body)
+                guard let request = bench.origin.requests.last else { continue }
+                try requireEqual(request.bodyLength, Int64(count), "The number of bytes that arrived")
+                try require(request.isBodyPattern, "The bytes of an upload were changed.")
+                let lengths = request.fields.values(of: "Content-Length")
+                let codings = request.fields.values(of: "Transfer-Encoding")
+                try requireEqual(lengths.count + codings.count, 1, "The number of framings, \(lengths + codings)")
+                guard body.length != nil else { continue }
+                try requireEqual(lengths, ["\(count)"], "The length of an upload")
+            }
+        }
+    }
+
+    /// A method that expects content says that there is none (RFC 9110, section 8.6); others say nothing.
+    public static let emptyUploads = TransportCase(
+        "empty uploads", "A POST without content has a Content-Length of 0, and a GET has none."
+    ) { subject in
+        let bench = try subject.bench()
+        for (method, lengths) in [(HTTPRequest.Method.post, ["0"]), (.put, ["0"]), (.get, []), (.head, [])] {
+            _ = try await bench.send(method, to: .init())
+            let fields = bench.origin.requests.last?.fields ?? [:]
+            try requireEqual(fields.values(of: "Content-Length"), lengths, "The length that \(method) tells")
+            try requireEqual(fields["Transfer-Encoding"], nil, "The coding of \(method)")
+        }
+    }
+
+    /// A file is sent from the disk.
+    public static let fileUploads = TransportCase(
+        "file uploads", "A file arrives whole, with its length; one that has gone sends nothing."
+    ) { subject in
+        let bench = try subject.bench()
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("conformance-\(bench.origin.port)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try BytePattern.bytes(2_000_000).write(to: file)
+        let body = try Body(contentsOf: file)
+        _ = try await bench.send(.put, to: .init(), body: body)
+        let request = try await bench.origin.waitForRequests(1)[0]
+        try require(request.isBodyPattern && request.bodyLength == 2_000_000, "The file did not arrive as it is.")
+        try requireEqual(request.fields["Content-Length"], "2000000", "The length")
+
+        try FileManager.default.removeItem(at: file)
+        try await requireTransportError(of: [.unreadableBody], "A file that has gone") {
+            _ = try await bench.send(.put, to: .init(), body: body)
+        }
+        try requireEqual(bench.origin.requests.count(where: \.isComplete), 1, "The number of complete requests")
+    }
+
+    /// A megabyte comes back as it went.
+    public static let echo = TransportCase("echo", "1 MiB that is sent comes back the same.") { subject in
+        let bench = try subject.bench()
+        bench.origin.route(.post, "/echo") { request in .init(body: request.body) }
+        for body in [Body(BytePattern.bytes(1 << 20)), Upload(count: 1 << 20).body()] {
+            let response = try await bench.connection.send(bench.request(.post, "/echo", body: body))
+            try requireEqual(try await response.body.countPattern(), 1 << 20, "The number of bytes that came back")
+        }
+    }
+
+    /// A stream is sent while it is made.
+    public static let streamedUpload = TransportCase(
+        "streamed uploads", "The first chunk of a stream arrives before the second one is made."
+    ) { subject in
+        let bench = try subject.bench()
+        let arrived = Gate()
+        bench.origin.enqueue(answering: .afterHead) { _ in
+            .script(.receive(atLeast: 5), .wait(arrived), .receiveBody, .head(.ok, ["Content-Length": "0"]))
+        }
+        let request = try bench.request(
+            .put,
+            body: Body(replay: .once) { _ in
+                GatedReader(chunks: ["first", "second"]) { try await arrived.waitForWaiting(1) }
+            })
+        let task = Task { try await bench.connection.send(request) }
+        defer { task.cancel() }
+        try await withDeadline("The first chunk was not sent before there was a second.") {
+            try await arrived.waitForWaiting(1)
+        }
+        arrived.open()
+        try requireEqual(try await task.value.status, .ok, "The status")
+        try requireEqual(bench.origin.requests.first?.text, "firstsecond", "The content that arrived")
+    }
+
+    /// Both directions flow at the same time.
+    public static let interleaving = TransportCase(
+        "interleaving", "Each chunk of an upload can be the answer to a chunk of the response."
+    ) { subject in
+        let bench = try subject.bench()
+        bench.origin.enqueue(answering: .afterHead) { _ in
+            .script(
+                .head(.ok, ["Transfer-Encoding": "chunked"]), .receive(atLeast: 1), .chunk("A"), .receive(atLeast: 2),
+                .chunk("B"), .receive(atLeast: 3), .chunk("C"), .receiveBody, .lastChunk())
+        }
+        let turn = Gate()
+        let request = try bench.request(
+            .post,
+            body: Body(replay: .once) { _ in
+                GatedReader(chunks: ["a", "b", "c"]) { try await turn.wait() }
+            })
+        try await withDeadline("The two directions wait for each other.") {
+            let response = try await bench.connection.send(request)
+            var reader = try await response.body.open()
+            for letter in ["A", "B", "C"] {
+                try requireEqual(try await reader.next(), Data(letter.utf8), "The next chunk")
+                turn.admit()
+            }
+            try requireEqual(try await reader.next(), nil, "The end")
+        }
+    }
+
+    /// A server may answer before it has read the request, and the answer counts.
+    public static let earlyAnswer = TransportCase(
+        "early answers", "The answer of a server that does not read the content reaches the caller."
+    ) { subject in
+        let bench = try subject.bench()
+        bench.origin.enqueue(
+            .init(.contentTooLarge, fields: ["Connection": "close"], body: "too much"), answering: .afterHead)
+        let response = try await bench.connection.send(
+            bench.request(.post, body: Body(BytePattern.bytes(4 << 20))))
+        try requireEqual(response.status, .contentTooLarge, "The status")
+        try requireEqual(try await response.body.collectAll().data, Data("too much".utf8), "The content")
+        try await bench.requireUsable(after: "an early answer")
+    }
+
+    /// Trailer fields of a request's body follow its chunks.
+    public static let requestTrailers = TransportCase(
+        "request trailers", "Trailer fields of a request's body arrive behind its chunks."
+    ) { subject in
+        let bench = try subject.bench()
+        let body = BodyProbe().body(chunks: 2, trailers: [.eTag: "1", .server: "a"])
+        _ = try await bench.send(.post, to: .init(), body: body)
+        let trailers = try await bench.origin.waitForRequests(1)[0].trailers
+        try requireEqual(trailers, ["ETag": "1", "Server": "a"], "The trailers")
+    }
+
+    /// A body that fails is no complete request, and its error is told.
+    public static let failingUpload = TransportCase(
+        "failing uploads", "A body that fails is told with its own error, and never arrives as if it were complete."
+    ) { subject in
+        let bench = try subject.bench()
+        for knowsLength in [true, false] {
+            let body = BodyProbe().body(chunks: 20, knowingLength: knowsLength, failure: UploadFailure())
+            try await requireUnreadable(body, UploadFailure.self, on: bench)
+        }
+        try requireEqual(bench.origin.requests.count(where: \.isComplete), 0, "The number of complete requests")
+        try await bench.requireUsable(after: "a body that failed")
+    }
+
+    /// A body that is shorter or longer than its length is no complete request.
+    public static let wrongLength = TransportCase(
+        "wrong lengths",
+        "A body that breaks the promise of its length is told, and never arrives as if it were complete."
+    ) { subject in
+        let bench = try subject.bench()
+        for length in [9_999, 10_001] {
+            let body = Body(
+                chunks: AsyncStream { continuation in
+                    for start in stride(from: 0, to: 10_000, by: 1000) {
+                        continuation.yield(BytePattern.bytes(1000, at: Int64(start)))
+                    }
+                    continuation.finish()
+                }, length: Int64(length))
+            try await requireUnreadable(body, BodyLengthError.self, on: bench)
+        }
+        try requireEqual(bench.origin.requests.count(where: \.isComplete), 0, "The number of complete requests")
+    }
+
+    /// A body that was read already is never sent as an empty one.
+    public static let spentBody = TransportCase(
+        "spent bodies", "A body that was read already is told, and is not sent empty."
+    ) { subject in
+        let bench = try subject.bench()
+        let body = Upload(count: 10).body()
+        _ = try await bench.send(.post, to: .init(), body: body)
+        try await requireUnreadable(body, BodyReadTwiceError.self, on: bench)
+        try requireEqual(
+            bench.origin.requests.filter(\.isComplete).map(\.bodyLength), [10], "The contents that arrived")
+    }
+
+    private static func requireUnreadable(
+        _ body: Body, _ type: (some Error).Type, on bench: TransportBench
+    ) async throws {
+        let request = try bench.request(.post, "/unreadable", body: body)
+        do {
+            _ = try await bench.connection.send(request)
+        } catch let error as TransportError {
+            try requireEqual(error.code, .unreadableBody, "The code of the error")
+            let underlying = error.underlying.map { Swift.type(of: $0) }
+            try require(underlying == type, "The underlying error is \(String(describing: underlying)), not \(type).")
+            return
+        }
+        throw ConformanceFailure("A body that cannot be read was sent.")
+    }
+}
+
+private struct UploadFailure: Error {}
+
+/// Bytes of ``BytePattern`` as a stream.
+private struct Upload {
+    let count: Int
+
+    func body(knowingLength: Bool = false) -> Body {
+        let chunks = AsyncStream { continuation in
+            for start in stride(from: 0, to: count, by: 10_000) {
+                continuation.yield(BytePattern.bytes(min(10_000, count - start), at: Int64(start)))
+            }
+            continuation.finish()
+        }
+        return Body(chunks: chunks, length: knowingLength ? Int64(count) : nil)
+    }
+}
+
+/// Gives the first chunk at once, and waits before each further one.
+private struct GatedReader: BodyReader {
+    var chunks: [String]
+    let wait: @Sendable () async throws -> Void
+    private var hasBegun = false
+
+    init(chunks: [String], wait: @escaping @Sendable () async throws -> Void) {
+        self.chunks = chunks
+        self.wait = wait
+    }
+
+    mutating func next() async throws -> Data? {
+        guard !chunks.isEmpty else { return nil }
+        if hasBegun { try await wait() }
+        hasBegun = true
+        return Data(chunks.removeFirst().utf8)
+    }
+}

@@ -1,0 +1,122 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// The cases themselves, each held to a transport that fails it: a good one with a layer that spoils it.
+@Suite(.timeLimit(.minutes(2))) struct BrokenTransportTests {
+    @Test(arguments: BrokenTransport.all)
+    func `A broken transport is caught`(transport: BrokenTransport) async {
+        for rule in transport.rules {
+            await #expect(throws: (any Error).self, "\(rule)") {
+                try await rule.check { clock in transport.spoil(AnyConnection(URLSessionConnection(clock: clock))) }
+            }
+        }
+    }
+}
+
+struct BrokenTransport: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let rules: [TransportCase]
+    let spoil: @Sendable (AnyConnection) -> any Connection
+
+    private init(
+        _ name: String, _ rules: TransportCase..., spoil: @escaping @Sendable (AnyConnection) -> any Connection
+    ) {
+        testDescription = name
+        self.rules = rules
+        self.spoil = spoil
+    }
+
+    static let all: [BrokenTransport] = [
+        .init("follows redirections", .redirections, .redirectionsToNowhere) { $0.followingRedirects() },
+        .init("sends again", .answeredStatuses) { $0.retrying(clock: ImpatientClock()) },
+        .init("sends content again", .deadConnection) { base in
+            base.intercepting { request, base in
+                let request = request
+                do {
+                    return try await base.send(request)
+                } catch let error as TransportError where error.code == .connectionLost {
+                    return try await base.send(request)
+                }
+            }
+        },
+        .init("caches", .caching) { $0.revalidating(in: MemoryResponseStore()) },
+        .init("throws for statuses", .answeredStatuses, .challenges, .noContent) { $0.validatingStatus(.codes([200])) },
+        .init("names itself", .addedFields) { $0.addingDefaultFields([.userAgent: "broken"]) },
+        .init("waits for the content", .earlyHead, .chunksAsTheyArrive, .unreadDrop) { base in
+            base.intercepting { request, base in
+                var response = try await base.send(request)
+                response.body = Body(try await response.body.data(upTo: 64 << 20))
+                return response
+            }
+        },
+        .init("takes a cut for the end", .truncatedLength, .truncatedChunks, .brokenChunks, .idleWithinBody) { base in
+            base.intercepting { request, base in
+                var response = try await base.send(request)
+                let body = response.body
+                response.body = Body(replay: .once) { _ in LenientReader(reader: try await body.open()) }
+                return response
+            }
+        },
+        .init("forgets what comes before the answer", .informational) { base in
+            base.intercepting { request, base in
+                var response = try await base.send(request)
+                response.metadata.informational = []
+                return response
+            }
+        },
+        .init("joins fields", .setCookies) { base in
+            base.intercepting { request, base in
+                var response = try await base.send(request)
+                response.head.headerFields[.setCookie] = response.head.headerFields[.setCookie]
+                return response
+            }
+        },
+        .init("cannot be cancelled", .cancellationBeforeHead, .cancelledTask) { base in
+            base.intercepting { request, base in
+                let request = request
+                return try await Task { try await base.send(request) }.value
+            }
+        },
+        .init("ignores the time of a request", .idleBeforeHead, .noTime) { base in
+            base.intercepting { request, base in
+                var request = request
+                request.options.idleTimeout = .seconds(7000)
+                return try await base.send(request)
+            }
+        },
+        .init("loses the content of a request", .wholeUploads, .echo, .fileUploads) { base in
+            base.intercepting { request, base in try await base.send(Request(head: request.head)) }
+        },
+        .init("adds to what is read", .fixedLength, .chunked, .largeContent) { base in
+            base.intercepting { request, base in
+                var response = try await base.send(request)
+                let body = response.body
+                response.body = Body(replay: .once) { _ in AddingReader(reader: try await body.open()) }
+                return response
+            }
+        },
+    ]
+}
+
+private struct LenientReader: BodyReader {
+    var reader: any BodyReader
+
+    mutating func next() async throws -> Data? {
+        do {
+            return try await reader.next()
+        } catch is TransportError {
+            return nil
+        }
+    }
+}
+
+private struct AddingReader: BodyReader {
+    var reader: any BodyReader
+
+    mutating func next() async throws -> Data? {
+        try await reader.next().map { $0 + [0] }
+    }
+}

@@ -1,0 +1,108 @@
+import Decorum
+import DecorumTesting
+import HTTPTypes
+import Testing
+
+/// Each decorator of the package, held to the laws.
+@Suite(.timeLimit(.minutes(1))) struct DecoratorLawTests {
+    @Test(arguments: DecoratorLaw.all)
+    func `A decorator of ten lines keeps the laws`(law: DecoratorLaw) async throws {
+        try await law.check { base in base.intercepting { request, base in try await base.send(request) } }
+    }
+
+    @Test(arguments: LawfulDecorator.all)
+    func `A decorator keeps the laws`(decorator: LawfulDecorator) async throws {
+        for law in decorator.laws {
+            do {
+                try await law.check(adding: decorator.addedFields, decorator.decorate)
+            } catch {
+                Issue.record(error, "\(law)")
+            }
+        }
+    }
+
+    @Test(arguments: LawfulDecorator.all)
+    func `An exclusion is one that the decorator needs`(decorator: LawfulDecorator) async {
+        for exclusion in decorator.laws.exclusions {
+            await #expect(throws: ConformanceFailure.self, "\(exclusion)") {
+                try await exclusion.excluded.check(adding: decorator.addedFields, decorator.decorate)
+            }
+        }
+    }
+}
+
+struct LawfulDecorator: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let laws: ConformanceSuite<DecoratorLaw>
+    let addedFields: Set<HTTPField.Name>
+    let decorate: @Sendable (AnyConnection) throws -> any Connection
+
+    init(
+        _ name: String, _ laws: ConformanceSuite<DecoratorLaw> = DecoratorLaw.all,
+        adding addedFields: Set<HTTPField.Name> = [],
+        _ decorate: @escaping @Sendable (AnyConnection) throws -> any Connection
+    ) {
+        testDescription = name
+        self.laws = laws
+        self.addedFields = addedFields
+        self.decorate = decorate
+    }
+
+    static let all: [LawfulDecorator] = [
+        .init("retrying") { $0.retrying(clock: ImpatientClock()) },
+        .init("retrying with the machine's clock") { $0.retrying(.init(retries: 1, baseDelay: .milliseconds(1))) },
+        .init("revalidating") { $0.revalidating(in: MemoryResponseStore()) },
+        .init("revalidating, answering the 304") {
+            $0.revalidating(in: MemoryResponseStore(), answering: .notModified)
+        },
+        .init("revalidating, outside of credentials") {
+            try $0.authenticating(with: .bearer("token"), for: Origin("https://other.example"))
+                .revalidating(in: MemoryResponseStore())
+        },
+        .init("followingRedirects") { $0.followingRedirects() },
+        .init("authenticating", adding: [.authorization]) {
+            try $0.authenticating(with: .bearer("token"), for: Origin(DecoratorLaw.origin))
+        },
+        .init("authenticating for another origin") {
+            try $0.authenticating(with: .bearer("token"), for: Origin("https://other.example"))
+        },
+        .init("observing calls") { $0.observing(ExchangeStatistics()) },
+        .init("observing attempts") { $0.observing(ExchangeStatistics(), as: .attempt) },
+        .init("logging lines") { $0.logging(to: LogSink { _ in }) },
+        .init("logging fields") { $0.logging(to: LogSink { _ in }, detail: .fields) },
+        .init("logging bodies") { $0.logging(to: LogSink { _ in }, detail: .bodies()) },
+        .init("relative") { try $0.relative(to: DecoratorLaw.origin + "/api/") },
+        .init("addingDefaultFields", adding: [.userAgent]) { $0.addingDefaultFields([.userAgent: "law"]) },
+        .init("addingDefaultFields that are there") { $0.addingDefaultFields([.accept: "text/html"]) },
+        .init("overridingFields", adding: [.accept]) { $0.overridingFields(with: [.accept: "text/html"]) },
+        .init("identifyingClient", adding: [.userAgent]) {
+            try $0.identifyingClient(as: ClientInformation(name: "Law", version: "1"))
+        },
+        .init("acceptingLanguages", adding: [.acceptLanguage]) { try $0.acceptingLanguages(["en"]) },
+        .init("validatingStatus", .all.excluding(.statuses, because: "It throws for the statuses not accepted.")) {
+            $0.validatingStatus()
+        },
+        .init("intercepting") { $0.intercepting { request, base in try await base.send(request) } },
+        .init(
+            "AnyConnection", .all.excluding(.layerOrder, because: "It is no layer: it stands for the one it wraps.")
+        ) { AnyConnection($0) },
+        .init(
+            "a whole stack",
+            .all.excluding(.statuses, because: "Its outermost layer throws for the statuses not accepted."),
+            adding: [.authorization, .userAgent]
+        ) {
+            try $0.authenticating(with: .bearer("token"), for: Origin(DecoratorLaw.origin))
+                .observing(ExchangeStatistics(), as: .attempt)
+                .retrying(clock: ImpatientClock())
+                .revalidating(in: MemoryResponseStore())
+                .followingRedirects()
+                .addingDefaultFields([.userAgent: "law"])
+                .observing(ExchangeStatistics())
+                .validatingStatus()
+        },
+    ]
+}
+
+extension ConformanceSuite<DecoratorLaw> {
+    static var all: ConformanceSuite<DecoratorLaw> { DecoratorLaw.all }
+}
