@@ -1,3 +1,5 @@
+public import HTTPTypes
+
 /// A key for an option that travels with a request through layers that do not know it.
 ///
 /// ```swift
@@ -35,4 +37,54 @@ public struct RequestOptions: Sendable {
         get { values.value(for: key, as: Key.Value.self) ?? Key.defaultValue }
         set { values.set(newValue, for: key) }
     }
+}
+
+extension RequestOptions {
+    /// The fragment of the URL, which is never sent but inherited by redirections (RFC 9110, section 10.2.2).
+    public var fragment: String? {
+        get { self[FragmentKey.self] }
+        set { self[FragmentKey.self] = newValue }
+    }
+
+    /// A bounded name for what the request does, such as `"feed"` or `"items/{id}"`, for logs and analytics.
+    ///
+    /// Set it where the request is made: a path holds identifiers, which make too many names and may be private.
+    public var routeName: String? {
+        get { self[RouteNameKey.self] }
+        set { self[RouteNameKey.self] = newValue }
+    }
+
+    /// How long a transfer may stand still before it fails, from the first byte asked for to the last one read.
+    ///
+    /// Every byte sent or received starts the time anew. Nil stands for the transport's own default, which is
+    /// 60 seconds; no transport waits for ever. A reader that is slow does not count, only a server that is.
+    public var idleTimeout: Duration? {
+        get { self[IdleTimeoutKey.self] }
+        set { self[IdleTimeoutKey.self] = newValue }
+    }
+
+    /// The fields of this request that hold secrets beyond the well-known ones.
+    ///
+    /// A layer that adds such a field names it here, so that a redirection to another origin drops it
+    /// and nothing that writes requests down shows it.
+    public var secretFields: Set<HTTPField.Name> {
+        get { self[SecretFieldsKey.self] }
+        set { self[SecretFieldsKey.self] = newValue }
+    }
+}
+
+private enum FragmentKey: RequestOptionKey {
+    static let defaultValue: String? = nil
+}
+
+private enum RouteNameKey: RequestOptionKey {
+    static let defaultValue: String? = nil
+}
+
+private enum IdleTimeoutKey: RequestOptionKey {
+    static let defaultValue: Duration? = nil
+}
+
+private enum SecretFieldsKey: RequestOptionKey {
+    static let defaultValue: Set<HTTPField.Name> = []
 }

@@ -9,6 +9,11 @@ struct Target: Sendable, Equatable {
 
     /// Parses a URL or a relative reference; what may not stand in a URL is percent-encoded.
     init(_ reference: String) throws(InvalidRequestError) {
+        // The empty reference is that of the base itself, which URL has no value for.
+        guard !reference.isEmpty else {
+            self.init(splitting: reference)
+            return
+        }
         guard reference.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }), let url = URL(string: reference) else {
             throw .invalidURL
         }

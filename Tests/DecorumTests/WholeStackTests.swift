@@ -17,6 +17,50 @@ import Testing
             #expect(after <= before, "\(before) descriptors became \(after)")
         }
     }
+
+    @Test func `A gibibyte goes down and up through every layer in little memory`() async {
+        await #expect(processExitsWith: .success) {
+            let size: Int64 = 1 << 30
+            let origin = try LoopbackOrigin(keepingBodiesUpTo: 0)
+            origin.route(.get, "/film", .generated(count: size))
+            origin.route(.put, "/film", LoopbackOrigin.Answer(.created))
+            let connection = try Load(origin).connection
+
+            var count: Int64 = 0
+            for try await chunk in try await connection.send(.get("/film")).body { count += Int64(chunk.count) }
+            #expect(count == size)
+
+            let film = Body(length: size, replay: .fromStart) { _ in FilmReader(remaining: size) }
+            #expect(try await connection.send(.put("/film", body: film)).status == .created)
+            #expect(origin.requests.last?.bodyLength == size)
+
+            #expect(peakMemory() < 64 << 20, "\(peakMemory() >> 20) MiB")
+        }
+    }
+
+    @Test func `A call that is cancelled anywhere in the stack ends as cancelled and closes its connection`()
+        async throws
+    {
+        let origin = try LoopbackOrigin()
+        origin.route(.get, "/hang", .hanging)
+        origin.route(.get, "/film", .generated(count: 1 << 40))
+        let load = try Load(origin)
+        let started = Gate()
+
+        let hanging = Task { try await load.connection.send(.get("/hang")) }
+        let streaming = Task {
+            for try await _ in try await load.connection.send(.get("/film")).body { started.open() }
+        }
+        try await origin.waitForHeads(2)
+        try await started.wait()
+        hanging.cancel()
+        streaming.cancel()
+
+        await #expect(throws: CancellationError.self) { try await hanging.value }
+        await #expect(throws: CancellationError.self) { try await streaming.value }
+        try await origin.waitForOpenConnections(0)
+        #expect(load.statistics.snapshot().rows.map(\.cancelled).reduce(0, +) == 4)
+    }
 }
 
 /// Requests to an origin that answers some of them with a 304, a 301 or a 503.
@@ -90,4 +134,24 @@ private struct Load {
 /// The number of files and sockets that this process has open; 0 on a system that does not tell.
 private func openDescriptors() -> Int {
     (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
+}
+
+/// The largest number of bytes that this process has had in memory; 0 on a system that does not tell.
+private func peakMemory() -> Int {
+    let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+    let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+    return line?.split(separator: " ").compactMap { Int($0) }.first.map { $0 * 1024 } ?? 0
+}
+
+private struct FilmReader: BodyReader {
+    private static let block = Data(repeating: 7, count: 1 << 16)
+
+    var remaining: Int64
+
+    mutating func next() -> Data? {
+        guard remaining > 0 else { return nil }
+        let chunk = Self.block.prefix(Int(min(remaining, Int64(Self.block.count))))
+        remaining -= Int64(chunk.count)
+        return chunk
+    }
 }

@@ -1,5 +1,6 @@
 public import Foundation
 public import HTTPTypes
+import Synchronization
 
 extension Body {
     /// Reads the whole body into memory, together with its trailer fields.
@@ -76,6 +77,36 @@ extension Body {
         } catch {
             return false
         }
+    }
+}
+
+extension Body {
+    /// Reads what is left of a response that nobody wants, so that its connection can serve another request.
+    ///
+    /// A body that is long or slow is let go instead: a new connection costs less than waiting for it.
+    func discard(on clock: any DatedClock) async throws {
+        let limit = 16 << 10
+        guard bytes == nil, length ?? 1 > 0, length ?? 0 <= limit else { return }
+        // A task outlives its end by a little: what it captured would keep the transfer until then.
+        let unwanted = UnwantedBody(self)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { _ = try await unwanted.take()?.drain(upTo: limit) }
+            group.addTask { try await clock.sleep(for: .seconds(1)) }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+}
+
+private final class UnwantedBody: Sendable {
+    private let body: Mutex<Body?>
+
+    init(_ body: Body) {
+        self.body = Mutex(body)
+    }
+
+    func take() -> Body? {
+        body.withLock { $0.take() }
     }
 }
 

@@ -33,7 +33,7 @@ public protocol ResponseStore: Sendable {
 ///
 /// Two requests that have different principals, or differ in a field that holds credentials, have different keys. Such a
 /// field is each one that ``Redaction/standard`` lists, such as `Authorization`, `Cookie` and `X-API-Key`, that
-/// ``RequestOptions/secretFields`` names, or that is marked as never to be indexed. A key is not described, since it
+/// ``RequestOptions/secretFields`` names, or that is marked as never to be indexed. The same goes for `Host`. A key is not described, since it
 /// holds those fields.
 public struct ResponseKey: Sendable, Hashable {
     /// The method of the request.
@@ -42,6 +42,7 @@ public struct ResponseKey: Sendable, Hashable {
     public let uri: String
     /// On whose behalf the request is made.
     public let principal: Principal?
+    // With them the Host field, by which a server may tell apart what the URI does not.
     private let credentials: [HTTPField]
 
     /// Creates the key of a request.
@@ -55,7 +56,7 @@ public struct ResponseKey: Sendable, Hashable {
         let secretFields = request.options.secretFields
         credentials = request.head.headerFields.filter {
             Redaction.standard.fields.contains($0.name) || secretFields.contains($0.name)
-                || $0.indexingStrategy == .disallow
+                || $0.indexingStrategy == .disallow || $0.name.canonicalName == "host"
         }
     }
 

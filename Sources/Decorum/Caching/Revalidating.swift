@@ -22,7 +22,7 @@ extension Connection {
     ///
     /// A request with a precondition of its own, or with `Range`, passes through, and its `304` reaches the caller.
     ///
-    /// Apply it inside of ``followingRedirects(upTo:policy:)`` and outside of ``retrying(_:clock:generator:)``.
+    /// Apply it inside of ``followingRedirects(upTo:policy:clock:)`` and outside of ``retrying(_:clock:generator:)``.
     /// See RFC 9110, section 13.1, and RFC 9111, sections 3.2, 4.1 and 4.3.
     ///
     /// - Parameters:

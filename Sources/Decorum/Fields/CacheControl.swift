@@ -2,32 +2,19 @@ import HTTPTypes
 
 /// The directives of `Cache-Control` (RFC 9111, section 5.2).
 struct CacheControl: Sendable, Equatable {
-    private var directives: [(name: String, argument: String?)] = []
+    private var names: Set<String> = []
 
     /// Reads the directives of a message; what cannot be understood is passed over.
     init(_ fields: HTTPFields) {
         for field in fields where field.name == .cacheControl {
             for member in ListMembers(field.value) {
-                let end = member.firstIndex(of: "=") ?? member.endIndex
-                let name = member[..<end].lowercased()
-                let argument = end == member.endIndex ? nil : member[member.index(after: end)...]
-                directives.append((name, argument.map { $0.trimmingQuotes() }))
+                names.insert(member.prefix { $0 != "=" }.lowercased())
             }
         }
     }
 
     /// Whether a directive is there, with or without an argument.
     func contains(_ name: String) -> Bool {
-        directives.contains { $0.name == name }
-    }
-
-    static func == (lhs: CacheControl, rhs: CacheControl) -> Bool {
-        lhs.directives.elementsEqual(rhs.directives, by: ==)
-    }
-}
-
-extension Substring {
-    fileprivate func trimmingQuotes() -> String {
-        count >= 2 && hasPrefix("\"") && hasSuffix("\"") ? String(dropFirst().dropLast()) : String(self)
+        names.contains(name)
     }
 }

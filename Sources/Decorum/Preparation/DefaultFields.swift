@@ -34,12 +34,15 @@ extension Connection {
     ///
     /// The rules are those of ``addingDefaultFields(_:)-(HTTPFields)``.
     ///
-    /// - Parameter fields: Returns the fields to add to a request, or throws, so that nothing is sent.
+    /// - Parameters:
+    ///   - secretFields: Those of the fields that hold credentials, so that layers further out share no response.
+    ///   - fields: Returns the fields to add to a request, or throws, so that nothing is sent.
     /// - Returns: A connection that adds the fields.
     public func addingDefaultFields(
+        secretFields: Set<HTTPField.Name> = [],
         _ fields: @escaping @Sendable (_ request: Request) async throws -> HTTPFields
     ) -> some Connection {
-        DefaultFieldsConnection(base: self, name: "addingDefaultFields", source: .computed(fields))
+        DefaultFieldsConnection(base: self, name: "addingDefaultFields", source: .computed(fields, secretFields: secretFields))
     }
 }
 

@@ -3,20 +3,26 @@ import HTTPTypes
 /// Fields that are the same for every request, or that a closure makes of it.
 enum FieldSource: Sendable {
     case fixed(HTTPFields)
-    case computed(@Sendable (_ request: Request) async throws -> HTTPFields)
+    case computed(@Sendable (_ request: Request) async throws -> HTTPFields, secretFields: Set<HTTPField.Name>)
 
     func fields(for request: Request) async throws -> HTTPFields {
         switch self {
         case .fixed(let fields): fields
-        case .computed(let compute): try await compute(request)
+        case .computed(let compute, _): try await compute(request)
         }
     }
 
-    /// The fields that hold credentials; those that a closure makes are not known before.
+    /// The fields that hold credentials.
     var secretFields: Set<HTTPField.Name> {
-        guard case .fixed(let fields) = self else { return [] }
-        let secrets = fields.filter { Redaction.standard.fields.contains($0.name) || $0.indexingStrategy == .disallow }
-        return Set(secrets.map(\.name))
+        switch self {
+        case .fixed(let fields):
+            let isSecret = { (field: HTTPField) in
+                Redaction.standard.fields.contains(field.name) || field.indexingStrategy == .disallow
+            }
+            return Set(fields.filter(isSecret).map(\.name))
+        case .computed(_, let secretFields):
+            return secretFields
+        }
     }
 
     /// What a layer that sets the fields has to say of itself.

@@ -27,12 +27,15 @@ extension Connection {
     ///
     /// The rules are those of ``overridingFields(with:)-(HTTPFields)``.
     ///
-    /// - Parameter fields: Returns the fields to set on a request, or throws, so that nothing is sent.
+    /// - Parameters:
+    ///   - secretFields: Those of the fields that hold credentials, so that layers further out share no response.
+    ///   - fields: Returns the fields to set on a request, or throws, so that nothing is sent.
     /// - Returns: A connection that sets the fields.
     public func overridingFields(
+        secretFields: Set<HTTPField.Name> = [],
         with fields: @escaping @Sendable (_ request: Request) async throws -> HTTPFields
     ) -> some Connection {
-        OverridingFieldsConnection(base: self, source: .computed(fields))
+        OverridingFieldsConnection(base: self, source: .computed(fields, secretFields: secretFields))
     }
 }
 

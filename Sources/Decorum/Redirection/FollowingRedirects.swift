@@ -27,7 +27,7 @@ extension Connection {
     /// only once; or when one would go to another origin, other than the same host over TLS, and `policy` does not
     /// allow that.
     ///
-    /// The body of a redirection that is followed is read up to 16 KiB, so that its connection can be used again,
+    /// The body of a redirection that is followed is read up to 16 KiB and for a second, so that its connection can be used again,
     /// or dropped.
     ///
     /// It belongs outside of cookies, caching, retries and authentication, which then see every request on the way, and
@@ -36,26 +36,29 @@ extension Connection {
     /// - Parameters:
     ///   - limit: The largest number of redirections to follow for one request; a negative one counts as 0.
     ///   - policy: Which redirections to follow.
+    ///   - clock: The time that is spent on reading what nobody wants.
     /// - Returns: A connection that throws ``RedirectionLimitError`` at one redirection more than `limit`, and
     ///   ``RedirectionLoopError`` at one to a URL that was requested with the same method before. A redirection that
     ///   sets a cookie may lead back, since the next answer may be another one.
-    public func followingRedirects(upTo limit: Int = 20, policy: RedirectionPolicy = .standard) -> some Connection {
-        FollowingRedirectsConnection(base: self, limit: max(0, limit), policy: policy)
+    public func followingRedirects(
+        upTo limit: Int = 20, policy: RedirectionPolicy = .standard, clock: any DatedClock = SystemClock()
+    ) -> some Connection {
+        FollowingRedirectsConnection(base: self, limit: max(0, limit), policy: policy, clock: clock)
     }
 }
 
 struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
-    private static var drainLimit: Int { 16 << 10 }
-
     let base: Base
     let limit: Int
     let policy: RedirectionPolicy
+    let clock: any DatedClock
     private let secretFields: Set<HTTPField.Name>
 
-    init(base: Base, limit: Int, policy: RedirectionPolicy) {
+    init(base: Base, limit: Int, policy: RedirectionPolicy, clock: any DatedClock) {
         self.base = base
         self.limit = limit
         self.policy = policy
+        self.clock = clock
         secretFields = base.layers.reduce(into: []) { $0.formUnion($1.secretFields) }
     }
 
@@ -98,7 +101,7 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
                 break
             }
             try trail.add(redirection, after: response, to: request.head.method, limit: limit)
-            try await response.body.drain(upTo: Self.drainLimit)
+            try await response.body.discard(on: clock)
             request = next
             return nil
         }

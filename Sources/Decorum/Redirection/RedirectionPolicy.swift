@@ -1,6 +1,6 @@
 import Foundation
 
-/// Which redirections ``Connection/followingRedirects(upTo:policy:)`` follows.
+/// Which redirections ``Connection/followingRedirects(upTo:policy:clock:)`` follows.
 ///
 /// Every policy refuses to go from `https` to `http`, and to send a request's body to another origin, until
 /// ``allowingDowngrades()`` and ``allowingBodiesAcrossOrigins()`` say otherwise.

@@ -41,8 +41,6 @@ extension Connection {
 }
 
 struct RetryingConnection<Base: Connection>: ComposedConnection {
-    private static var drainLimit: Int { 16 << 10 }
-
     let base: Base
     let policy: RetryPolicy
     let clock: any DatedClock
@@ -99,7 +97,7 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             }
             let instant = clock.now + delay
             tally.add(attempts: response.metadata.attempts)
-            try await response.body.drain(upTo: Self.drainLimit)
+            try await response.body.discard(on: clock)
             return .retry(instant)
         }
     }

@@ -10,6 +10,9 @@ final class IdleWatch: Sendable {
         var sleeper: Task<Void, Never>?
     }
 
+    /// Longer times count as this one, since an instant that far away cannot be told.
+    static let longestTimeout: Duration = .seconds(7 * 86_400)
+
     let clock: any DatedClock
     private let state = Mutex(State())
 

@@ -36,7 +36,7 @@ import Testing
 
     @Test func `A failure is seen once`() async throws {
         let events = Events()
-        let body = Body(replay: .once) { _ in FailingReader() }.observed(by: events.append)
+        let body = Body(replay: .once) { _ in TruncatedReader() }.observed(by: events.append)
         await #expect(throws: TransportError.self) { try await body.data(upTo: 9) }
         #expect(events.names == ["failed"])
     }
@@ -112,7 +112,7 @@ private final class Events: Sendable {
     }
 }
 
-private struct FailingReader: BodyReader {
+private struct TruncatedReader: BodyReader {
     mutating func next() throws -> Data? { throw TransportError(.truncated, at: .body) }
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// Where a log goes: a value that takes one entry at a time.
 ///
@@ -24,7 +25,23 @@ public struct LogSink: Sendable {
     }
 
     /// A sink that writes to standard error; what cannot be written there is lost.
-    public static let standardError = LogSink { entry in
-        try? FileHandle.standardError.write(contentsOf: Data((entry + "\n").utf8))
+    public static let standardError = LogSink(entriesTo: .standardError)
+
+    private init(entriesTo file: FileHandle) {
+        let file = LockedFile(file)
+        self.init { entry in file.write(Data((entry + "\n").utf8)) }
+    }
+}
+
+/// Writes one entry after the other, however many tasks write.
+private final class LockedFile: Sendable {
+    private let file: Mutex<FileHandle>
+
+    init(_ file: sending FileHandle) {
+        self.file = Mutex(file)
+    }
+
+    func write(_ data: Data) {
+        file.withLock { try? $0.write(contentsOf: data) }
     }
 }

@@ -61,7 +61,8 @@ extension CurlConnection {
             ///   - password: What the key is encrypted with.
             /// - Returns: The identity.
             public static func files(certificate: URL, key: URL, password: String? = nil) -> Identity {
-                Identity(source: .files(certificate: certificate, key: key), password: password.map { Secret(value: $0) })
+                Identity(
+                    source: .files(certificate: certificate, key: key), password: password.map { Secret(value: $0) })
             }
 
             /// A certificate and its key in memory; Debian's build of libcurl with GnuTLS cannot take them.
@@ -72,7 +73,9 @@ extension CurlConnection {
             ///   - password: What the key is encrypted with.
             /// - Returns: The identity.
             public static func pem(certificate: String, key: String, password: String? = nil) -> Identity {
-                Identity(source: .pem(certificate: certificate, key: Secret(value: key)), password: password.map { Secret(value: $0) })
+                Identity(
+                    source: .pem(certificate: certificate, key: Secret(value: key)),
+                    password: password.map { Secret(value: $0) })
             }
         }
 

@@ -34,7 +34,8 @@ public struct CurlConnection: Connection {
     ///   - proxy: The server that requests go through; nil for none, whatever the environment says.
     ///   - unixSocket: The path of a socket that every request goes to, whatever its host is; nil for the network.
     ///   - routes: The addresses of hosts that are not asked for by name.
-    ///   - idleTimeout: How long a transfer may stand still where the request does not say.
+    ///   - idleTimeout: How long a transfer may stand still where the request does not say. More than seven days count
+    ///     as seven days.
     ///   - clock: The clock that the idle timeout goes by.
     /// - Throws: ``CurlUnavailableError`` when libcurl is missing, too old, or cannot do what is asked for.
     public init(
@@ -102,7 +103,8 @@ public struct CurlConnection: Connection {
 
         let upload = try await CurlUpload(request.body)
         let exchange = CurlExchange(
-            request, head, upload: upload, idleTimeout: idleTimeout, watch: watch, engine: engine, library: library)
+            request, head, upload: upload, idleTimeout: min(idleTimeout, IdleWatch.longestTimeout), watch: watch,
+            engine: engine, library: library)
         return try await exchange.response()
     }
 }

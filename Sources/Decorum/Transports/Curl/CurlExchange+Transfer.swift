@@ -6,8 +6,8 @@ import Foundation
 extension CurlExchange {
     var easy: CurlEasy? { wire.easy }
 
-    /// Whether the handle may hold bytes that belong to this exchange.
-    var wasPaused: Bool { wire.wasPaused }
+    /// Whether the handle may keep something of the exchange that its next one would suffer from.
+    var marksHandle: Bool { wire.marksHandle }
 
     var isWanted: Bool { state.withLock { $0.end == nil } }
 
@@ -52,6 +52,9 @@ extension CurlExchange {
         guard uploadLength == nil else { return }
         unsafe easy.set(DECORUM_CURL_OPTION_TRAILERDATA, context)
         unsafe easy.setTrailersCallback(CurlCallbacks.trailers)
+        // libcurl 7.88 does not forget that it sent trailers, and writes in front of its buffer when the handle sends
+        // another body in chunks.
+        wire.marksHandle = true
     }
 
     /// Lets libcurl hand over content again, now that the reader has taken what waited.
@@ -218,7 +221,7 @@ extension CurlExchange {
             }
             return .taken
         }
-        if acceptance == .later { wire.wasPaused = true }
+        if acceptance == .later { wire.marksHandle = true }
         noteProgress()
         return acceptance
     }

@@ -21,7 +21,8 @@ import DecorumCurl
             let status = unsafe decorum_curl_open(name, &functions)
             guard let functions = unsafe functions else { continue }
             let version = unsafe String(cString: decorum_curl_version(functions))
-            try Self.check(status, version, number: unsafe decorum_curl_version_number(functions))
+            let number = unsafe decorum_curl_version_number(functions)
+            try Self.check(version, number, isComplete: status == DECORUM_CURL_OPENED)
             unsafe self.functions = functions
             self.version = version
             return
@@ -30,10 +31,10 @@ import DecorumCurl
     }
 
     static func check(
-        _ status: decorum_curl_status, _ version: String, number: UInt32
+        _ version: String, _ number: UInt32, isComplete: Bool
     ) throws(CurlUnavailableError) {
         guard number >= oldestVersion else { throw .tooOld(version) }
-        guard status == DECORUM_CURL_OPENED else { throw .unusable(version) }
+        guard isComplete else { throw .unusable(version) }
     }
 
     func error(_ code: Int32) -> CurlError {

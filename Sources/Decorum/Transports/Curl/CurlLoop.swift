@@ -98,10 +98,10 @@ import DecorumCurl
         // libcurl 7.88 keeps what a paused stream has refused, and leaks it, unless the stream goes on before its end.
         easy.exchange?.discardHeldBytes()
         _ = unsafe decorum_curl_multi_remove(inbox.library.functions, inbox.multi, easy.pointer)
-        release(easy, isReusable: isClean && easy.exchange?.wasPaused == false && idle.count < Self.keptHandles)
+        release(easy, isReusable: isClean && easy.exchange?.marksHandle == false && idle.count < Self.keptHandles)
     }
 
-    /// Keeps a handle for the next transfer only when its last one was clean.
+    /// Keeps a handle for the next transfer only when its last one ended well and left nothing on it.
     ///
     /// libcurl 7.88 gives the bytes that a paused stream has refused to the next transfer on the same handle.
     private func release(_ easy: CurlEasy, isReusable: Bool = false) {

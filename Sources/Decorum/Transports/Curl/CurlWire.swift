@@ -11,8 +11,8 @@ final class CurlWire {
     var trailers = RawHead()
     var lineBytes = 0
     var sentBytes: Int64 = 0
-    /// Whether libcurl may hold bytes that it could not hand over.
-    var wasPaused = false
+    /// Whether the handle may keep something of the exchange that its next one would suffer from.
+    var marksHandle = false
     var isDiscarding = false
     /// Whether the loop knows of something that happened in this turn.
     var isEventful = false

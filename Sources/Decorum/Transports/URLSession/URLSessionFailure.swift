@@ -51,7 +51,15 @@ enum URLSessionFailure {
         causes.first { text.contains($0.phrase) }?.cause
     }
 
+    // The first phrase that is found counts: a connection that breaks within TLS was a connection, over which the
+    // request may have gone.
     private static let causes: [(phrase: String, cause: TransportError.Code)] = [
+        ("Send failure", .connectionLost),
+        ("Recv failure", .connectionLost),
+        ("SSL_read", .connectionLost),
+        ("SSL_write", .connectionLost),
+        ("recv error", .connectionLost),
+        ("send error", .connectionLost),
         ("transfer closed with", .truncated),
         ("end of response with", .truncated),
         ("content encoding", .undecodableContent),
@@ -65,7 +73,5 @@ enum URLSessionFailure {
         ("Content-Length", .malformedResponse),
         ("HTTP", .malformedResponse),
         ("Out of memory", .malformedResponse),
-        ("Send failure", .connectionLost),
-        ("Recv failure", .connectionLost),
     ]
 }

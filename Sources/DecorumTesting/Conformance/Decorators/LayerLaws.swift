@@ -5,7 +5,7 @@ import HTTPTypes
 extension DecoratorLaw {
     /// Demands that a decorator's own layer stands before those of its base.
     ///
-    /// Layers find out from ``Connection/layers`` what happens further in, such as whether credentials are added.
+    /// Layers find out from `Connection.layers` what happens further in, such as whether credentials are added.
     public static let layerOrder = DecoratorLaw(
         "layers are in order", "The layers are the decorator's own, named, followed by those of the base."
     ) { subject in
@@ -54,7 +54,7 @@ extension DecoratorLaw {
     ///
     /// A signature must be made after every change, a redirection to another origin must drop every secret, and a log
     /// must not show one. A layer that adds fields has the fact “changes signed parts”, or names all of them in
-    /// ``Layer/secretFields``. A field that carries credentials by definition, such as `Authorization`, is always among
+    /// `Layer.secretFields`. A field that carries credentials by definition, such as `Authorization`, is always among
     /// those, and its layer has the fact “adds credentials”.
     public static let declaredChanges = DecoratorLaw(
         "changes are declared", "A layer that changes requests declares it, and names the fields that hold secrets."

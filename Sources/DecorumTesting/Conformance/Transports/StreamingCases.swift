@@ -34,17 +34,19 @@ extension TransportCase {
     ) { subject in
         let bench = try subject.bench()
         let gate = Gate()
-        let response = try await bench.send(
-            to: .script(
+        bench.origin.enqueue(
+            .script(
                 .head(.ok, ["Transfer-Encoding": "chunked"]), .chunk("a"), .wait(gate), .chunk("b"), .wait(gate),
                 .chunk("c"), .wait(gate), .lastChunk()))
-        var reader = try await response.body.open()
-        for letter in ["a", "b", "c"] {
-            try requireEqual(try await reader.next(), Data(letter.utf8), "The next chunk")
-            gate.admit()
+        try await withDeadline("A chunk was not handed out before the next one.") {
+            var reader = try await bench.connection.send(bench.request()).body.open()
+            for letter in ["a", "b", "c"] {
+                try requireEqual(try await reader.next(), Data(letter.utf8), "The next chunk")
+                gate.admit()
+            }
+            try requireEqual(try await reader.next(), nil, "The end")
+            try requireEqual(try await reader.next(), nil, "What follows the end")
         }
-        try requireEqual(try await reader.next(), nil, "The end")
-        try requireEqual(try await reader.next(), nil, "What follows the end")
     }
 
     /// A response whose every byte is a packet of its own is a response.

@@ -4,8 +4,23 @@ import HTTPTypes
 
 extension TransportCase {
     static let timeouts: [TransportCase] = [
-        .idleBeforeHead, .idleWithinBody, .idleUpload, .slowServer, .slowReader, .noTime, .longTime,
+        .idleInRealTime, .idleBeforeHead, .idleWithinBody, .idleUpload, .slowServer, .slowReader, .noTime, .longTime,
     ]
+
+    /// A short time is as short as it says, on the machine's clock.
+    public static let idleInRealTime = TransportCase(
+        "idle in real time",
+        "A server that does not answer for a tenth of a second is given up when that is the timeout."
+    ) { subject in
+        let bench = try subject.bench()
+        bench.origin.enqueue(.hanging)
+        try await requireTransportError(of: [.timedOut], at: .head, "A silent server") {
+            _ = try await withDeadline("A timeout of 0.1 seconds took five.") {
+                try await bench.connection.send(bench.request(timeout: .milliseconds(100)))
+            }
+        }
+        try await bench.requireClosed(after: "a timeout")
+    }
 
     /// A server that does not answer is given up, after the time of the request or the default of 60 seconds.
     public static let idleBeforeHead = TransportCase(

@@ -62,7 +62,12 @@ extension TransportCase {
                     try await response.body.collectAll().data, Data("who?".utf8), "The content of a \(code)")
             }
         }
-        try requireEqual(bench.origin.requests.count, 16, "The number of requests")
+        let several = RawFields([#"Basic realm="x""#, "Bearer"].map { .init(name: "WWW-Authenticate", value: $0) })
+        let response = try await bench.send(to: .init(.unauthorized, fields: several, body: "who?"))
+        try requireEqual(
+            response.head.headerFields[.wwwAuthenticate], #"Basic realm="x", Bearer"#, "The challenges on two lines")
+        try requireEqual(try await response.body.collectAll().data, Data("who?".utf8), "The content")
+        try requireEqual(bench.origin.requests.count, 17, "The number of requests")
         try require(
             bench.origin.requests.allSatisfy { $0.fields["Authorization"] == nil }, "Credentials were made up.")
     }
@@ -98,7 +103,7 @@ extension TransportCase {
     /// Coded content is either handed on as it is, or decoded, and the response says which.
     ///
     /// Untouched: the bytes with their `Content-Encoding`. Decoded: the plain bytes without `Content-Encoding` and the
-    /// length of the coded bytes, and with ``ResponseMetadata/decodedContentCodings``.
+    /// length of the coded bytes, and with `ResponseMetadata.decodedContentCodings`.
     public static let codings = TransportCase(
         "content codings", "Coded content comes untouched with its coding, or decoded with what was undone."
     ) { subject in

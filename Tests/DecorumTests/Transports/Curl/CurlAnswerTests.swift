@@ -28,7 +28,9 @@ import Testing
         bytes += Data("b\r\nContent-Length: 2\r\n\r\nok".utf8)
         let response = try await send(.script(.raw(bytes)))
 
-        let names = ["X-Dup", "vary", "Set-Cookie", "x-dup", "X-Empty", "Vary", "Set-Cookie", "X-Bytes", "Content-Length"]
+        let names = [
+            "X-Dup", "vary", "Set-Cookie", "x-dup", "X-Empty", "Vary", "Set-Cookie", "X-Bytes", "Content-Length",
+        ]
         #expect(response.head.headerFields.map(\.name.rawName) == names)
         #expect(response.head.headerFields.prefix(7).map(\.value) == ["1", "a", "a=1, b", "2", "", "b", "c=2"])
         let odd = try #require(response.head.headerFields.first { $0.name.rawName == "X-Bytes" })
@@ -40,7 +42,8 @@ import Testing
     @Test(arguments: [401, 407, 301, 302, 303, 304, 307, 308, 404, 417, 421, 500, 503])
     func `Any status is a response`(code: Int) async throws {
         let fields: RawFields = [
-            "Location": "/elsewhere", "WWW-Authenticate": "Basic realm=\"x\"", "Proxy-Authenticate": "Basic realm=\"x\"",
+            "Location": "/elsewhere", "WWW-Authenticate": "Basic realm=\"x\"",
+            "Proxy-Authenticate": "Basic realm=\"x\"",
         ]
         let response = try await send(.init(.init(code: code), fields: fields, body: "text"))
 

@@ -29,7 +29,10 @@ import Testing
         (CurlFailure(code: 1, stage: .connecting), .other),
         (CurlFailure(code: 8, stage: .head), .malformedResponse),
         (CurlFailure(code: 27, stage: .head), .malformedResponse),
-        (CurlFailure(code: 56, stage: .body, detail: "Malformed encoding found in chunked-encoding"), .malformedResponse),
+        (
+            CurlFailure(code: 56, stage: .body, detail: "Malformed encoding found in chunked-encoding"),
+            .malformedResponse
+        ),
         (CurlFailure(code: 18, stage: .body), .truncated),
         (CurlFailure(code: 61, stage: .body), .undecodableContent),
         (CurlFailure(code: 35, stage: .connecting), .tls),
@@ -98,10 +101,13 @@ import Testing
         Row("length that is no number", .malformedResponse, .head, .raw(ok + "Content-Length: x\r\n\r\n")),
         Row("negative length", .malformedResponse, .head, .raw(ok + "Content-Length: -1\r\n\r\n")),
         Row("two lengths", .malformedResponse, .head, .raw(ok + "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd")),
-        Row("huge field", .malformedResponse, .head, .raw(ok + "X: " + String(repeating: "x", count: 200_000) + "\r\n\r\n")),
+        Row(
+            "huge field", .malformedResponse, .head,
+            .raw(ok + "X: " + String(repeating: "x", count: 200_000) + "\r\n\r\n")),
         Row("huge head", .limitExceeded, .head, .raw(ok + String(repeating: "X: xxxxxxxxxxxxx\r\n", count: 70_000))),
         Row("many fields", .malformedResponse, .head, .raw(ok + String(repeating: "X:\r\n", count: 20_000) + "\r\n")),
-        Row("endless informational heads", .limitExceeded, .head,
+        Row(
+            "endless informational heads", .limitExceeded, .head,
             .raw(String(repeating: "HTTP/1.1 103 Hints\r\nLink: <a>\r\n\r\n", count: 40_000))),
     ]
 

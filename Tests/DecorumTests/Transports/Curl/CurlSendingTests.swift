@@ -114,7 +114,9 @@ import Testing
         #expect(received.text == "hello")
     }
 
-    @Test(arguments: ["/", "/a%2Fb?c=%20d&e=f+g", "/?", "/a//b", "/a/../b/./c", "/%E2%82%AC", "/a:b@c;d='e'(f)*!", "/[x]|{}"])
+    @Test(arguments: [
+        "/", "/a%2Fb?c=%20d&e=f+g", "/?", "/a//b", "/a/../b/./c", "/%E2%82%AC", "/a:b@c;d='e'(f)*!", "/[x]|{}",
+    ])
     func `The target goes over the wire as it is`(target: String) async throws {
         let authority = "127.0.0.1:\(origin.port)"
         let head = HTTPRequest(method: .get, scheme: "http", authority: authority, path: target)
@@ -139,9 +141,11 @@ import Testing
         #expect(response.metadata.source == .network)
     }
 
-    @Test(arguments: [("ftp", "example.com", "/"), ("http", "a:b@example.com", "/"), ("http", "exa mple.com", "/"),
+    @Test(arguments: [
+        ("ftp", "example.com", "/"), ("http", "a:b@example.com", "/"), ("http", "exa mple.com", "/"),
         ("http", ":80", "/"), ("http", "example.com:99999", "/"), ("http", "example.com", "/a#b"),
-        ("http", "example.com", "a"), ("http", "[::1", "/"), ("http", "a[b", "/"), ("http", "a\"b", "/")])
+        ("http", "example.com", "a"), ("http", "[::1", "/"), ("http", "a[b", "/"), ("http", "a\"b", "/"),
+    ])
     func `A URL that cannot be sent to is refused`(scheme: String, authority: String, path: String) async throws {
         let head = HTTPRequest(method: .get, scheme: scheme, authority: authority, path: path)
 

@@ -56,7 +56,8 @@ import Testing
     @Test func `Content is read only as fast as the server takes it`() async throws {
         let gate = Gate()
         origin.enqueue(
-            .script(.wait(gate), .receiveBody, .head(.ok, ["Content-Length": "5"]), .raw("taken")), answering: .afterHead)
+            .script(.wait(gate), .receiveBody, .head(.ok, ["Content-Length": "5"]), .raw("taken")),
+            answering: .afterHead)
         let produced = ProducedBytes()
         let body = Body(length: 64 << 20, replay: .once) { _ in produced.reader(count: 64 << 20) }
         async let response = connection.send(.post(origin.url + "/", body: body))
@@ -107,6 +108,17 @@ import Testing
         #expect(received.bodyLength == 100_000)
         #expect(received.trailers.lines.map(\.name) == ["Digest", "X-Count"])
         #expect(received.trailers.lines.map(\.value) == ["x", "3"])
+    }
+
+    @Test func `Streams follow each other on one connection`() async throws {
+        origin.route(.post, "/", "ok")
+        for number in 1...20 {
+            let trailers: HTTPFields? = number % 2 == 0 ? [.eTag: "x"] : nil
+            let body = Body(replay: .once) { _ in ProducedBytes().reader(count: 200_000, trailers: trailers) }
+            try await connection.send(.post(origin.url + "/", body: body)).body.drain(upTo: 100)
+        }
+        #expect(origin.requests.allSatisfy { $0.bodyLength == 200_000 && $0.isBodyPattern })
+        #expect(origin.connectionCount == 1)
     }
 
     @Test func `A file is sent`() async throws {

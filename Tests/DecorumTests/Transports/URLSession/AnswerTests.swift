@@ -140,6 +140,13 @@ import Testing
         #expect(response.metadata.decodedContentCodings.isEmpty)
     }
 
+    @Test func `A 205 has no content`() async throws {
+        let response = try await send(.init(.resetContent))
+
+        #expect(response.status == .resetContent)
+        #expect(try await response.body.data(upTo: 1).isEmpty)
+    }
+
     @Test func `HEAD has the fields of the content that is not there`() async throws {
         let response = try await send(
             .script(.head(.ok, ["Content-Encoding": "gzip", "Content-Length": "1234"])), as: .head)

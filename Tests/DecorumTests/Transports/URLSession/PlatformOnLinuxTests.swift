@@ -10,8 +10,8 @@ import Testing
 extension IsolatedTests {
     /// What URLSession on Linux does that nobody can mend from outside, and what its users must not do.
     ///
-    /// Each test runs in a process of its own, since it ends in a trap or hangs. One that fails says that the platform has
-    /// changed: then the documentation of `URLSessionConnection` changes too.
+    /// Each test runs in a process of its own, since it ends in a trap, hangs or changes the environment. One that fails
+    /// says that the platform has changed: then the documentation of `URLSessionConnection` changes too.
     @Suite(.timeLimit(.minutes(1))) struct PlatformOnLinuxTests {
         @Test func `A response with trailer fields ends the process`() async {
             await #expect(processExitsWith: .failure) {
@@ -131,6 +131,78 @@ extension IsolatedTests {
                 exit(3)
             }
         }
+
+        @Test func `The environment's proxy is obeyed`() async {
+            await #expect(processExitsWith: .success) {
+                IsolatedTests.failAfterAMinute()
+                let proxy = try LoopbackOrigin()
+                proxy.enqueue(LoopbackOrigin.Answer(body: "proxy"))
+                unsafe setenv("http_proxy", proxy.url, 1)
+                unsafe unsetenv("no_proxy")
+                unsafe unsetenv("NO_PROXY")
+
+                let response = try await URLSessionConnection().send(.get("http://decorum.invalid/a"))
+                #expect(try await response.body.text(upTo: 10) == "proxy")
+                #expect(proxy.requests.map(\.target) == ["http://decorum.invalid/a"])
+            }
+        }
+
+        @Test func `Answering a Basic challenge without a credential ends the process`() async {
+            await #expect(processExitsWith: .failure) {
+                IsolatedTests.succeedAfterAMinute()
+                let origin = try LoopbackOrigin()
+                origin.route(
+                    .get, "/", .init(.unauthorized, fields: ["WWW-Authenticate": #"Basic realm="x""#], body: "who?"))
+                let careless = Careless()
+                let session = URLSession(configuration: .ephemeral, delegate: careless, delegateQueue: nil)
+                session.dataTask(with: try #require(URL(string: origin.url + "/"))).resume()
+                try await careless.end.wait()
+                exit(EXIT_SUCCESS)
+            }
+        }
+
+        // It deadlocks, which the alarm ends, or traps because the task that it cancels has ended meanwhile.
+        @Test func `Cancelling tasks that wait for data(for:) hangs or ends the process`() async {
+            await #expect(processExitsWith: .failure) {
+                signal(SIGALRM) { _ in _exit(3) }
+                let origin = try LoopbackOrigin()
+                origin.route(.get, "/", LoopbackOrigin.Answer(body: "ok"))
+                let session = URLSession(configuration: .ephemeral)
+                let request = URLRequest(url: try #require(URL(string: origin.url + "/")))
+                await withTaskGroup { group in
+                    for worker in 0..<16 {
+                        group.addTask {
+                            for round in 0..<500 {
+                                alarm(5)
+                                let task = Task { _ = try? await session.data(for: request) }
+                                try? await Task.sleep(for: .microseconds((worker * 37 + round * 113) % 2000))
+                                task.cancel()
+                                await task.value
+                            }
+                        }
+                    }
+                }
+                exit(EXIT_SUCCESS)
+            }
+        }
+    }
+}
+
+/// Agrees to a challenge with nothing.
+private final class Careless: NSObject, URLSessionDataDelegate {
+    let end = Gate()
+
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        completionHandler(.useCredential, nil)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        end.open()
     }
 }
 

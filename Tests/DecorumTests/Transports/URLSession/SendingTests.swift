@@ -65,7 +65,7 @@ import Testing
     @Test func `The caller's own fields replace the automatic ones`() async throws {
         let fields: HTTPFields = [
             .userAgent: "me/1", .accept: "a/b", .acceptLanguage: "eo", .acceptEncoding: "identity",
-            .contentType: "text/plain", .connection: "close",
+            .contentType: "text/plain", .connection: "close", .authorization: "Basic YTpi",
         ]
         let received = try await send(.post(origin.url + "/", fields: fields, body: "x"))
 

@@ -55,6 +55,15 @@ import Testing
         #expect(try await response.body.patternLength() == 8 << 20)
     }
 
+    @Test func `A body that nobody reads holds up no other connection`() async throws {
+        origin.enqueue(.generated(count: 4 << 20), LoopbackOrigin.Answer(body: "hello"))
+        let response = try await connection.send(get())
+        let other = try await URLSessionConnection().send(get())
+
+        #expect(try await other.body.text(upTo: 10) == "hello")
+        #expect(try await response.body.patternLength() == 4 << 20)
+    }
+
     @Test func `A reader that is too far behind gets an error, and the transfer ends`() async throws {
         let connection = URLSessionConnection(backlog: .init(memory: 64 << 10, disk: 1 << 20))
         origin.enqueue(.generated(count: 1 << 40))

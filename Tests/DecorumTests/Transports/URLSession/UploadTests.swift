@@ -66,6 +66,21 @@ import Testing
         #expect(origin.connectionCount == 0)
     }
 
+    @Test func `A stream that pauses is sent whole, and holds up no other request`() async throws {
+        let gate = Gate()
+        let body = Body(replay: .once) { _ in PausingReader(gate: gate) }
+        let request = try Request.put(origin.url + "/", body: body)
+        let task = Task { [connection] in try await connection.send(request) }
+        try await gate.waitForWaiting(1)
+        for connection in [connection, URLSessionConnection()] {
+            #expect(try await connection.send(.get(origin.url + "/")).status == .ok)
+        }
+        gate.open()
+
+        #expect(try await task.value.status == .ok)
+        #expect(origin.requests.map(\.bodyLength) == [0, 0, 200])
+    }
+
     @Test func `A stream that is cancelled sends nothing`() async throws {
         let gate = Gate()
         let body = Body(replay: .once) { _ in
@@ -178,6 +193,17 @@ private struct EndlessReader: BodyReader {
     mutating func next() async throws -> Data? {
         await Task.yield()
         return BytePattern.bytes(100)
+    }
+}
+
+private struct PausingReader: BodyReader {
+    let gate: Gate
+    var rest = 2
+
+    mutating func next() async throws -> Data? {
+        if rest == 1 { try await gate.wait() }
+        rest -= 1
+        return rest >= 0 ? BytePattern.bytes(100) : nil
     }
 }
 

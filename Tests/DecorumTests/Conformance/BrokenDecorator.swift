@@ -1,0 +1,307 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+
+struct BrokenDecorator: Sendable, CustomTestStringConvertible {
+    let law: DecoratorLaw
+    let testDescription: String
+    let addedFields: Set<HTTPField.Name>
+    let decorate: @Sendable (AnyConnection) throws -> any Connection
+
+    private init(
+        _ law: DecoratorLaw, _ name: String, adding addedFields: Set<HTTPField.Name> = [],
+        _ decorate: @escaping @Sendable (AnyConnection) throws -> any Connection
+    ) {
+        self.law = law
+        testDescription = name
+        self.addedFields = addedFields
+        self.decorate = decorate
+    }
+
+    static let all = bodies + fields + outcomes + cancellations + layers
+
+    private static let bodies: [BrokenDecorator] = [
+        .init(.requestBodiesOnce, "reads the content to hash it, and forwards the body") { base in
+            Broken(base) { request, base in
+                if request.body.replay > .once { _ = try? await request.body.data(upTo: 1 << 20) }
+                return try await base.send(request)
+            }
+        },
+        .init(.requestBodiesOnce, "sends a body again that can be read once only") { base in
+            Broken(base, facts: [.resends]) { request, base in
+                let response = try await base.send(request)
+                guard response.status == .serviceUnavailable, request.body.length == nil else { return response }
+                try Task.checkCancellation()
+                return try await base.send(request)
+            }
+        },
+        .init(.requestStreaming, "reads an upload ahead") { base in
+            Broken(base) { request, base in
+                var request = request
+                request.body = request.body.read(ReadingAhead.init)
+                return try await base.send(request)
+            }
+        },
+        .init(.requestTrailers, "forgets the trailers of a request") { base in
+            Broken(base) { request, base in
+                var request = request
+                request.body = request.body.read(WithoutTrailers.init)
+                return try await base.send(request)
+            }
+        },
+        .init(.responseBodiesOnce, "loses what is behind 16 KiB") { base in
+            Broken(base) { request, base in
+                var response = try await base.send(request)
+                response.body = response.body.read { Cut(reader: $0) }
+                return response
+            }
+        },
+        .init(.responseStreaming, "reads a download ahead") { base in
+            Broken(base) { request, base in
+                var response = try await base.send(request)
+                response.body = response.body.read(ReadingAhead.init)
+                return response
+            }
+        },
+        .init(.responseTrailers, "forgets the trailers of a response") { base in
+            Broken(base) { request, base in
+                var response = try await base.send(request)
+                response.body = response.body.read(WithoutTrailers.init)
+                return response
+            }
+        },
+        .init(.bodyErrors, "wraps the errors of bodies") { base in
+            Broken(base) { request, base in
+                var response = try await base.send(request)
+                response.body = response.body.read { Mapping(reader: $0) { error in .failure(error.wrapped) } }
+                return response
+            }
+        },
+        .init(.bodyErrors, "ends a request's content where it fails") { base in
+            Broken(base) { request, base in
+                var request = request
+                request.body = request.body.read { Mapping(reader: $0) { _ in .success(nil) } }
+                return try await base.send(request)
+            }
+        },
+        .init(.bodyCancellation, "takes a cancelled reading for the end") { base in
+            Broken(base) { request, base in
+                var response = try await base.send(request)
+                response.body = response.body.read {
+                    Mapping(reader: $0) { $0 is CancellationError ? .success(nil) : .failure($0) }
+                }
+                return response
+            }
+        },
+        .init(.earlyDrop, "keeps the bodies of responses") { base in
+            let bodies = Box<[Body]>([])
+            return Broken(base) { request, base in
+                let response = try await base.send(request)
+                bodies.value.withLock { $0.append(response.body) }
+                return response
+            }
+        },
+        .init(.release, "holds a response while it sends again") { base in
+            Broken(base, facts: [.resends]) { request, base in
+                let response = try await base.send(request)
+                guard response.status == .serviceUnavailable, request.body.replay > .once else { return response }
+                try Task.checkCancellation()
+                let answer = try await base.send(request)
+                return withExtendedLifetime(response) { answer }
+            }
+        },
+        .init(.release, "reads all of a response that nobody wants") { base in
+            Broken(base, facts: [.resends]) { request, base in
+                let response = try await base.send(request)
+                guard response.status == .serviceUnavailable, request.body.replay > .once else { return response }
+                try await response.body.drain(upTo: .max)
+                try Task.checkCancellation()
+                return try await base.send(request)
+            }
+        },
+    ]
+
+    private static let fields: [BrokenDecorator] = [
+        .init(.requestFields, "joins the fields of a request") { base in
+            Broken(base) { request, base in
+                var request = request
+                request.head.headerFields = request.head.headerFields.joined
+                return try await base.send(request)
+            }
+        },
+        .init(.responseFields, "joins the fields of a response") { base in
+            Broken(base) { request, base in
+                var response = try await base.send(request)
+                response.head.headerFields = response.head.headerFields.joined
+                return response
+            }
+        },
+        .init(.idleness, "adds a field that nobody asked for") { base in
+            Broken(base, facts: [.changesSignedParts]) { request, base in
+                var request = request
+                request.head.headerFields[.userAgent] = "broken"
+                return try await base.send(request)
+            }
+        },
+        .init(.idleness, "asks before it asks", adding: [.userAgent]) { base in
+            Broken(base, facts: [.resends]) { request, base in
+                if request.body.length == 4 { _ = try await base.send(Request(head: request.head)) }
+                return try await base.send(request)
+            }
+        },
+        .init(.declaredChanges, "adds a field in silence", adding: [.userAgent]) { base in
+            Broken(base) { request, base in
+                var request = request
+                request.head.headerFields[.userAgent] = "broken"
+                return try await base.send(request)
+            }
+        },
+        .init(.declaredChanges, "adds credentials without calling them secret", adding: [.authorization]) { base in
+            Broken(base, facts: [.changesSignedParts, .addsCredentials]) { request, base in
+                var request = request
+                request.head.headerFields[.authorization] = "Bearer broken"
+                return try await base.send(request)
+            }
+        },
+        .init(.options, "makes a new request") { base in
+            Broken(base) { request, base in try await base.send(Request(head: request.head, body: request.body)) }
+        },
+        .init(.metadata, "makes a new response") { base in
+            Broken(base) { request, base in
+                let response = try await base.send(request)
+                return Response(head: response.head, body: response.body)
+            }
+        },
+    ]
+
+    private static let outcomes: [BrokenDecorator] = [
+        .init(.statuses, "takes an unknown status for a failure") { base in
+            Broken(base) { request, base in
+                let response = try await base.send(request)
+                guard response.status.code < 600 else { throw TransportError(.malformedResponse, at: .head) }
+                return response
+            }
+        },
+        .init(.errors, "wraps errors that it does not know") { base in
+            Broken(base) { request, base in
+                do {
+                    return try await base.send(request)
+                } catch {
+                    throw error is TransportError || error is CancellationError ? error : error.wrapped
+                }
+            }
+        },
+        .init(.concurrency, "passes requests through one place") { base in
+            let place = Box<Request?>(nil)
+            return Broken(base) { request, base in
+                place.value.withLock { $0 = request }
+                await Task.yield()
+                return try await base.send(place.value.withLock { $0 } ?? request)
+            }
+        },
+    ]
+
+    private static let cancellations: [BrokenDecorator] = [
+        .init(.cancellation, "sends in a task that nobody cancels") { base in
+            Broken(base) { request, base in try await Task { try await base.send(request) }.value }
+        },
+        .init(.silenceAfterCancellation, "sends again whatever happened meanwhile") { base in
+            Broken(base, facts: [.resends]) { request, base in
+                guard request.body.replay > .once else { return try await base.send(request) }
+                if let response = try await base.sendUnlessUnavailable(request) { return response }
+                return try await base.send(request)
+            }
+        },
+    ]
+
+    private static let layers: [BrokenDecorator] = [
+        .init(.layerOrder, "names itself last") { base in MisplacedLayer(base: base) },
+        .init(.declaredResending, "sends again in silence") { base in
+            Broken(base) { request, base in
+                guard request.body.replay > .once else { return try await base.send(request) }
+                do {
+                    return try await base.send(request)
+                } catch let error as TransportError where error.code == .connectionRefused {
+                    try Task.checkCancellation()
+                    return try await base.send(request)
+                }
+            }
+        },
+        .init(.declaredAnswering, "answers from memory in silence") { base in
+            let heads = Box<[String: HTTPResponse]>([:])
+            return Broken(base) { request, base in
+                let path = request.head.path ?? ""
+                if let head = heads.value.withLock({ $0[path] }) { return Response(head: head) }
+                let response = try await base.send(request)
+                if response.head.headerFields.contains(.cacheControl) {
+                    heads.value.withLock { $0[path] = response.head }
+                }
+                return response
+            }
+        },
+    ]
+}
+
+private struct Broken: ComposedConnection {
+    let base: AnyConnection
+    let layer: Layer
+    let sending: @Sendable (Request, AnyConnection) async throws -> Response
+
+    init(
+        _ base: AnyConnection, facts: Set<Layer.Fact> = [],
+        _ sending: @escaping @Sendable (Request, AnyConnection) async throws -> Response
+    ) {
+        self.base = base
+        self.sending = sending
+        layer = Layer(name: "broken", facts: facts)
+    }
+
+    func send(_ request: consuming Request) async throws -> Response {
+        try await sending(request, base)
+    }
+}
+
+extension AnyConnection {
+    fileprivate func sendUnlessUnavailable(_ request: Request) async throws -> Response? {
+        let response = try await send(request)
+        return response.status == .serviceUnavailable ? nil : response
+    }
+}
+
+private struct MisplacedLayer: ComposedConnection {
+    let base: AnyConnection
+
+    var layers: [Layer] { base.layers + [layer] }
+
+    func send(_ request: consuming Request) async throws -> Response {
+        try await base.send(request)
+    }
+}
+
+private final class Box<Value: Sendable>: Sendable {
+    let value: Mutex<Value>
+
+    init(_ value: Value) {
+        self.value = Mutex(value)
+    }
+}
+
+extension HTTPFields {
+    fileprivate var joined: HTTPFields {
+        var fields = HTTPFields()
+        for field in self {
+            fields[field.name] = self[field.name]
+        }
+        return fields
+    }
+}
+
+extension Error {
+    /// What wraps an error, unless it is a cancellation.
+    fileprivate var wrapped: any Error {
+        self is CancellationError ? self : TransportError(.other, at: .head, underlying: self)
+    }
+}

@@ -1,0 +1,85 @@
+#if os(Linux)
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+extension IsolatedTests {
+    /// What libcurl's transport leaves behind and needs, measured in processes of their own.
+    ///
+    /// With `DECORUM_SOAK=1` in the environment, the numbers are those of the long form.
+    @Suite(.timeLimit(.minutes(10))) struct CurlLeakTests {
+        @Test func `Ten thousand requests leave nothing behind`() async {
+            await #expect(processExitsWith: .success) {
+                IsolatedTests.failAfterAMinute()
+                let origin = try LoopbackOrigin()
+                origin.route(nil, "*", LoopbackOrigin.Answer(body: "ok"))
+                let body = BytePattern.bytes(10)
+                let connection = try CurlConnection()
+                for _ in 0..<200 { _ = try await connection.send(.get(origin.url + "/")).body.drain(upTo: 10) }
+                let before = (Footprint.descriptors, Footprint.peak)
+
+                for number in 0..<10_000 {
+                    let request =
+                        number % 4 == 0
+                        ? try Request.post(origin.url + "/", body: Body(body)) : try Request.get(origin.url + "/")
+                    _ = try await connection.send(request).body.drain(upTo: 10)
+                    if number % 100 == 0 { origin.forgetRequests() }
+                }
+
+                #expect(origin.connectionCount == 1)
+                #expect(Footprint.descriptors <= before.0)
+                #expect(Footprint.peak - before.1 < 16 << 20)
+            }
+        }
+
+        @Test func `Threads and descriptors go with their connections`() async {
+            await #expect(processExitsWith: .success) {
+                IsolatedTests.failAfterAMinute()
+                let origin = try LoopbackOrigin()
+                origin.route(.get, "/", LoopbackOrigin.Answer(body: "ok"))
+                _ = try await CurlConnection().send(.get(origin.url + "/")).body.drain(upTo: 10)
+                try await origin.waitForOpenConnections(0)
+                let before = (Footprint.descriptors, Footprint.threads)
+
+                for _ in 0..<300 {
+                    _ = try await CurlConnection().send(.get(origin.url + "/")).body.drain(upTo: 10)
+                }
+
+                try await origin.waitForOpenConnections(0)
+                // A thread ends a moment after its connections have closed.
+                while Footprint.threads > before.1 + 2 { await Task.yield() }
+                #expect(Footprint.descriptors <= before.0 + 4)
+            }
+        }
+
+        @Test func `A large body needs constant memory, down and up`() async {
+            await #expect(processExitsWith: .success) {
+                IsolatedTests.failAfterAMinute()
+                let count: Int64 = Footprint.isSoak ? 1 << 30 : 128 << 20
+                let origin = try LoopbackOrigin(keepingBodiesUpTo: 0)
+                origin.route(.get, "/", .generated(count: count))
+                origin.route(.post, "/", LoopbackOrigin.Answer(body: "ok"))
+                let connection = try CurlConnection()
+                _ = try await connection.send(.post(origin.url + "/", body: "x")).body.drain(upTo: 10)
+                let before = Footprint.peak
+
+                var offset: Int64 = 0
+                var isWhole = true
+                for try await chunk in try await connection.send(.get(origin.url + "/")).body {
+                    isWhole = isWhole && BytePattern.matches(chunk, at: offset)
+                    offset += Int64(chunk.count)
+                }
+                #expect(isWhole)
+                #expect(offset == count)
+                let body = Body(length: count, replay: .once) { _ in ProducedBytes().reader(count: count) }
+                _ = try await connection.send(.post(origin.url + "/", body: body)).body.drain(upTo: 10)
+                #expect(origin.requests.last?.bodyLength == count)
+                #expect(origin.requests.last?.isBodyPattern == true)
+                #expect(Footprint.peak - before < 16 << 20)
+            }
+        }
+    }
+}
+#endif
