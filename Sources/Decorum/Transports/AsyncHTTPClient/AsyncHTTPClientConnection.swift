@@ -114,7 +114,7 @@ public struct AsyncHTTPClientConnection: Connection {
         try Task.checkCancellation()
         guard idleTimeout > .zero else { throw TransportError(.timedOut, at: .connecting) }
 
-        let content = try await AsyncHTTPClientContent.make(request.body)
+        let content = try await AsyncHTTPClientContent.make(request.body, for: client)
         let exchange = AsyncHTTPClientExchange(request, content: content, idleTimeout: idleTimeout, watch: watch)
         outgoing.body = content.body(in: exchange)
         return try await exchange.response(to: outgoing, from: client)

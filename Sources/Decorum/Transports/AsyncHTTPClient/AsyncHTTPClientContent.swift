@@ -13,11 +13,11 @@ enum AsyncHTTPClientContent: Sendable {
     static let pieceSize = 64 << 10
 
     /// Brings a body into that form; one that cannot be opened fails before anything is sent.
-    static func make(_ body: Body) async throws -> AsyncHTTPClientContent {
+    static func make(_ body: Body, for client: AsyncHTTPClientOwner) async throws -> AsyncHTTPClientContent {
         if body.isEmpty { return .none }
         if let bytes = body.bytes, bytes.count <= pieceSize { return .bytes(bytes) }
         do {
-            return .stream(try await ContentSource(body), length: body.length)
+            return .stream(try await ContentSource(body, client), length: body.length)
         } catch let error as CancellationError {
             throw error
         } catch {
@@ -42,11 +42,16 @@ enum AsyncHTTPClientContent: Sendable {
 
 /// Reads the content of a request in pieces, each when the server has taken the one before.
 actor ContentSource {
+    // A mebibyte.
+    private static let pieceLimit = 16
+
     private var reader: (any BodyReader)?
     private var rest = Data()
-    private var isClosed = false
+    private var client: AsyncHTTPClientOwner?
+    private var pieceCount = 0
 
-    init(_ body: Body) async throws {
+    init(_ body: Body, _ client: AsyncHTTPClientOwner) async throws {
+        self.client = client
         // The length that was announced is that of the file as it was.
         if case .file(let file) = body.storage, try BodyFile(file.url) != file { throw BodyLengthError() }
         reader = try await body.open()
@@ -54,22 +59,25 @@ actor ContentSource {
 
     func next() async throws -> ByteBuffer? {
         if rest.isEmpty {
-            // An end would make what was sent so far look complete.
-            guard !isClosed, var reader else { throw CancellationError() }
+            // An end in place of the error would make what was sent so far look complete.
+            guard var reader else { throw CancellationError() }
             let chunk = try await reader.next()
-            guard !isClosed else { throw CancellationError() }
+            guard self.reader != nil else { throw CancellationError() }
             guard let chunk else { return nil }
             self.reader = reader
             rest = chunk
         }
+        // A piece that waits for its event loop does not count yet when the client tells whether the server keeps up.
+        pieceCount += 1
+        if pieceCount.isMultiple(of: Self.pieceLimit) { try await client?.settle() }
         let piece = rest.prefix(AsyncHTTPClientContent.pieceSize)
         rest = rest.dropFirst(piece.count)
         return ByteBuffer(bytes: piece)
     }
 
     func close() {
-        isClosed = true
         reader = nil
+        client = nil
         rest = Data()
     }
 }

@@ -67,7 +67,7 @@ final class AsyncHTTPClientExchange: TransportExchange {
     }
 
     private func begin(_ request: HTTPClientRequest, _ client: AsyncHTTPClientOwner) {
-        let transfer = Task { @concurrent in await self.transfer(request, client) }
+        let transfer = client.start { await self.transfer(request, client) }
         let isWanted = state.withLock { state in
             if state.end == nil { state.transfer = transfer }
             return state.end == nil
