@@ -14,6 +14,7 @@ let package = Package(
         .library(name: "Decorum", targets: ["Decorum"]),
         .library(name: "DecorumTesting", targets: ["DecorumTesting"]),
         .executable(name: "tour", targets: ["DecorumTour"]),
+        .executable(name: "benchmarks", targets: ["DecorumBenchmarks"]),
     ],
     traits: [
         .trait(name: "AsyncHTTPClient", description: "A transport over AsyncHTTPClient, for apps that run on SwiftNIO.")
@@ -41,6 +42,13 @@ let package = Package(
             name: "DecorumTour",
             dependencies: [
                 "Decorum", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]
+        ),
+        .target(name: "DecorumProbe"),
+        .executableTarget(
+            name: "DecorumBenchmarks",
+            dependencies: [
+                "Decorum", "DecorumProbe", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
             ]
         ),
         .testTarget(

@@ -1,9 +1,10 @@
 /// A connection of any type, for places where one type is needed.
 ///
-/// `any Connection` works everywhere too. This type costs less for a deep stack: it wraps the stack's `send` in one
-/// closure that is specialised for the concrete type, where an existential looks up each layer at run time.
+/// `any Connection` works everywhere too, and costs about the same.
 public struct AnyConnection: Connection {
-    @usableFromInline let sending: @Sendable (consuming Request) async throws -> Response
+    // Not a closure over the connection: a caller knows most stacks as `some Connection` alone, and a closure made
+    // there looks that type up, layer by layer, for each request.
+    @usableFromInline let connection: any Connection
 
     /// The layers of the wrapped connection.
     public let layers: [Layer]
@@ -13,11 +14,11 @@ public struct AnyConnection: Connection {
     /// - Parameter connection: The connection to send with.
     @inlinable public init(_ connection: some Connection) {
         layers = connection.layers
-        sending = { request in try await connection.send(request) }
+        self.connection = connection
     }
 
     /// Sends a request through the wrapped connection.
     @inlinable public func send(_ request: consuming Request) async throws -> Response {
-        try await sending(request)
+        try await connection.send(request)
     }
 }

@@ -20,14 +20,14 @@ public struct Origin: Sendable, Hashable {
     /// - Throws: ``InvalidRequestError`` for another scheme, a host that is empty or has characters that no host has,
     ///   or a port out of range.
     public init(scheme: String, host: String, port: Int? = nil) throws(InvalidRequestError) {
-        let scheme = scheme.lowercased()
+        let scheme = scheme.inLowerCase
         guard let defaultPort = Self.defaultPort(of: scheme) else { throw .unsupportedScheme(scheme) }
         guard host.isRegisteredName || host.isAddressInBrackets else { throw .invalidHost }
         let port = port ?? defaultPort
         guard (0...65535).contains(port) else { throw .invalidPort }
 
         self.scheme = scheme
-        self.host = host.lowercased()
+        self.host = host.inLowerCase
         self.port = port
     }
 
@@ -51,20 +51,33 @@ public struct Origin: Sendable, Hashable {
     }
 
     private init(scheme: String, authority: String) throws(InvalidRequestError) {
+        // Nearly every authority is a plain host, which one look at each byte tells.
+        if let port = Self.defaultPort(of: scheme), authority.isPlainHost {
+            self.init(scheme: scheme, plainHost: authority, port: port)
+            return
+        }
         guard !authority.utf8.contains(UInt8(ascii: "@")) else { throw .userinfo }
-        let hostEnd = authority.hasPrefix("[") ? authority.firstIndex(of: "]") : authority.startIndex
+        let bytes = authority.utf8
+        let hostEnd =
+            bytes.first == UInt8(ascii: "[") ? bytes.firstIndex(of: UInt8(ascii: "]")) : bytes.startIndex
         guard let hostEnd else { throw .invalidHost }
-        guard let colon = authority[hostEnd...].firstIndex(of: ":") else {
+        guard let colon = bytes[hostEnd...].firstIndex(of: UInt8(ascii: ":")) else {
             try self.init(scheme: scheme, host: authority)
             return
         }
-        let digits = authority[authority.index(after: colon)...]
+        let digits = authority[bytes.index(after: colon)...]
         if digits.isEmpty {
             try self.init(scheme: scheme, host: String(authority[..<colon]))
             return
         }
         guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = Int(digits) else { throw .invalidPort }
         try self.init(scheme: scheme, host: String(authority[..<colon]), port: port)
+    }
+
+    private init(scheme: String, plainHost: String, port: Int) {
+        self.scheme = scheme
+        host = plainHost
+        self.port = port
     }
 
     private static func defaultPort(of scheme: String) -> Int? {
@@ -81,6 +94,21 @@ public struct Origin: Sendable, Hashable {
     }
 }
 
+extension String {
+    /// Whether this is a host of letters in lower case, digits, hyphens and dots, without a port.
+    fileprivate var isPlainHost: Bool {
+        !isEmpty
+            && allUTF8 { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D || $0 == 0x2E }
+    }
+}
+
+extension StringProtocol {
+    /// The text in lower case; that of most schemes and hosts is, and is not made anew.
+    var inLowerCase: String {
+        utf8.allSatisfy { $0 < 0x80 && !(0x41...0x5A).contains($0) } ? String(self) : lowercased()
+    }
+}
+
 extension Origin: CustomStringConvertible {
     /// The origin as the start of a URL, without a slash at the end.
     public var description: String { "\(scheme)://\(authority)" }
@@ -91,7 +119,7 @@ extension String {
     ///
     /// There is no percent-encoding: it hides a character, and whoever decodes it sees another host.
     fileprivate var isRegisteredName: Bool {
-        !isEmpty && utf8.allSatisfy { $0.isLetterOrDigit || "-._~!$&'()*+,;=".utf8.contains($0) }
+        !isEmpty && allUTF8 { $0.isLetterOrDigit || $0.isMarkInName }
     }
 
     /// Whether this looks like an `IP-literal` (RFC 3986, section 3.2.2), which may have a zone (RFC 6874).
@@ -103,4 +131,15 @@ extension String {
 
 extension UInt8 {
     fileprivate var isLetterOrDigit: Bool { (0x30...0x39).contains(self) || (0x61...0x7A).contains(self | 0x20) }
+
+    /// Whether this is one of the marks of `unreserved`, or one of `sub-delims` (RFC 3986, section 2).
+    fileprivate var isMarkInName: Bool {
+        switch self {
+        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: "!"),
+            UInt8(ascii: "$"), UInt8(ascii: "&"), UInt8(ascii: "'")...UInt8(ascii: ","), UInt8(ascii: ";"),
+            UInt8(ascii: "="):
+            true
+        default: false
+        }
+    }
 }

@@ -84,7 +84,7 @@ public struct Request: Sendable {
         _ = try Origin(head)
         guard let path = head.path, path.hasPrefix("/") || path == "*" else { throw .invalidPath }
         // What follows a number sign is a fragment, which some transports would cut off and others send.
-        guard path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }) else { throw .invalidURL }
+        guard path.allUTF8({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }) else { throw .invalidURL }
     }
 
     /// The URL of the request with its fragment; nil while it has no origin.

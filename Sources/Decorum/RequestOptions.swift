@@ -71,6 +71,13 @@ extension RequestOptions {
         get { self[SecretFieldsKey.self] }
         set { self[SecretFieldsKey.self] = newValue }
     }
+
+    /// Adds names of secret fields, without making a set where there was none.
+    mutating func declareSecret(_ fields: Set<HTTPField.Name>) {
+        let declared = secretFields
+        guard !fields.isSubset(of: declared) else { return }
+        secretFields = declared.isEmpty ? fields : declared.union(fields)
+    }
 }
 
 private enum FragmentKey: RequestOptionKey {

@@ -9,6 +9,10 @@ struct Target: Sendable, Equatable {
 
     /// Parses a URL or a relative reference; what may not stand in a URL is percent-encoded.
     init(_ reference: String) throws(InvalidRequestError) {
+        if reference.isPlainPath {
+            self.init(plainPath: reference)
+            return
+        }
         // The empty reference is that of the base itself, which URL has no value for.
         guard !reference.isEmpty else {
             self.init(splitting: reference)
@@ -24,24 +28,31 @@ struct Target: Sendable, Equatable {
         self.init(splitting: url.relativeString)
     }
 
+    private init(plainPath: String) {
+        path = plainPath
+    }
+
     /// Splits by RFC 3986, appendix B, so that the bytes stay as they are.
     private init(splitting reference: String) {
-        var rest = Substring(reference)
-        if let hash = rest.firstIndex(of: "#") {
-            fragment = String(rest[rest.index(after: hash)...])
+        // By bytes, since what separates the parts is ASCII, and characters take many times as long.
+        var rest = Substring(reference).utf8
+        if let hash = rest.firstIndex(of: UInt8(ascii: "#")) {
+            fragment = String(Substring(rest[hash...].dropFirst()))
             rest = rest[..<hash]
         }
-        if let colon = rest.firstIndex(where: { ":/?".contains($0) }), rest[colon] == ":", colon > rest.startIndex {
-            scheme = rest[..<colon].lowercased()
-            rest = rest[rest.index(after: colon)...]
+        let schemeEnd = rest.firstIndex { $0.isSlashOrQuestionMark || $0 == UInt8(ascii: ":") }
+        if let schemeEnd, rest[schemeEnd] == UInt8(ascii: ":"), schemeEnd > rest.startIndex {
+            scheme = Substring(rest[..<schemeEnd]).inLowerCase
+            rest = rest[schemeEnd...].dropFirst()
         }
-        if rest.hasPrefix("//") {
+        if rest.starts(with: "//".utf8) {
             rest = rest.dropFirst(2)
-            let end = rest.firstIndex(where: { "/?".contains($0) }) ?? rest.endIndex
-            authority = rest[..<end].lowercased()
+            let end = rest.firstIndex(where: \.isSlashOrQuestionMark) ?? rest.endIndex
+            authority = Substring(rest[..<end]).inLowerCase
             rest = rest[end...]
         }
-        path = authority != nil && !rest.hasPrefix("/") ? "/" + rest : String(rest)
+        path = String(Substring(rest))
+        if authority != nil, rest.first != UInt8(ascii: "/") { path = "/" + path }
     }
 
     /// Resolves a reference against the URL that it was found under (RFC 3986, section 5.2).
@@ -78,6 +89,7 @@ struct Target: Sendable, Equatable {
 
     /// Removes the segments `.` and `..` from the path, not from the query (RFC 3986, section 5.2.4).
     private var withoutDotSegments: Target {
+        guard hasDotSegments else { return self }
         let path = path.prefix { $0 != "?" }
         guard path.hasPrefix("/") else { return self }
 
@@ -95,5 +107,39 @@ struct Target: Sendable, Equatable {
         var target = self
         target.path = "/" + kept.joined(separator: "/") + self.path[path.endIndex...]
         return target
+    }
+
+    /// Whether the path may have segments to remove, that is a dot after a slash.
+    private var hasDotSegments: Bool {
+        var previous: UInt8 = 0
+        for byte in path.utf8 {
+            if byte == UInt8(ascii: "?") { return false }
+            if byte == UInt8(ascii: "."), previous == UInt8(ascii: "/") { return true }
+            previous = byte
+        }
+        return false
+    }
+}
+
+extension String {
+    /// Whether this is a path, perhaps with a query, of characters that never need encoding (RFC 3986, section 2.3, and
+    /// some of section 2.2), which no parser has anything to change in.
+    fileprivate var isPlainPath: Bool {
+        utf8.first == UInt8(ascii: "/") && !hasPrefix("//") && allUTF8(\.isPlainInPath)
+    }
+}
+
+extension UInt8 {
+    fileprivate var isSlashOrQuestionMark: Bool { self == UInt8(ascii: "/") || self == UInt8(ascii: "?") }
+
+    fileprivate var isPlainInPath: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "~"), UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "="), UInt8(ascii: "&"),
+            UInt8(ascii: ","):
+            true
+        default: false
+        }
     }
 }

@@ -1,20 +1,30 @@
 /// Values of any type, one for each key type; the storage of request options and response metadata.
 struct TypedValues: Sendable {
     // A request carries a handful: a scan is faster than a dictionary, and an empty array allocates nothing.
-    private var entries: [(key: ObjectIdentifier, value: any Sendable)] = []
+    private var entries: [Entry] = []
+
+    private struct Entry {
+        let key: ObjectIdentifier
+        var value: any Sendable
+    }
 
     func value<Value: Sendable>(for key: Any.Type, as type: Value.Type) -> Value? {
-        let identifier = ObjectIdentifier(key)
-        guard let entry = entries.first(where: { $0.key == identifier }) else { return nil }
-        return entry.value as? Value
+        guard let index = index(of: ObjectIdentifier(key)) else { return nil }
+        return entries[index].value as? Value
     }
 
     mutating func set<Value: Sendable>(_ value: Value, for key: Any.Type) {
         let identifier = ObjectIdentifier(key)
-        if let index = entries.firstIndex(where: { $0.key == identifier }) {
+        if let index = index(of: identifier) {
             entries[index].value = value
         } else {
-            entries.append((identifier, value))
+            entries.append(Entry(key: identifier, value: value))
         }
+    }
+
+    // Not `firstIndex(where:)`, which copies each entry that it shows to its closure.
+    private func index(of key: ObjectIdentifier) -> Int? {
+        for index in entries.indices where entries[index].key == key { return index }
+        return nil
     }
 }

@@ -3,63 +3,76 @@ import DecorumTesting
 import Foundation
 import Testing
 
-/// Load on every layer at once, over real sockets, in a process of its own so that what it leaves behind can be counted.
-@Suite(.timeLimit(.minutes(5))) struct WholeStackTests {
-    @Test func `Ten thousand requests in a row and a thousand at once leave nothing behind`() async {
-        await #expect(processExitsWith: .success) {
-            // Whatever the runtime opens for itself is open after the first exchange.
-            try await Load.run(sequential: 10, concurrent: 10)
-            let before = openDescriptors()
+extension IsolatedTests {
+    /// Load on every layer at once, over real sockets, in a process of its own so that what it leaves behind can be counted.
+    @Suite(.timeLimit(.minutes(5))) struct WholeStackTests {
+        @Test func `Ten thousand requests in a row and a thousand at once leave nothing behind`() async {
+            await #expect(processExitsWith: .success) {
+                // Whatever the runtime opens for itself is open after the first exchange.
+                try await Load.run(sequential: 10, concurrent: 10)
+                let before = openDescriptors()
 
-            try await Load.run(sequential: 10_000, concurrent: 1000)
+                try await Load.run(sequential: 10_000, concurrent: 1000)
 
-            let after = openDescriptors()
-            #expect(after <= before, "\(before) descriptors became \(after)")
+                let after = openDescriptors()
+                #expect(after <= before, "\(before) descriptors became \(after)")
+            }
         }
-    }
 
-    @Test func `A gibibyte goes down and up through every layer in little memory`() async {
-        await #expect(processExitsWith: .success) {
-            let size: Int64 = 1 << 30
-            let origin = try LoopbackOrigin(keepingBodiesUpTo: 0)
-            origin.route(.get, "/film", .generated(count: size))
-            origin.route(.put, "/film", LoopbackOrigin.Answer(.created))
-            let connection = try Load(origin).connection
+        @Test func `A gibibyte comes down through every layer in little memory`() async {
+            await #expect(processExitsWith: .success) {
+                let size: Int64 = 1 << 30
+                let origin = try LoopbackOrigin()
+                origin.route(.get, "/film", .generated(count: size))
 
-            var count: Int64 = 0
-            for try await chunk in try await connection.send(.get("/film")).body { count += Int64(chunk.count) }
-            #expect(count == size)
+                var count: Int64 = 0
+                for try await chunk in try await Load(origin).connection.send(.get("/film")).body {
+                    count += Int64(chunk.count)
+                }
 
-            let film = Body(length: size, replay: .fromStart) { _ in FilmReader(remaining: size) }
-            #expect(try await connection.send(.put("/film", body: film)).status == .created)
-            #expect(origin.requests.last?.bodyLength == size)
-
-            #expect(peakMemory() < 64 << 20, "\(peakMemory() >> 20) MiB")
+                #expect(count == size)
+                #expect(peakMemory() < 64 << 20, "\(peakMemory() >> 20) MiB")
+            }
         }
-    }
 
-    @Test func `A call that is cancelled anywhere in the stack ends as cancelled and closes its connection`()
-        async throws
-    {
-        let origin = try LoopbackOrigin()
-        origin.route(.get, "/hang", .hanging)
-        origin.route(.get, "/film", .generated(count: 1 << 40))
-        let load = try Load(origin)
-        let started = Gate()
+        @Test func `A gibibyte goes up through every layer in little memory`() async {
+            await #expect(processExitsWith: .success) {
+                let size: Int64 = 1 << 30
+                let origin = try LoopbackOrigin(keepingBodiesUpTo: 0)
+                origin.route(.put, "/film", LoopbackOrigin.Answer(.created))
+                let film = Body(length: size, replay: .fromStart) { _ in FilmReader(remaining: size) }
 
-        let hanging = Task { try await load.connection.send(.get("/hang")) }
-        let streaming = Task {
-            for try await _ in try await load.connection.send(.get("/film")).body { started.open() }
+                let response = try await Load(origin).connection.send(.put("/film", body: film))
+
+                #expect(response.status == .created)
+                #expect(origin.requests.last?.bodyLength == size)
+                #expect(peakMemory() < 64 << 20, "\(peakMemory() >> 20) MiB")
+            }
         }
-        try await origin.waitForHeads(2)
-        try await started.wait()
-        hanging.cancel()
-        streaming.cancel()
 
-        await #expect(throws: CancellationError.self) { try await hanging.value }
-        await #expect(throws: CancellationError.self) { try await streaming.value }
-        try await origin.waitForOpenConnections(0)
-        #expect(load.statistics.snapshot().rows.map(\.cancelled).reduce(0, +) == 4)
+        @Test func `A call that is cancelled anywhere in the stack ends as cancelled and closes its connection`()
+            async throws
+        {
+            let origin = try LoopbackOrigin()
+            origin.route(.get, "/hang", .hanging)
+            origin.route(.get, "/film", .generated(count: 1 << 40))
+            let load = try Load(origin)
+            let started = Gate()
+
+            let hanging = Task { try await load.connection.send(.get("/hang")) }
+            let streaming = Task {
+                for try await _ in try await load.connection.send(.get("/film")).body { started.open() }
+            }
+            try await origin.waitForHeads(2)
+            try await started.wait()
+            hanging.cancel()
+            streaming.cancel()
+
+            await #expect(throws: CancellationError.self) { try await hanging.value }
+            await #expect(throws: CancellationError.self) { try await streaming.value }
+            try await origin.waitForOpenConnections(0)
+            #expect(load.statistics.snapshot().rows.map(\.cancelled).reduce(0, +) == 4)
+        }
     }
 }
 

@@ -75,7 +75,7 @@ struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
 
     func send(_ request: consuming Request) async throws -> Response {
         // Also where the caller set such a field, and for other origins: its name alone says that it is secret.
-        request.options.secretFields.formUnion(credentials.secretFields)
+        request.options.declareSecret(credentials.secretFields)
         if needsCredentials(request) {
             let fields = try await credentials.signer.sign(request)
             request.head.headerFields.override(with: fields)
@@ -84,8 +84,9 @@ struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
     }
 
     private func needsCredentials(_ request: borrowing Request) -> Bool {
+        let ownFields = credentials.secretFields
         guard !request.options.skipsAuthentication,
-            !request.head.headerFields.contains(where: { credentials.secretFields.contains($0.name) }),
+            !request.head.headerFields.contains(where: { ownFields.contains($0.name) }),
             let origin = try? Origin(request.head)
         else { return false }
         return origins.contains(origin) && request.options.redirectingOrigins.isSubset(of: origins)

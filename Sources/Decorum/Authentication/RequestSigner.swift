@@ -37,12 +37,21 @@ public protocol RequestSigner: Sendable {
 
 /// Gives every request the same field.
 struct FixedFieldSigner: RequestSigner {
-    let name: HTTPField.Name
-    let secret: Secret
+    let secretFields: Set<HTTPField.Name>
+    // Made once: every request gets a copy, which shares the storage.
+    private let fields: HTTPFields
 
-    var secretFields: Set<HTTPField.Name> { [name] }
+    init(name: HTTPField.Name, secret: Secret) {
+        secretFields = [name]
+        fields = [name: secret.value]
+    }
 
     func sign(_ request: Request) -> HTTPFields {
-        [name: secret.value]
+        fields
     }
+}
+
+extension FixedFieldSigner: CustomReflectable {
+    // Neither a description nor `dump` shows the secret.
+    var customMirror: Mirror { Mirror(self, children: ["secretFields": secretFields]) }
 }

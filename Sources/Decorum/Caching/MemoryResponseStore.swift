@@ -84,12 +84,20 @@ private struct State {
     }
 
     mutating func store(_ response: StoredResponse, for key: ResponseKey) {
+        let size = response.byteCount + key.byteCount
         let replaced = variants[key, default: []].filter { identifier in
             entries[identifier]?.response.isOfSameVariant(as: response) ?? false
         }
+        if let identifier = replaced.first, variants[key]?.last == identifier,
+            let entry = entries[identifier], entry.byteCount == size
+        {
+            // A response that was confirmed takes its own place, so that no other needs to move.
+            entries[identifier] = Entry(key: entry.key, response: response, byteCount: size)
+            recency.touch(identifier)
+            return
+        }
         for identifier in replaced { remove(identifier) }
 
-        let size = response.byteCount + key.byteCount
         guard size <= byteLimit / 4, countLimit > 0 else { return }
         while byteCount + size > byteLimit || entries.count >= countLimit, let oldest = recency.oldest {
             remove(oldest)
@@ -117,9 +125,12 @@ extension StoredResponse {
     fileprivate var byteCount: Int {
         // What a dictionary entry, a list node and the heads' own storage take, roughly.
         let overhead = 512
-        let fields = [head.headerFields, selectingFields].joined()
-        return fields.reduce(overhead + (body.bytes?.count ?? 0)) { sum, field in
-            sum + field.name.rawName.utf8.count + field.value.utf8.count + 64
-        }
+        return overhead + (body.bytes?.count ?? 0) + head.headerFields.byteCount + selectingFields.byteCount
+    }
+}
+
+extension HTTPFields {
+    fileprivate var byteCount: Int {
+        reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 64 }
     }
 }

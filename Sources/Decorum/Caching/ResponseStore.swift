@@ -54,8 +54,9 @@ public struct ResponseKey: Sendable, Hashable {
         uri = "\(scheme)://\(authority)\(request.head.path ?? "/")"
         principal = request.options.principal
         let secretFields = request.options.secretFields
+        let standardFields = Redaction.standard.fields
         credentials = request.head.headerFields.filter {
-            Redaction.standard.fields.contains($0.name) || secretFields.contains($0.name)
+            standardFields.contains($0.name) || secretFields.contains($0.name)
                 || $0.indexingStrategy == .disallow || $0.name.canonicalName == "host"
         }
     }

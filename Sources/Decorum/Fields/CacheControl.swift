@@ -8,7 +8,7 @@ struct CacheControl: Sendable, Equatable {
     init(_ fields: HTTPFields) {
         for field in fields where field.name == .cacheControl {
             for member in ListMembers(field.value) {
-                names.insert(member.prefix { $0 != "=" }.lowercased())
+                names.insert(Substring(member.utf8.prefix { $0 != UInt8(ascii: "=") }).inLowerCase)
             }
         }
     }

@@ -60,16 +60,13 @@ struct RelativeConnection<Base: Connection>: ComposedConnection {
 /// A URL that references are resolved against, without leaving its origin.
 struct BaseURL: Sendable {
     let origin: Origin
-    private let url: URL
     private let target: Target
 
     init(_ text: String) throws(InvalidRequestError) {
         let target = try Target(text)
         guard let scheme = target.scheme, let authority = target.authority else { throw .relativeBase }
         origin = try Origin(HTTPRequest(method: .get, scheme: scheme, authority: authority, path: target.path))
-        guard let url = URL(string: "\(scheme)://\(authority)\(target.path)") else { throw .invalidURL }
         self.target = target
-        self.url = url
     }
 
     var path: Substring { target.path.prefix { $0 != "?" } }
@@ -88,7 +85,7 @@ struct BaseURL: Sendable {
         switch reference {
         case "": return target
         case "*" where method == .options: target.path = "*"
-        default: target = try Target.resolve(reference, against: url)
+        default: target = try Target.resolve(reference, against: self.target)
         }
         return target
     }

@@ -42,7 +42,8 @@ extension Connection {
         secretFields: Set<HTTPField.Name> = [],
         _ fields: @escaping @Sendable (_ request: Request) async throws -> HTTPFields
     ) -> some Connection {
-        DefaultFieldsConnection(base: self, name: "addingDefaultFields", source: .computed(fields, secretFields: secretFields))
+        DefaultFieldsConnection(
+            base: self, name: "addingDefaultFields", source: .computed(fields, secretFields: secretFields))
     }
 }
 

@@ -60,7 +60,12 @@ extension HTTPFields {
     /// Replaces all fields of each name that is given.
     mutating func override(with fields: HTTPFields) {
         for (index, field) in fields.enumerated() where !fields[..<index].contains(where: { $0.name == field.name }) {
-            self[fields: field.name] = fields[fields: field.name]
+            let isAlone = !fields[(index + 1)...].contains { $0.name == field.name }
+            if isAlone, !contains(field.name) {
+                append(field)
+            } else {
+                self[fields: field.name] = fields[fields: field.name]
+            }
         }
     }
 }

@@ -92,7 +92,7 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             let decision = RetryDecision.after(
                 response.head, to: request, at: clock.date, retries: tally.retries, policy: policy)
             guard let delay = delay(of: decision) else {
-                response.metadata.attempts += tally.attempts
+                if tally.attempts > 0 { response.metadata.attempts += tally.attempts }
                 return .answer(response)
             }
             let instant = clock.now + delay

@@ -4,13 +4,15 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// The cases themselves, each held to a transport that fails it: a good one with a layer that spoils it.
-@Suite(.timeLimit(.minutes(2))) struct BrokenTransportTests {
-    @Test(arguments: BrokenTransport.all)
-    func `A broken transport is caught`(transport: BrokenTransport) async {
-        for rule in transport.rules {
-            await #expect(throws: (any Error).self, "\(rule)") {
-                try await rule.check { clock in transport.spoil(AnyConnection(URLSessionConnection(clock: clock))) }
+extension IsolatedTests {
+    /// The cases themselves, each held to a transport that fails it: a good one with a layer that spoils it.
+    @Suite(.timeLimit(.minutes(2))) struct BrokenTransportTests {
+        @Test(arguments: BrokenTransport.all)
+        func `A broken transport is caught`(transport: BrokenTransport) async {
+            for rule in transport.rules {
+                await #expect(throws: (any Error).self, "\(rule)") {
+                    try await rule.check { clock in transport.spoil(AnyConnection(URLSessionConnection(clock: clock))) }
+                }
             }
         }
     }

@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", InvalidRequestError.Reason.invalidURL),
+        ("", InvalidRequestError.Reason.missingOrigin),
         ("api.example.com", .missingOrigin),
         ("/v1/", .missingOrigin),
         ("//api.example.com/", .missingOrigin),

@@ -43,9 +43,9 @@ struct LogEntry {
     }
 
     private var url: String {
-        let head = redaction.applied(to: request)
-        let origin = head.scheme.flatMap { scheme in head.authority.map { "\(scheme)://\($0)" } } ?? ""
-        return origin + (head.path ?? "/")
+        let path = request.path.map(redaction.applied(toURL:)) ?? "/"
+        guard let scheme = request.scheme, let authority = request.authority else { return path }
+        return "\(scheme)://\(redaction.applied(toAuthority: authority))\(path)"
     }
 
     private var ending: String {
@@ -89,6 +89,8 @@ struct LogEntry {
 
     /// Writes control characters as escapes, so that no value starts a line or drives a terminal.
     private static func printable(_ line: String) -> String {
+        // Most lines are plain ASCII; to look up what kind of character each is takes longer than all else here.
+        if line.allUTF8({ (0x20...0x7E).contains($0) }) { return line }
         guard line.unicodeScalars.contains(where: isControl) else { return line }
         return line.unicodeScalars.map { isControl($0) ? $0.escaped(asASCII: true) : String($0) }.joined()
     }

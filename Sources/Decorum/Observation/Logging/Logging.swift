@@ -53,11 +53,12 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
 
     func send(_ request: consuming Request) async throws -> Response {
         let head = detail.showsFields ? request.head : request.head.withoutFields
-        let secretFields = secretFields.union(request.options.secretFields)
+        let secretFields = detail.showsFields ? secretFields.union(request.options.secretFields) : []
         let attempt = request.options.attemptNumber
         let sent = tally(&request)
 
-        let watch = ExchangeWatch(clock: clock, previewLimit: detail.bodyLimit) { report in
+        // What the closure needs and no more: with this layer, it would copy every layer further in.
+        let watch = ExchangeWatch(clock: clock, previewLimit: detail.bodyLimit) { [sink, detail, redaction] report in
             let entry = LogEntry(
                 redaction: redaction, detail: detail, secretFields: secretFields, request: head, sent: sent(),
                 attempt: attempt, report: report)

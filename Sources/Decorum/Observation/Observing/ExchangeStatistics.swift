@@ -33,13 +33,15 @@ public final class ExchangeStatistics: ExchangeObserver {
     /// Counts an exchange.
     public func record(_ event: ExchangeEvent) {
         let route = event.routeName ?? event.origin?.description ?? "(no origin)"
-        let key = Key(
-            scope: event.scope, method: String(event.method.rawValue.prefix(32)), route: String(route.prefix(128)))
-        let other = Key(scope: event.scope, method: "*", route: "(other)")
+        let key = Key(scope: event.scope, method: event.method.rawValue.start(32), route: route.start(128))
 
         totals.withLock { totals in
-            let isKnown = totals[key] != nil || totals.count < routeLimit
-            totals[isKnown ? key : other, default: RouteTotals()].add(event)
+            if let index = totals.index(forKey: key) {
+                totals.values[index].add(event)
+                return
+            }
+            let other = Key(scope: event.scope, method: "*", route: "(other)")
+            totals[totals.count < routeLimit ? key : other, default: RouteTotals()].add(event)
         }
     }
 
@@ -84,5 +86,12 @@ struct RouteTotals: Sendable {
         // How long the reader kept the body before letting it go says nothing about the server.
         case .abandoned: durations.record(event.timeToHead ?? event.duration)
         }
+    }
+}
+
+extension String {
+    /// The first characters, which are nearly always all there are.
+    fileprivate func start(_ limit: Int) -> String {
+        utf8.count <= limit ? self : String(prefix(limit))
     }
 }

@@ -84,18 +84,29 @@ struct ObservingConnection<Base: Connection, Observer: ExchangeObserver>: Compos
         let sent = countingSent(&request)
 
         let watch = ExchangeWatch(clock: clock) { [observer] report in
-            observer.record(subject.event(sent: sent(), report: report))
+            observer.record(subject.event(sent: sent.count, report: report))
         }
         return try await base.send(request, under: watch)
     }
 
-    private func countingSent(_ request: inout Request) -> @Sendable () -> Int64 {
-        if let length = request.body.length {
-            return { length }
-        }
+    private func countingSent(_ request: inout Request) -> SentBytes {
+        if let length = request.body.length { return .known(length) }
         let tally = BodyTally()
         request.body = tally.counting(request.body)
-        return { tally.reading.count }
+        return .counted(tally)
+    }
+}
+
+/// How many bytes of content are sent: known before, or counted meanwhile.
+private enum SentBytes: Sendable {
+    case known(Int64)
+    case counted(BodyTally)
+
+    var count: Int64 {
+        switch self {
+        case .known(let count): count
+        case .counted(let tally): tally.reading.count
+        }
     }
 }
 

@@ -31,8 +31,7 @@ extension Redaction {
         var head = head
         head.headerFields = applied(to: head.headerFields, secretFields: secretFields)
         head.path = head.path.map { applied(toURL: $0) }
-        // An authority is the part of a URL behind the two slashes.
-        head.authority = head.authority.map { String(applied(toURL: "//" + $0).dropFirst(2)) }
+        head.authority = head.authority.map(applied(toAuthority:))
         return head
     }
 
@@ -54,9 +53,17 @@ extension Redaction {
     /// - Parameter url: The URL, which need not be valid.
     /// - Returns: The URL with its user name, its password and the values of listed items replaced.
     public func applied(toURL url: String) -> String {
+        guard url.mayHoldSecret else { return url }
         var secrets = SecretRanges(Array(url.utf8), redaction: self)
         secrets.findInURL()
         return secrets.replaced().map { String(decoding: $0, as: UTF8.self) } ?? url
+    }
+
+    /// Replaces the secrets in the authority of a URL.
+    func applied(toAuthority authority: String) -> String {
+        guard authority.mayHoldSecret else { return authority }
+        // An authority is the part of a URL behind the two slashes.
+        return String(applied(toURL: "//" + authority).dropFirst(2))
     }
 
     /// Replaces the secrets of the URLs in a text.
@@ -75,5 +82,17 @@ extension Redaction {
         guard isURL || value.utf8.contains(where: { "/?#".utf8.contains($0) }) else { return nil }
         let replaced = isURL ? applied(toURL: value) : applied(toText: value)
         return replaced == value ? nil : replaced
+    }
+}
+
+extension String {
+    /// Whether a URL has any of the characters without which there is neither a user, nor an item, nor a coded value.
+    fileprivate var mayHoldSecret: Bool {
+        !allUTF8 { byte in
+            switch byte {
+            case UInt8(ascii: "@"), UInt8(ascii: "="), UInt8(ascii: "%"), UInt8(ascii: "{"): false
+            default: true
+            }
+        }
     }
 }

@@ -159,7 +159,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         if isLive { engine.post(.remove(self)) }
     }
 
-    /// Ends the exchange; only the first end counts. Returns whether this is it.
+    /// Ends the exchange, where only the first end counts, and returns whether this is it.
     @discardableResult func finish(_ end: Result<RawHead, any Error>) -> Bool {
         let (isFirst, pump, producer) = state.withLock { state in
             guard state.end == nil else {

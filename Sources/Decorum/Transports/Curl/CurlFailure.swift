@@ -25,7 +25,8 @@ struct CurlFailure: Sendable {
         case 1, 8, 27, 100: stage == .connecting ? .other : .malformedResponse
         case 16: .malformedResponse
         case 52, 65, 92, 95: .connectionLost
-        case 23, 55, 56: detail.contains("chunk") ? .malformedResponse : brokenCause
+        // Only the text tells broken chunks from a broken connection; 43 stands for the wrong use of a function.
+        case 23, 43, 55, 56: detail.contains("chunk") ? .malformedResponse : brokenCause
         case 61: .undecodableContent
         case 89: .limitExceeded
         case 35, 51, 53, 54, 58, 59, 60, 64, 66, 77, 80, 82, 83, 90, 91, 98: .tls

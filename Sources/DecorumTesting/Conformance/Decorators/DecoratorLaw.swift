@@ -8,7 +8,7 @@ public import HTTPTypes
 /// ```swift
 /// @Test(arguments: DecoratorLaw.all)
 /// func law(_ law: DecoratorLaw) async throws {
-///     try await law.check { base in base.tagging() }
+///     try await law.check { base in base.counting() }
 /// }
 /// ```
 ///
@@ -16,11 +16,7 @@ public import HTTPTypes
 /// redirections, challenges, failures, and validators that do not match. Make what the decorator keeps, such as a
 /// store, within the closure, since it is called many times. Hand it an ``ImpatientClock`` where it waits.
 ///
-/// A decorator that breaks a law by design says so, for its users to read:
-///
-/// ```swift
-/// @Test(arguments: DecoratorLaw.all.excluding(.statuses, because: "it makes errors of them"))
-/// ```
+/// A decorator that breaks a law by design says so, for its users to read: see ``ConformanceSuite``.
 public struct DecoratorLaw: ConformanceCase {
     /// The name of the law.
     public let name: String

@@ -5,18 +5,14 @@ public import Decorum
 /// A suite of yours holds a transport of yours to all of them, over real sockets:
 ///
 /// ```swift
-/// @Test(arguments: TransportCase.all)
-/// func conformance(_ rule: TransportCase) async throws {
+/// for rule in TransportCase.all.excluding(.responseTrailers, because: "The platform drops them.") {
 ///     try await rule.check { clock in MyConnection(clock: clock) }
 /// }
 /// ```
 ///
 /// Each case makes a transport and a ``LoopbackOrigin`` of its own. The transport must be able to reach 127.0.0.1 over
-/// clear text. What a platform cannot do is excluded with a reason that the transport's users can read:
-///
-/// ```swift
-/// @Test(arguments: TransportCase.all.excluding(.responseTrailers, because: "The platform drops them."))
-/// ```
+/// clear text. What a platform cannot do is excluded with a reason that the transport's users can read. The cases that
+/// remain are a collection, which goes into the arguments of a parameterized test as it is.
 public struct TransportCase: ConformanceCase {
     /// The name of the case.
     public let name: String

@@ -33,6 +33,7 @@ import Testing
             CurlFailure(code: 56, stage: .body, detail: "Malformed encoding found in chunked-encoding"),
             .malformedResponse
         ),
+        (CurlFailure(code: 43, stage: .body, detail: "Failed reading the chunked-encoded stream"), .malformedResponse),
         (CurlFailure(code: 18, stage: .body), .truncated),
         (CurlFailure(code: 61, stage: .body), .undecodableContent),
         (CurlFailure(code: 35, stage: .connecting), .tls),
@@ -93,6 +94,7 @@ import Testing
         Row("cut between chunks", .truncated, .body, .raw(chunked + "5\r\nhello\r\n")),
         Row("cut before the chunks", .truncated, .body, .raw(chunked)),
         Row("size of a chunk", .malformedResponse, .body, .raw(chunked + "zz\r\nhello\r\n")),
+        Row("size of a chunk with a prefix", .malformedResponse, .body, .raw(chunked + "0x5\r\nhello\r\n0\r\n\r\n")),
         Row("not HTTP", .malformedResponse, .head, .raw("SSH-2.0-OpenSSH\r\nabc\r\n\r\n")),
         Row("status that is no number", .malformedResponse, .head, .raw("HTTP/1.1 abc OK\r\n\r\n")),
         Row("status out of range", .malformedResponse, .head, .raw("HTTP/1.1 099 OK\r\n\r\n")),

@@ -5,106 +5,108 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// What a connection needs, and that it ends with it.
-@Suite(.timeLimit(.minutes(1))) struct CurlLifetimeTests {
-    @Test func `A connection that is let go closes its connections`() async throws {
-        let origin = try LoopbackOrigin()
-        origin.route(nil, "*", "ok")
-        do {
-            let connection = try CurlConnection()
-            for _ in 0..<10 {
-                try await connection.send(.get(origin.url + "/")).body.drain(upTo: 100)
+extension IsolatedTests {
+    /// What a connection needs, and that it ends with it.
+    @Suite(.timeLimit(.minutes(1))) struct CurlLifetimeTests {
+        @Test func `A connection that is let go closes its connections`() async throws {
+            let origin = try LoopbackOrigin()
+            origin.route(nil, "*", "ok")
+            do {
+                let connection = try CurlConnection()
+                for _ in 0..<10 {
+                    try await connection.send(.get(origin.url + "/")).body.drain(upTo: 100)
+                }
+                #expect(origin.openConnectionCount == 1)
             }
-            #expect(origin.openConnectionCount == 1)
+            try await origin.waitForOpenConnections(0)
         }
-        try await origin.waitForOpenConnections(0)
-    }
 
-    @Test func `A response outlives its connection`() async throws {
-        let origin = try LoopbackOrigin()
-        origin.route(nil, "*", .generated(count: 4 << 20))
-        let response = try await CurlConnection().send(.get(origin.url + "/"))
+        @Test func `A response outlives its connection`() async throws {
+            let origin = try LoopbackOrigin()
+            origin.route(nil, "*", .generated(count: 4 << 20))
+            let response = try await CurlConnection().send(.get(origin.url + "/"))
 
-        #expect(BytePattern.matches(try await response.body.data(upTo: 4 << 20)))
-        try await origin.waitForOpenConnections(0)
-    }
-
-    @Test func `The engine and the exchange are freed`() async throws {
-        let origin = try LoopbackOrigin()
-        origin.route(nil, "*", "ok")
-        let library = try CurlLibrary()
-        let settings = CurlSettings(
-            protocols: .negotiated, pool: .init(), tls: .init(), proxy: nil, unixSocket: nil, routes: nil)
-        var engine: CurlEngine? = try CurlEngine(library, settings)
-        weak let weakEngine = engine
-        let request = try Request.get(origin.url + "/")
-        weak var weakExchange: CurlExchange?
-        do {
-            let exchange = CurlExchange(
-                request, try CurlRequestHead(request, library), upload: try await CurlUpload(.empty),
-                idleTimeout: .seconds(60), watch: IdleWatch(clock: SystemClock()),
-                engine: try #require(engine), library: library)
-            weakExchange = exchange
-            try await exchange.response().body.drain(upTo: 100)
+            #expect(BytePattern.matches(try await response.body.data(upTo: 4 << 20)))
+            try await origin.waitForOpenConnections(0)
         }
-        engine = nil
 
-        try await origin.waitForOpenConnections(0)
-        #expect(weakExchange == nil)
-        #expect(weakEngine == nil)
-    }
+        @Test func `The engine and the exchange are freed`() async throws {
+            let origin = try LoopbackOrigin()
+            origin.route(nil, "*", "ok")
+            let library = try CurlLibrary()
+            let settings = CurlSettings(
+                protocols: .negotiated, pool: .init(), tls: .init(), proxy: nil, unixSocket: nil, routes: nil)
+            var engine: CurlEngine? = try CurlEngine(library, settings)
+            weak let weakEngine = engine
+            let request = try Request.get(origin.url + "/")
+            weak var weakExchange: CurlExchange?
+            do {
+                let exchange = CurlExchange(
+                    request, try CurlRequestHead(request, library), upload: try await CurlUpload(.empty),
+                    idleTimeout: .seconds(60), watch: IdleWatch(clock: SystemClock()),
+                    engine: try #require(engine), library: library)
+                weakExchange = exchange
+                try await exchange.response().body.drain(upTo: 100)
+            }
+            engine = nil
 
-    @Test func `A library that is not there is a clear error`() {
-        let error = #expect(throws: CurlUnavailableError.self) { try CurlLibrary(["libdecorum-nowhere.so.4"]) }
-        #expect(error?.reason == .missing)
-        #expect(error?.version == nil)
-        #expect(error?.description.contains("libdecorum-nowhere.so.4") == true)
-    }
-
-    @Test func `A library that is something else is a clear error`() {
-        let error = #expect(throws: CurlUnavailableError.self) { try CurlLibrary(["libm.so.6"]) }
-        #expect(error?.reason == .missing)
-    }
-
-    @Test func `A library that is too old is a clear error with its version`() {
-        let error = #expect(throws: CurlUnavailableError.self) {
-            try CurlLibrary.check("7.76.1", 0x07_4C_01, isComplete: false)
+            try await origin.waitForOpenConnections(0)
+            #expect(weakExchange == nil)
+            #expect(weakEngine == nil)
         }
-        #expect(error?.reason == .tooOld)
-        #expect(error?.version == "7.76.1")
-        #expect(error?.description.contains("7.76.1") == true)
-    }
 
-    @Test func `Where libcurl is missing, the system's connection is URLSession and says why`() async throws {
-        let choice = SystemTransport(
-            connectionsPerHost: nil, idleTimeout: .seconds(60), clock: SystemClock(), libraries: ["nowhere.so"])
-        let connection = SystemConnection(choice)
+        @Test func `A library that is not there is a clear error`() {
+            let error = #expect(throws: CurlUnavailableError.self) { try CurlLibrary(["libdecorum-nowhere.so.4"]) }
+            #expect(error?.reason == .missing)
+            #expect(error?.version == nil)
+            #expect(error?.description.contains("libdecorum-nowhere.so.4") == true)
+        }
 
-        #expect(connection.layers.map(\.name) == ["URLSessionConnection"])
-        #expect(connection.layers.first?.settings.last?.value == "because libcurl is missing")
-    }
+        @Test func `A library that is something else is a clear error`() {
+            let error = #expect(throws: CurlUnavailableError.self) { try CurlLibrary(["libm.so.6"]) }
+            #expect(error?.reason == .missing)
+        }
 
-    @Test func `Where libcurl is there, the system's connection is libcurl`() async throws {
-        let origin = try LoopbackOrigin()
-        origin.route(nil, "*", "ok")
-        let connection = SystemConnection(connectionsPerHost: 2)
-        let response = try await connection.send(.get(origin.url + "/"))
+        @Test func `A library that is too old is a clear error with its version`() {
+            let error = #expect(throws: CurlUnavailableError.self) {
+                try CurlLibrary.check("7.76.1", 0x07_4C_01, isComplete: false)
+            }
+            #expect(error?.reason == .tooOld)
+            #expect(error?.version == "7.76.1")
+            #expect(error?.description.contains("7.76.1") == true)
+        }
 
-        #expect(connection.layers.map(\.name) == ["CurlConnection"])
-        #expect(connection.layers.first?.settings.last?.name == "chosen")
-        #expect(try await response.body.text(upTo: 10) == "ok")
-    }
+        @Test func `Where libcurl is missing, the system's connection is URLSession and says why`() async throws {
+            let choice = SystemTransport(
+                connectionsPerHost: nil, idleTimeout: .seconds(60), clock: SystemClock(), libraries: ["nowhere.so"])
+            let connection = SystemConnection(choice)
 
-    @Test func `The layer names the library and shows no secret`() throws {
-        let proxy = try CurlConnection.Proxy("http://proxy.example:3128", user: "me", password: "secret-word")
-        let connection = try CurlConnection(proxy: proxy)
-        var text = ""
-        dump(connection, to: &text)
+            #expect(connection.layers.map(\.name) == ["URLSessionConnection"])
+            #expect(connection.layers.first?.settings.last?.value == "because libcurl is missing")
+        }
 
-        #expect(connection.layers.description.contains("libcurl: "))
-        #expect(connection.layers.description.contains("http://proxy.example:3128"))
-        #expect(!text.contains("secret-word"))
-        #expect(!connection.layers.description.contains("secret-word"))
+        @Test func `Where libcurl is there, the system's connection is libcurl`() async throws {
+            let origin = try LoopbackOrigin()
+            origin.route(nil, "*", "ok")
+            let connection = SystemConnection(connectionsPerHost: 2)
+            let response = try await connection.send(.get(origin.url + "/"))
+
+            #expect(connection.layers.map(\.name) == ["CurlConnection"])
+            #expect(connection.layers.first?.settings.last?.name == "chosen")
+            #expect(try await response.body.text(upTo: 10) == "ok")
+        }
+
+        @Test func `The layer names the library and shows no secret`() throws {
+            let proxy = try CurlConnection.Proxy("http://proxy.example:3128", user: "me", password: "secret-word")
+            let connection = try CurlConnection(proxy: proxy)
+            var text = ""
+            dump(connection, to: &text)
+
+            #expect(connection.layers.description.contains("libcurl: "))
+            #expect(connection.layers.description.contains("http://proxy.example:3128"))
+            #expect(!text.contains("secret-word"))
+            #expect(!connection.layers.description.contains("secret-word"))
+        }
     }
 }
 #endif

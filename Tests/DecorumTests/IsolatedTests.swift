@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Tests in processes of their own, one after the other, since each keeps a thread of this process waiting.
+/// Tests that run one after the other: those in processes of their own keep a thread of this one waiting, and those that
+/// put a load on sockets would make each other late.
 @Suite(.serialized) enum IsolatedTests {}
 
 extension IsolatedTests {

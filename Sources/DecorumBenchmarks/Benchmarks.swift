@@ -1,0 +1,37 @@
+import Foundation
+
+/// Measures what Decorum costs; exits with 1 when something fails, or is worse than it may be.
+@main
+struct Benchmarks {
+    // Not async: an asynchronous main parks the main thread in a way that ends valgrind.
+    static func main() {
+        Task.detached {
+            do {
+                try await run(Arguments(Array(CommandLine.arguments.dropFirst())))
+                exit(0)
+            } catch {
+                try? FileHandle.standardError.write(contentsOf: Data("\(error)\n".utf8))
+                exit(1)
+            }
+        }
+        // Serves the main actor.
+        while true { RunLoop.main.run(until: .distantFuture) }
+    }
+
+    private static func run(_ arguments: Arguments) async throws {
+        switch arguments.mode {
+        case .measure: try await MeasuringRun(arguments: arguments).run()
+        case .count: try await InstructionCounting.perform(rows(arguments))
+        case .serve: try OriginProcess.serve(mebibytes: arguments.mebibytes)
+        case .exchange: try await Exchanging(arguments).run()
+        }
+    }
+
+    /// The rows of operations in memory, with those that they are compared with.
+    static func rows(_ arguments: Arguments) throws -> [Row] {
+        let rows = try LayerRows.rows() + DecoratorRows.rows() + StackRows.rows()
+        let chosen = rows.filter { arguments.includes($0.name) }
+        let baselines = Set(chosen.compactMap(\.baseline))
+        return rows.filter { arguments.includes($0.name) || baselines.contains($0.name) }
+    }
+}

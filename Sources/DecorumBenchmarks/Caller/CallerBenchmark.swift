@@ -1,0 +1,91 @@
+import Decorum
+import Foundation
+import Synchronization
+
+/// Measures answers from memory to a caller on the main actor, who must not lose its turn for them.
+struct CallerBenchmark {
+    private let arguments: Arguments
+
+    init(_ arguments: Arguments) {
+        self.arguments = arguments
+    }
+
+    @MainActor func measure() async throws -> [CallerReading] {
+        var readings: [CallerReading] = []
+        for (name, connection) in try Self.subjects where arguments.includes("caller/\(name)") {
+            readings.append(try await measure("caller/\(name)", connection))
+        }
+        return readings
+    }
+
+    private static var subjects: [(String, any Connection)] {
+        get throws {
+            let memory = ThreadCheckingConnection()
+            let api = try Origin("https://api.example.com")
+            return try [
+                ("terminal", memory),
+                ("revalidating", memory.revalidating(in: MemoryResponseStore())),
+                ("canonical", canonicalStack(over: memory, for: api)),
+            ]
+        }
+    }
+
+    @MainActor private func measure(_ name: String, _ connection: any Connection) async throws -> CallerReading {
+        let request = try Request.sample()
+        // Short rounds, of which some are not interrupted: this is time on the wall, which a hop would take.
+        let count = 200
+        var times: [Double] = []
+        var hops = 0
+        for _ in 0..<(arguments.rounds * 10) {
+            // Whoever leaves the main actor lets this task have it.
+            let intruder = Intruder()
+            let task = Task { @MainActor in intruder.enter() }
+            let start = ProcessUsage.time
+            for _ in 0..<count { _ = try await connection.send(request) }
+            times.append((ProcessUsage.time - start) / Double(count))
+            hops += intruder.hasEntered ? 1 : 0
+            await task.value
+        }
+        return CallerReading(
+            name: name, median: times.median, minimum: times.min() ?? 0,
+            hops: hops + ThreadCheckingConnection.takeStrays())
+    }
+}
+
+/// What was measured of one connection.
+struct CallerReading: Encodable {
+    let name: String
+    /// The time of one answer, in nanoseconds.
+    let median: Double
+    let minimum: Double
+    /// How often the caller lost the main actor, or the transport ran elsewhere.
+    let hops: Int
+
+    var failures: [String] { hops == 0 ? [] : ["the caller lost the main actor \(hops) times"] }
+}
+
+extension Table {
+    init(_ readings: [CallerReading]) {
+        header = ["answer from memory to the main actor", "µs", "µs min", "hops"]
+        rows = readings.map { [$0.name, ($0.median / 1000).text, ($0.minimum / 1000).text, "\($0.hops)"] }
+    }
+}
+
+@MainActor private final class Intruder {
+    private(set) var hasEntered = false
+
+    func enter() { hasEntered = true }
+}
+
+/// A transport in memory that counts the requests which reach it off the main thread.
+private struct ThreadCheckingConnection: Connection {
+    private static let strays = Atomic(0)
+    private let memory = MemoryConnection()
+
+    static func takeStrays() -> Int { strays.exchange(0, ordering: .relaxed) }
+
+    func send(_ request: consuming Request) async throws -> Response {
+        if !Thread.isMainThread { Self.strays.wrappingAdd(1, ordering: .relaxed) }
+        return try await memory.send(request)
+    }
+}

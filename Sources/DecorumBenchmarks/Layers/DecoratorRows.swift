@@ -1,0 +1,78 @@
+import Decorum
+import Foundation
+import HTTPTypes
+
+/// What each decorator costs where nothing goes wrong.
+enum DecoratorRows {
+    static func rows() throws -> [Row] {
+        let memory = MemoryConnection()
+        return try [terminal(memory)] + preparation(memory) + decision(memory) + caching() + observation(memory)
+    }
+
+    private static func terminal(_ memory: MemoryConnection) throws -> Row {
+        Row("decorators/terminal", sending: try .sample(), through: passing(0, over: memory))
+    }
+
+    private static func preparation(_ memory: MemoryConnection) throws -> [Row] {
+        [
+            try row("relative", to: "/v1/feed?page=2", 7900, 1, memory.relative(to: "https://api.example.com")),
+            try row("relative, absolute URL", 600, 0, memory.relative(to: "https://api.example.com")),
+            try row("addingDefaultFields", 2450, 1, memory.addingDefaultFields([.acceptEncoding: "gzip"])),
+            try row("addingDefaultFields, there already", 720, 0, memory.addingDefaultFields([.accept: "*/*"])),
+            try row("overridingFields", 2500, 1, memory.overridingFields(with: [.cacheControl: "max-age=0"])),
+            try row("identifyingClient", 2500, 1, memory.identifyingClient(as: ClientInformation(name: "benchmarks"))),
+            try row("acceptingLanguages", 2450, 1, memory.acceptingLanguages(["en"])),
+        ]
+    }
+
+    private static func decision(_ memory: MemoryConnection) throws -> [Row] {
+        let api = try Origin("https://api.example.com")
+        return [
+            try row("retrying", 3100, 0, memory.retrying()),
+            try row("followingRedirects", 1700, 0, memory.followingRedirects()),
+            try row("authenticating", 7200, 2, memory.authenticating(with: .bearer("token"), for: api)),
+            try row("validatingStatus", 1000, 0, memory.validatingStatus()),
+            try row("intercepting", 500, 0, memory.intercepting { request, base in try await base.send(request) }),
+        ]
+    }
+
+    private static func caching() throws -> [Row] {
+        let confirming = MemoryConnection(.notModified, fields: [.eTag: "\"1\""])
+        let validatable = MemoryConnection(fields: [.eTag: "\"1\"", .contentType: "text/plain"])
+        return [
+            try row("revalidating, miss", 9700, 2, MemoryConnection().revalidating(in: MemoryResponseStore())),
+            try row("revalidating, hit", 27_500, 6, confirming.revalidating(in: filledStore())),
+            try row("revalidating, changed", 26_000, 6, validatable.revalidating(in: filledStore())),
+        ]
+    }
+
+    private static func filledStore() throws -> MemoryResponseStore {
+        let store = MemoryResponseStore()
+        let request = try Request.sample()
+        let head = HTTPResponse(status: .ok, headerFields: [.eTag: "\"1\"", .contentType: "text/plain"])
+        if let key = ResponseKey(request) {
+            store.store(StoredResponse(head: head, body: "hello, world", request: request.head, date: .now), for: key)
+        }
+        return store
+    }
+
+    private static func observation(_ memory: MemoryConnection) throws -> [Row] {
+        [
+            try row("observing", 8000, 5, memory.observing { _ in }),
+            try row("observing, statistics", 11_000, 6, memory.observing(ExchangeStatistics())),
+            try row("logging", 28_500, 15, memory.logging(to: LogSink { _ in })),
+        ]
+    }
+
+    /// A row whose bounds are what was counted, and a tenth more for instructions.
+    private static func row(
+        _ name: String, to url: String = "https://api.example.com/v1/feed?page=2", _ instructions: Double,
+        _ allocations: Double,
+        _ connection: some Connection
+    ) throws -> Row {
+        Row(
+            "decorators/\(name)", over: "decorators/terminal", bounds: .instructionsPerLayer(instructions),
+            .allocationsPerLayer(allocations),
+            sending: try .sample(url), through: passing(0, over: connection))
+    }
+}

@@ -1,0 +1,57 @@
+import Decorum
+
+/// A layer that does nothing, as somebody outside of Decorum writes it.
+struct EmptyConnection<Base: Connection>: ComposedConnection {
+    let base: Base
+
+    func send(_ request: consuming Request) async throws -> Response {
+        try await base.send(request)
+    }
+}
+
+/// A layer that does nothing, over a connection whose type is not known.
+struct ErasedEmptyConnection: Connection {
+    let base: any Connection
+
+    func send(_ request: consuming Request) async throws -> Response {
+        try await base.send(request)
+    }
+}
+
+/// Five layers that do nothing.
+typealias FiveEmpty<Base: Connection> = EmptyConnection<
+    EmptyConnection<EmptyConnection<EmptyConnection<EmptyConnection<Base>>>>
+>
+
+extension Connection {
+    /// One layer that does nothing, with its type known.
+    func passing() -> EmptyConnection<Self> { EmptyConnection(base: self) }
+
+    /// Five layers that do nothing, with their types known.
+    func passingFive() -> FiveEmpty<Self> { passing().passing().passing().passing().passing() }
+}
+
+/// Layers that do nothing, composed in a loop that nobody looks through, so that no type is known where they are used.
+@inline(never) func passing(_ depth: Int, over base: any Connection) -> any Connection {
+    var connection = base
+    for _ in 0..<depth { connection = ErasedEmptyConnection(base: connection) }
+    return connection
+}
+
+/// Layers that do nothing, each wrapped in an ``AnyConnection``.
+@inline(never) func wrapping(_ depth: Int, over base: AnyConnection) -> AnyConnection {
+    var connection = base
+    for _ in 0..<depth { connection = AnyConnection(connection.passing()) }
+    return connection
+}
+
+/// Generic layers that do nothing, composed in a loop, as an app does that adds layers under conditions.
+@inline(never) func appending(_ depth: Int, to base: any Connection) -> any Connection {
+    var connection = base
+    for _ in 0..<depth { connection = appended(to: connection) }
+    return connection
+}
+
+private func appended(to base: some Connection) -> any Connection {
+    EmptyConnection(base: base)
+}

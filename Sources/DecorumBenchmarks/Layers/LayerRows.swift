@@ -1,0 +1,86 @@
+import Decorum
+import HTTPTypes
+
+/// What a layer costs by itself, in each way of composing, against a hand-written function.
+enum LayerRows {
+    static func rows() throws -> [Row] {
+        let request = try Request.sample()
+        let memory = MemoryConnection()
+        let hand = HandWritten(memory)
+        return [
+            Row(name: "layers/function") { count in
+                for _ in 0..<count { _ = try await hand.answer(request) }
+            },
+            Row("layers/terminal", over: "layers/function", sending: request, through: memory),
+        ] + empty(request, memory) + fields(request, memory, hand)
+    }
+
+    private static func empty(_ request: Request, _ memory: MemoryConnection) -> [Row] {
+        let none: [Row] = [
+            Row("layers/any", over: "layers/terminal", sending: request, through: passing(0, over: memory)),
+            Row(
+                "layers/AnyConnection", over: "layers/terminal", bounds: .allocationsPerLayer(0),
+                sending: request, through: AnyConnection(memory)),
+        ]
+        return none
+            + statically(1, request, memory.passing())
+            + statically(5, request, memory.passingFive())
+            + statically(10, request, memory.passingFive().passingFive())
+            + statically(20, request, memory.passingFive().passingFive().passingFive().passingFive())
+            + [1, 5, 10, 20].flatMap { depth in
+                [
+                    Row(
+                        "layers/empty, any, \(depth)", over: "layers/any", layers: depth,
+                        bounds: .instructionsPerLayer(350), .allocationsPerLayer(0),
+                        sending: request, through: passing(depth, over: memory)),
+                    Row(
+                        "layers/empty, appended to any, \(depth)", over: "layers/any", layers: depth,
+                        bounds: .instructionsPerLayer(530), .allocationsPerLayer(0),
+                        sending: request, through: appending(depth, to: memory)),
+                    Row(
+                        "layers/empty, AnyConnection each, \(depth)", over: "layers/AnyConnection", layers: depth,
+                        bounds: .instructionsPerLayer(880), .allocationsPerLayer(0),
+                        sending: request, through: wrapping(depth, over: AnyConnection(memory))),
+                ]
+            }
+    }
+
+    private static func statically(_ depth: Int, _ request: Request, _ stack: some Connection) -> [Row] {
+        [
+            Row(
+                "layers/empty, static, \(depth)", over: "layers/terminal", layers: depth,
+                bounds: .instructionsPerLayer(60), .allocationsPerLayer(0), sending: request, through: stack),
+            Row(
+                "layers/empty, AnyConnection once, \(depth)", over: "layers/AnyConnection", layers: depth,
+                bounds: .instructionsPerLayer(530), .allocationsPerLayer(0),
+                sending: request, through: AnyConnection(stack)),
+        ]
+    }
+
+    private static func fields(_ request: Request, _ memory: MemoryConnection, _ hand: HandWritten) -> [Row] {
+        let one = memory.setting(.cacheControl)
+        let five = one.setting(.acceptLanguage).setting(.acceptEncoding).setting(.userAgent).setting(.referer)
+        return [
+            Row(name: "layers/field, function", baseline: "layers/function") { count in
+                for _ in 0..<count { _ = try await hand.setField(request) }
+            },
+            Row("layers/field, static, 1", over: "layers/field, function", sending: request, through: one),
+            // The first copies the fields that the caller still holds; what a further one costs is the difference.
+            Row(
+                "layers/field, static, 5", over: "layers/field, static, 1", layers: 4,
+                bounds: .instructionsPerLayer(1860), sending: request, through: five),
+            Row(
+                "layers/field, AnyConnection, 5", over: "layers/field, static, 1", layers: 4,
+                bounds: .instructionsPerLayer(2370), sending: request, through: AnyConnection(five)),
+        ]
+    }
+}
+
+extension Request {
+    /// A request as an app makes it, with two fields and a principal.
+    static func sample(_ url: String = "https://api.example.com/v1/feed?page=2") throws -> Request {
+        var request = try Request.get(url, fields: [.accept: "application/json", .contentLanguage: "en"])
+        request.options.principal = Principal("reader")
+        return request
+    }
+}

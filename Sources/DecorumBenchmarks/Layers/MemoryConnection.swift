@@ -1,0 +1,16 @@
+import Decorum
+import HTTPTypes
+
+/// A transport that answers each request with the same response, out of memory.
+struct MemoryConnection: Connection {
+    let response: Response
+
+    init(_ status: HTTPResponse.Status = .ok, fields: HTTPFields = [.contentType: "text/plain"]) {
+        response = Response(status: status, fields: fields, body: status == .notModified ? .empty : "hello, world")
+    }
+
+    // What a transport does is never merged into its caller.
+    @inline(never) func send(_ request: consuming Request) async throws -> Response {
+        response
+    }
+}

@@ -1,0 +1,80 @@
+import Decorum
+import HTTPTypes
+
+/// What whole stacks cost over a transport in memory.
+enum StackRows {
+    static func rows() throws -> [Row] {
+        let memory = MemoryConnection()
+        let hand = HandWritten(memory)
+        let request = try Request.sample()
+        return try [
+            Row("stacks/terminal", sending: request, through: passing(0, over: memory)),
+            Row(name: "stacks/six by hand", baseline: "stacks/terminal") { count in
+                for _ in 0..<count { _ = try await hand.work(request) }
+            },
+            Row(
+                "stacks/six working layers", over: "stacks/six by hand", bounds: .instructions(36_500),
+                .allocations(10),
+                sending: request, through: passing(0, over: six(over: memory))),
+            Row(
+                "stacks/six working layers, AnyConnection", over: "stacks/six by hand", bounds: .instructions(36_500),
+                .allocations(10), sending: request, through: AnyConnection(six(over: memory))),
+            Row(
+                "stacks/canonical", over: "stacks/terminal", bounds: .instructions(89_000), .allocations(27),
+                sending: .sample("/v1/feed"), through: canonical(memory)),
+        ]
+            + [1, 5, 10, 20].map { depth in
+                Row(
+                    "stacks/depth \(depth)", over: "stacks/terminal", layers: depth,
+                    bounds: .instructionsPerLayer(3100), sending: request,
+                    through: stack(depth, memory))
+            }
+    }
+
+    /// Names the client, signs, retries, looks into a cache, follows redirections, measures.
+    private static func six(over memory: MemoryConnection) throws -> some Connection {
+        try memory
+            .authenticating(with: .bearer("token"), for: Origin("https://api.example.com"))
+            .retrying()
+            .revalidating(in: MemoryResponseStore())
+            .followingRedirects()
+            .identifyingClient(as: ClientInformation(name: "benchmarks"))
+            .observing { _ in }
+    }
+
+    private static func canonical(_ memory: MemoryConnection) throws -> any Connection {
+        try canonicalStack(over: memory, for: Origin("https://api.example.com"))
+    }
+
+    /// The decorators one after the other, again and again, as deep as asked for.
+    private static func stack(_ depth: Int, _ memory: MemoryConnection) -> any Connection {
+        let modifiers: [(any Connection) -> any Connection] = [
+            { $0.retrying() },
+            { $0.overridingFields(with: [.cacheControl: "max-age=0"]) },
+            { $0.followingRedirects() },
+            { $0.addingDefaultFields([.acceptEncoding: "gzip"]) },
+            { $0.validatingStatus() },
+        ]
+        return (0..<depth).reduce(memory as any Connection) { modifiers[$1 % modifiers.count]($0) }
+    }
+}
+
+/// The stack that README recommends, as far as its layers exist.
+func canonicalStack(over transport: any Connection, for origin: Origin) throws -> any Connection {
+    let statistics = ExchangeStatistics()
+    return
+        try transport
+        .observing(statistics, as: .attempt)
+        .authenticating(with: .bearer("token"), for: origin)
+        .retrying()
+        .revalidating(in: MemoryResponseStore())
+        .followingRedirects()
+        .acceptingLanguages(["en"])
+        .identifyingClient(as: ClientInformation(name: "benchmarks", version: "1"))
+        .addingDefaultFields([.accept: "*/*"])
+        .overridingFields(with: [.cacheControl: "max-age=0"])
+        .relative(to: origin.description)
+        .logging(to: LogSink { _ in })
+        .observing(statistics)
+        .validatingStatus()
+}

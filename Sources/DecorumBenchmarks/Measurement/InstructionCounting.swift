@@ -1,0 +1,59 @@
+import DecorumProbe
+import Foundation
+
+/// Counts instructions with `valgrind --tool=callgrind`, which repeat from run to run whatever else the machine does.
+struct InstructionCounting {
+    private static let count = 200
+    private let arguments: [String]
+
+    /// Creates a counter that runs this program again under valgrind.
+    ///
+    /// - Parameter filter: What the names of the rows contain.
+    init(filter: String?) {
+        arguments = ["--count"] + (filter.map { ["--filter", $0] } ?? [])
+    }
+
+    /// Performs rows between marks; what the program does when it runs under valgrind.
+    static func perform(_ rows: [Row]) async throws {
+        guard decorum_counts_instructions() else {
+            throw BenchmarkFailure("This is not valgrind, or it has no headers.")
+        }
+        for row in rows {
+            try await row.perform(50)
+            decorum_instructions_begin()
+            try await row.perform(count)
+            unsafe decorum_instructions_end(row.name)
+        }
+    }
+
+    /// Returns the number of instructions of one operation, by the name of the row.
+    func instructions() throws -> [String: Double] {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "benchmarks-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+
+        // valgrind 3.19 cannot read the debug information that Swift writes, and ends.
+        let program = folder.appending(path: "benchmarks").path
+        try ChildProcess("strip", ["-g", "-o", program, ChildProcess.thisProgram]).run()
+        try ChildProcess(
+            "valgrind",
+            ["--tool=callgrind", "--callgrind-out-file=\(folder.path)/out", program] + arguments
+        ).run()
+        return try Self.read(folder)
+    }
+
+    private static func read(_ folder: URL) throws -> [String: Double] {
+        var instructions: [String: Double] = [:]
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where name.hasPrefix("out.") {
+            let text = String(decoding: try Data(contentsOf: folder.appending(path: name)), as: UTF8.self)
+            let lines = text.split(separator: "\n")
+            let trigger = "desc: Trigger: Client Request: "
+            guard let row = lines.first(where: { $0.hasPrefix(trigger) })?.dropFirst(trigger.count),
+                let total = lines.first(where: { $0.hasPrefix("totals: ") })?.split(separator: " ").last,
+                let count = Double(total)
+            else { continue }
+            instructions[String(row)] = count / Double(Self.count)
+        }
+        return instructions
+    }
+}

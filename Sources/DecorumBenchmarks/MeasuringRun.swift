@@ -1,0 +1,67 @@
+import Foundation
+
+/// Measures everything that was asked for, and reports it.
+struct MeasuringRun {
+    let arguments: Arguments
+
+    func run() async throws {
+        var report = Report()
+        report.readings = try await readings(Benchmarks.rows(arguments))
+        if !report.readings.isEmpty { write(Table(report.readings).text) }
+        if !arguments.isCountingOnly {
+            report.caller = try await CallerBenchmark(arguments).measure()
+            if !report.caller.isEmpty { write(Table(report.caller).text) }
+            report.transports = try TransportBenchmark(arguments: arguments).measure { write($0) }
+        }
+        if let file = arguments.json { try report.json.write(to: URL(filePath: file)) }
+
+        let failures = report.failures
+        for failure in failures { write("WORSE THAN IT MAY BE: \(failure)\n") }
+        guard failures.isEmpty || !arguments.isCheck else {
+            throw BenchmarkFailure("\(failures.count) bounds are broken.")
+        }
+    }
+
+    private func readings(_ rows: [Row]) async throws -> [Reading] {
+        guard !rows.isEmpty else { return [] }
+        var readings = rows.map(Reading.init)
+        for (index, row) in rows.enumerated() {
+            readings[index].allocations = try await AllocationCounting.allocations(of: row)
+        }
+        if !arguments.isCountingOnly { try await addTimes(of: rows, to: &readings) }
+        let instructions = countedInstructions()
+        for index in readings.indices { readings[index].instructions = instructions[readings[index].name] }
+
+        let byName = Dictionary(readings.map { ($0.name, $0) }) { first, _ in first }
+        for (index, row) in rows.enumerated() {
+            readings[index].compare(with: row.baseline.flatMap { byName[$0] })
+            readings[index].judge(by: row.bounds)
+        }
+        return readings
+    }
+
+    private func addTimes(of rows: [Row], to readings: inout [Reading]) async throws {
+        let samples = try await TimeSampling(sampleTime: 1e7, rounds: arguments.rounds).samples(of: rows)
+        let names = Dictionary(rows.enumerated().map { ($1.name, $0) }) { first, _ in first }
+        for (index, row) in rows.enumerated() {
+            readings[index].median = samples[index].median
+            readings[index].minimum = samples[index].min()
+            guard let baseline = row.baseline.flatMap({ names[$0] }) else { continue }
+            readings[index].ratio = zip(samples[index], samples[baseline]).map { $0 / $1 }.median
+        }
+    }
+
+    private func countedInstructions() -> [String: Double] {
+        do {
+            return try InstructionCounting(filter: arguments.filter).instructions()
+        } catch {
+            write("Instructions are not counted: \(error)\n")
+            return [:]
+        }
+    }
+
+    private func write(_ text: String) {
+        // A reader that has gone away is no failure.
+        try? FileHandle.standardOutput.write(contentsOf: Data((text + "\n").utf8))
+    }
+}

@@ -1,0 +1,49 @@
+/// What was measured of one row.
+struct Reading: Sendable, Codable {
+    let name: String
+    let baseline: String?
+    let layers: Int
+    /// The processor time of one operation, in nanoseconds.
+    var median: Double?
+    var minimum: Double?
+    /// The processor time of each round as a share of the baseline's in the same round, in the middle.
+    var ratio: Double?
+    var allocations: Double?
+    var instructions: Double?
+    var instructionRatio: Double?
+    var instructionsPerLayer: Double?
+    var allocationsPerLayer: Double?
+    var failures: [String] = []
+
+    init(_ row: Row) {
+        name = row.name
+        baseline = row.baseline
+        layers = row.layers
+    }
+
+    /// Works out what is beyond the baseline.
+    mutating func compare(with base: Reading?) {
+        if let instructions, let other = base?.instructions {
+            instructionRatio = instructions / other
+            instructionsPerLayer = (instructions - other) / Double(layers)
+        }
+        if let allocations, let other = base?.allocations {
+            allocationsPerLayer = (allocations - other) / Double(layers)
+        }
+    }
+
+    /// Holds the reading to the bounds; what was not counted is not judged.
+    mutating func judge(by bounds: [Bound]) {
+        for bound in bounds {
+            let value =
+                switch bound.quantity {
+                case .instructions: instructions
+                case .instructionsPerLayer: instructionsPerLayer
+                case .allocations: allocations
+                case .allocationsPerLayer: allocationsPerLayer
+                }
+            guard let value, value > bound.limit + 0.05 else { continue }
+            failures.append("\(bound.quantity.rawValue) is \(value.text) and may be \(bound.limit.text)")
+        }
+    }
+}

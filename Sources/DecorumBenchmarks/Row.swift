@@ -1,0 +1,53 @@
+import Decorum
+import DecorumProbe
+import HTTPTypes
+
+/// One thing that is measured: an operation, what it is compared with, and how bad it may be.
+struct Row: Sendable {
+    let name: String
+    /// The row of the same work without what this row adds; what is beyond it is the cost.
+    var baseline: String?
+    /// The number of layers among which the cost is divided.
+    var layers = 1
+    var bounds: [Bound] = []
+    /// Performs the operation a number of times.
+    let perform: @Sendable (_ count: Int) async throws -> Void
+}
+
+/// The largest acceptable value of something that can be counted.
+struct Bound: Sendable, Codable {
+    enum Quantity: String, Sendable, Codable {
+        /// Instructions of one layer, beyond the baseline.
+        case instructionsPerLayer
+        /// Instructions of one request.
+        case instructions
+        /// Allocations of one layer, beyond the baseline.
+        case allocationsPerLayer
+        /// Allocations of one request.
+        case allocations
+    }
+
+    let quantity: Quantity
+    let limit: Double
+}
+
+extension Bound {
+    static func instructionsPerLayer(_ limit: Double) -> Bound { Bound(quantity: .instructionsPerLayer, limit: limit) }
+    static func instructions(_ limit: Double) -> Bound { Bound(quantity: .instructions, limit: limit) }
+    static func allocationsPerLayer(_ limit: Double) -> Bound { Bound(quantity: .allocationsPerLayer, limit: limit) }
+    static func allocations(_ limit: Double) -> Bound { Bound(quantity: .allocations, limit: limit) }
+}
+
+extension Row {
+    /// A row that sends a request through a connection.
+    ///
+    /// Generic, so that a stack whose type is known here is as fast as it can be.
+    init(
+        _ name: String, over baseline: String? = nil, layers: Int = 1, bounds: Bound...,
+        sending request: Request, through connection: some Connection
+    ) {
+        self.init(name: name, baseline: baseline, layers: layers, bounds: bounds) { count in
+            for _ in 0..<count { _ = try await connection.send(request) }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Decorum
+import Foundation
+
+/// What a client is asked to do in a process of its own, so that its time and its memory are its own.
+struct Exchanging {
+    enum Workload: String, Sendable, Codable, CaseIterable {
+        /// Small requests, one after the other.
+        case sequential
+        /// Small requests, 64 at a time.
+        case concurrent
+        /// One large answer.
+        case down
+        /// One large request.
+        case up
+    }
+
+    static let concurrency = 64
+    private static let time: Double = 7e8
+
+    private let subject: Subject
+    private let workload: Workload
+    private let origin: Origin
+    private let size: Int64
+
+    init(_ arguments: Arguments) throws {
+        guard let workload = arguments.workload.flatMap(Workload.init), let url = arguments.origin,
+            let subject = Subject.all.first(where: { $0.name == arguments.filter })
+        else { throw BenchmarkFailure(Arguments.usage) }
+        self.subject = subject
+        self.workload = workload
+        origin = try Origin(url)
+        size = Int64(arguments.mebibytes) << 20
+    }
+
+    /// Exchanges, and writes what it took.
+    func run() async throws {
+        let client = try subject.client(origin)
+        let small = "\(origin)/small"
+        for _ in 0..<20 { try await client.get(small) }
+
+        let usage = (processor: ProcessUsage.processorTime, time: ProcessUsage.time)
+        let count =
+            switch workload {
+            case .sequential: try await getRepeatedly(small, client)
+            case .concurrent: try await getConcurrently(small, client)
+            case .down: try await download(client)
+            case .up: try await upload(client)
+            }
+        let outcome = Outcome(
+            count: count, time: ProcessUsage.time - usage.time,
+            processorTime: ProcessUsage.processorTime - usage.processor, peakMemory: ProcessUsage.peakMemory)
+        try FileHandle.standardOutput.write(contentsOf: JSONEncoder().encode(outcome))
+    }
+
+    private func getRepeatedly(_ url: String, _ client: any Client) async throws -> Int {
+        let end = ProcessUsage.time + Self.time
+        var count = 0
+        while ProcessUsage.time < end {
+            try await client.get(url)
+            count += 1
+        }
+        return count
+    }
+
+    private func getConcurrently(_ url: String, _ client: any Client) async throws -> Int {
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<Self.concurrency { group.addTask { try await getRepeatedly(url, client) } }
+            return try await group.reduce(0, +)
+        }
+    }
+
+    private func download(_ client: any Client) async throws -> Int {
+        let count = try await client.download("\(origin)/large")
+        guard count == size else { throw BenchmarkFailure("\(count) bytes arrived of \(size).") }
+        return 1
+    }
+
+    private func upload(_ client: any Client) async throws -> Int {
+        let file = FileManager.default.temporaryDirectory.appending(path: "benchmarks-\(UUID())")
+        guard FileManager.default.createFile(atPath: file.path, contents: nil) else {
+            throw BenchmarkFailure("There is no room for a file.")
+        }
+        defer { try? FileManager.default.removeItem(at: file) }
+        // A file of holes, which takes no room.
+        let handle = try FileHandle(forWritingTo: file)
+        try handle.truncate(atOffset: UInt64(size))
+        try handle.close()
+        try await client.upload(file, to: "\(origin)/sink")
+        return 1
+    }
+}
+
+/// What an exchange took.
+struct Outcome: Sendable, Codable {
+    let count: Int
+    /// In nanoseconds.
+    let time: Double
+    /// In nanoseconds.
+    let processorTime: Double
+    /// In bytes.
+    let peakMemory: Int
+}

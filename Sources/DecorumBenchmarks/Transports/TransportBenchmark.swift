@@ -1,0 +1,110 @@
+import Decorum
+import Foundation
+
+/// Lets each subject do each workload in turn, against one server.
+struct TransportBenchmark {
+    let arguments: Arguments
+
+    /// Measures, and shows each workload as soon as it is done.
+    func measure(_ show: (String) -> Void) throws -> [TransportReading] {
+        let workloads = Exchanging.Workload.allCases.filter { workload in
+            Subject.all.contains { arguments.includes(name($0, workload)) }
+        }
+        guard !workloads.isEmpty else { return [] }
+        let server = try arguments.origin == nil ? OriginProcess(mebibytes: arguments.mebibytes) : nil
+        defer { try? server?.stop() }
+        guard let origin = arguments.origin ?? server?.url else { return [] }
+
+        return try workloads.flatMap { workload in
+            let readings = try measure(workload, at: origin)
+            show(Table(readings, isTransfer: workload == .down || workload == .up).text)
+            return readings
+        }
+    }
+
+    private func name(_ subject: Subject, _ workload: Exchanging.Workload) -> String {
+        "transports/\(workload.rawValue)/\(subject.name)"
+    }
+
+    private func measure(_ workload: Exchanging.Workload, at origin: String) throws -> [TransportReading] {
+        let chosen = Subject.all.filter { arguments.includes(name($0, workload)) }
+        let baselines = Set(chosen.compactMap(\.baseline))
+        let subjects = Subject.all.filter { arguments.includes(name($0, workload)) || baselines.contains($0.name) }
+        let isTransfer = workload == .down || workload == .up
+
+        var outcomes: [String: [Outcome]] = [:]
+        for _ in 0..<(isTransfer ? min(arguments.rounds, 3) : arguments.rounds) {
+            for subject in subjects {
+                outcomes[subject.name, default: []].append(try exchange(subject, workload, at: origin))
+            }
+        }
+        return subjects.map { subject in
+            TransportReading(
+                name: name(subject, workload), outcomes: outcomes[subject.name] ?? [],
+                baseline: subject.baseline.flatMap { outcomes[$0] } ?? [])
+        }
+    }
+
+    private func exchange(
+        _ subject: Subject, _ workload: Exchanging.Workload, at origin: String
+    ) throws -> Outcome {
+        let data = try ChildProcess(
+            ChildProcess.thisProgram,
+            [
+                "--exchange", workload.rawValue, "--filter", subject.name, "--origin", origin,
+                "--size", "\(arguments.mebibytes)",
+            ]
+        ).run()
+        return try JSONDecoder().decode(Outcome.self, from: data)
+    }
+}
+
+/// What was measured of one subject and workload, in the middle of all rounds.
+struct TransportReading: Sendable, Encodable {
+    let name: String
+    /// The rate, as a share of the baseline's in the same round.
+    let rateRatio: Double?
+    /// The processor time, as a share of the baseline's in the same round.
+    let processorRatio: Double?
+    /// Exchanges in a second.
+    let rate: Double
+    /// The processor time of the client for one exchange, in nanoseconds.
+    let processorTime: Double
+    /// The processor time beyond the baseline's in the same round, in nanoseconds.
+    let addedProcessorTime: Double?
+    /// In bytes.
+    let peakMemory: Int
+
+    init(name: String, outcomes: [Outcome], baseline: [Outcome]) {
+        self.name = name
+        rate = outcomes.map(\.rate).median
+        processorTime = outcomes.map(\.processorTimePerExchange).median
+        peakMemory = outcomes.map(\.peakMemory).max() ?? 0
+        let pairs = zip(outcomes, baseline)
+        rateRatio = baseline.isEmpty ? nil : pairs.map { $0.rate / $1.rate }.median
+        processorRatio =
+            baseline.isEmpty ? nil : pairs.map { $0.processorTimePerExchange / $1.processorTimePerExchange }.median
+        addedProcessorTime =
+            baseline.isEmpty ? nil : pairs.map { $0.processorTimePerExchange - $1.processorTimePerExchange }.median
+    }
+}
+
+extension Outcome {
+    fileprivate var rate: Double { Double(count) / time * 1e9 }
+    fileprivate var processorTimePerExchange: Double { processorTime / Double(count) }
+}
+
+extension Table {
+    init(_ readings: [TransportReading], isTransfer: Bool) {
+        let units = isTransfer ? ["s", "CPU s"] : ["requests/s", "CPU µs"]
+        header = ["row", "rate ÷ baseline", "CPU ÷ baseline", "CPU µs added"] + units + ["peak MiB"]
+        rows = readings.map { reading in
+            [
+                reading.name, reading.rateRatio.text, reading.processorRatio.text,
+                reading.addedProcessorTime.map { $0 / 1000 }.text,
+                (isTransfer ? 1 / reading.rate : reading.rate).text,
+                (reading.processorTime / (isTransfer ? 1e9 : 1e3)).text, "\(reading.peakMemory >> 20)",
+            ]
+        }
+    }
+}
