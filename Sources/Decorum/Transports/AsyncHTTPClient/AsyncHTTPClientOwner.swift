@@ -50,7 +50,8 @@ final class EventLoopExecutor: TaskExecutor {
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        loop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        // Safe: the closure holds the executor while the job runs, and runs it once.
+        loop.execute { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }
 #endif
