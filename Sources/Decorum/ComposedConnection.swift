@@ -17,6 +17,9 @@
 ///
 /// State that outlives a request, such as a counter or a store, belongs into a type of its own that the decorator
 /// holds: a decorator is a value, and one stack serves many requests at the same time.
+///
+/// Behind `any Connection`, each `send` costs two frames of asynchronous calls. One that is marked `@inline(__always)`,
+/// as those of Decorum's own layers are, costs one.
 public protocol ComposedConnection: Connection {
     /// The connection that this one wraps.
     associatedtype Base: Connection

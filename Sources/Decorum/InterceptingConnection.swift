@@ -39,7 +39,7 @@ struct InterceptingConnection<Base: Connection>: ComposedConnection {
     let layer: Layer
     let interceptor: @Sendable (consuming Request, Base) async throws -> Response
 
-    func send(_ request: consuming Request) async throws -> Response {
+    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         try await interceptor(request, base)
     }
 }

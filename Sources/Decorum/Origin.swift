@@ -80,6 +80,12 @@ public struct Origin: Sendable, Hashable {
         self.port = port
     }
 
+    /// Whether a head has this origin's scheme and host letter by letter, and no port; other heads may have the same
+    /// origin.
+    func isPlainOrigin(of head: HTTPRequest) -> Bool {
+        head.authority == host && head.scheme == scheme && port == Self.defaultPort(of: scheme)
+    }
+
     private static func defaultPort(of scheme: String) -> Int? {
         switch scheme {
         case "http": 80
@@ -98,7 +104,11 @@ extension String {
     /// Whether this is a host of letters in lower case, digits, hyphens and dots, without a port.
     fileprivate var isPlainHost: Bool {
         !isEmpty
-            && allUTF8 { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D || $0 == 0x2E }
+            && allUTF8 { byte in
+                // A bit for each small letter, and for each digit, hyphen and dot, in two halves of ASCII.
+                let set: UInt64 = byte < 64 ? 0x03FF_6000_0000_0000 : 0x07FF_FFFE_0000_0000
+                return byte < 0x80 && set >> UInt64(byte & 63) & 1 == 1
+            }
     }
 }
 

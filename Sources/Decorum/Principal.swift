@@ -25,17 +25,3 @@ extension Principal: CustomStringConvertible, CustomReflectable {
     /// A mirror without children, so that `dump` does not tell it either.
     public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
 }
-
-extension RequestOptions {
-    /// On whose behalf the request is made; nil where nobody said.
-    ///
-    /// Where a layer further in adds credentials and no principal is set, responses are neither shared nor stored.
-    public var principal: Principal? {
-        get { self[PrincipalKey.self] }
-        set { self[PrincipalKey.self] = newValue }
-    }
-}
-
-private enum PrincipalKey: RequestOptionKey {
-    static let defaultValue: Principal? = nil
-}

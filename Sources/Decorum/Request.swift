@@ -88,12 +88,14 @@ public struct Request: Sendable {
     }
 
     /// The URL of the request with its fragment; nil while it has no origin.
-    public var url: URL? {
+    public var url: URL? { urlText.flatMap { URL(string: $0) } }
+
+    var urlText: String? {
         guard let scheme = head.scheme, let authority = head.authority else { return nil }
         let fragment = options.fragment.map { "#" + $0 } ?? ""
         // The target URI of `OPTIONS *` has no path (RFC 9112, section 3.3).
         let path = head.path == "*" ? "" : head.path ?? "/"
-        return URL(string: "\(scheme)://\(authority)\(path)\(fragment)")
+        return "\(scheme)://\(authority)\(path)\(fragment)"
     }
 }
 

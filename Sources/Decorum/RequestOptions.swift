@@ -28,6 +28,20 @@ public protocol RequestOptionKey: SendableMetatype {
 /// Options are never sent. They do not count when two requests are compared.
 public struct RequestOptions: Sendable {
     private var values = TypedValues()
+    // What is asked for or set with nearly every request is kept beside the list, which takes a search or a copy.
+    var callContext: CallContext?
+    var attempt: Int?
+
+    /// On whose behalf the request is made; nil where nobody said.
+    ///
+    /// Where a layer further in adds credentials and no principal is set, responses are neither shared nor stored.
+    public var principal: Principal?
+
+    /// The fields of this request that hold secrets beyond the well-known ones.
+    ///
+    /// A layer that adds such a field names it here, so that a redirection to another origin drops it
+    /// and nothing that writes requests down shows it.
+    public var secretFields: Set<HTTPField.Name> = []
 
     /// Creates options that are all at their defaults.
     public init() {}
@@ -63,20 +77,13 @@ extension RequestOptions {
         set { self[IdleTimeoutKey.self] = newValue }
     }
 
-    /// The fields of this request that hold secrets beyond the well-known ones.
-    ///
-    /// A layer that adds such a field names it here, so that a redirection to another origin drops it
-    /// and nothing that writes requests down shows it.
-    public var secretFields: Set<HTTPField.Name> {
-        get { self[SecretFieldsKey.self] }
-        set { self[SecretFieldsKey.self] = newValue }
-    }
-
     /// Adds names of secret fields, without making a set where there was none.
     mutating func declareSecret(_ fields: Set<HTTPField.Name>) {
-        let declared = secretFields
-        guard !fields.isSubset(of: declared) else { return }
-        secretFields = declared.isEmpty ? fields : declared.union(fields)
+        if secretFields.isEmpty {
+            secretFields = fields
+        } else if !fields.isSubset(of: secretFields) {
+            secretFields.formUnion(fields)
+        }
     }
 }
 
@@ -90,8 +97,4 @@ private enum RouteNameKey: RequestOptionKey {
 
 private enum IdleTimeoutKey: RequestOptionKey {
     static let defaultValue: Duration? = nil
-}
-
-private enum SecretFieldsKey: RequestOptionKey {
-    static let defaultValue: Set<HTTPField.Name> = []
 }

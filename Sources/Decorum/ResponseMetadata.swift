@@ -14,6 +14,8 @@ public protocol ResponseMetadataKey: SendableMetatype {
 /// What the layers tell about a response beside what the server said.
 public struct ResponseMetadata: Sendable {
     private var values = TypedValues()
+    // Parsed where it is asked for, which takes longer than all else that a transport tells.
+    var urlText: String?
 
     /// Creates metadata that is all at its defaults.
     public init() {}
@@ -78,8 +80,11 @@ extension ResponseMetadata {
 
     /// The URL that answered, after redirections, with the fragment that the client is left with.
     public var url: URL? {
-        get { self[URLKey.self] }
-        set { self[URLKey.self] = newValue }
+        get { self[URLKey.self] ?? urlText.flatMap { URL(string: $0) } }
+        set {
+            self[URLKey.self] = newValue
+            urlText = nil
+        }
     }
 }
 

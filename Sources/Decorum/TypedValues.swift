@@ -18,6 +18,8 @@ struct TypedValues: Sendable {
         if let index = index(of: identifier) {
             entries[index].value = value
         } else {
+            // Where there is one value, there are mostly several.
+            if entries.isEmpty { entries.reserveCapacity(4) }
             entries.append(Entry(key: identifier, value: value))
         }
     }

@@ -7,12 +7,13 @@ struct MeasuringRun {
     func run() async throws {
         var report = Report()
         report.readings = try await readings(Benchmarks.rows(arguments))
-        if !report.readings.isEmpty { write(Table(report.readings).text) }
+        if !report.readings.isEmpty { show(Table(report.readings)) }
         if !arguments.isCountingOnly {
             report.caller = try await CallerBenchmark(arguments).measure()
-            if !report.caller.isEmpty { write(Table(report.caller).text) }
-            report.transports = try TransportBenchmark(arguments: arguments).measure { write($0) }
+            if !report.caller.isEmpty { show(Table(report.caller)) }
+            report.transports = try TransportBenchmark(arguments: arguments).measure(show)
         }
+        if arguments.isForReadme { write(ReadmeTables(report: report).text) }
         if let file = arguments.json { try report.json.write(to: URL(filePath: file)) }
 
         let failures = report.failures
@@ -58,6 +59,10 @@ struct MeasuringRun {
             write("Instructions are not counted: \(error)\n")
             return [:]
         }
+    }
+
+    private func show(_ table: Table) {
+        if !arguments.isForReadme { write(table.text) }
     }
 
     private func write(_ text: String) {

@@ -11,9 +11,15 @@ public import HTTPTypes
 /// A scheme of your own is a ``RequestSigner``. Credentials are checked when they are made. No description and no
 /// reflection shows what they hold.
 public struct Credentials: Sendable {
+    /// The same fields for every request, which share their storage, or a signer's for each.
+    enum Source: Sendable {
+        case fields(HTTPFields)
+        case signer(any RequestSigner)
+    }
+
     /// The kind of the credentials, as it is shown in ``Connection/layers``.
     let kind: String
-    let signer: any RequestSigner
+    let source: Source
     let secretFields: Set<HTTPField.Name>
 
     /// Sends a user name and password with every request (RFC 7617).
@@ -65,17 +71,17 @@ public struct Credentials: Sendable {
     /// - Parameter signer: Gets every request that is about to be sent, and returns the fields to set.
     /// - Returns: Credentials for the fields that the signer declares.
     public static func signer(_ signer: some RequestSigner) -> Credentials {
-        Credentials(kind: "signer", signer: signer)
+        Credentials(kind: "signer", source: .signer(signer), secretFields: signer.secretFields)
     }
 
-    private init(kind: String, signer: some RequestSigner) {
+    private init(kind: String, source: Source, secretFields: Set<HTTPField.Name>) {
         self.kind = kind
-        self.signer = signer
-        secretFields = signer.secretFields
+        self.source = source
+        self.secretFields = secretFields
     }
 
     private init(kind: String, name: HTTPField.Name, value: String) {
-        self.init(kind: kind, signer: FixedFieldSigner(name: name, secret: Secret(value: value)))
+        self.init(kind: kind, source: .fields([name: value]), secretFields: [name])
     }
 }
 
@@ -88,6 +94,10 @@ extension Credentials: CustomStringConvertible, CustomDebugStringConvertible, Cu
 
     /// A mirror without children, so that `dump` shows nothing either.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+extension Credentials.Source: CustomReflectable {
+    var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension InvalidRequestError.Reason {

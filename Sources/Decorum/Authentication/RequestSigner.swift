@@ -34,24 +34,3 @@ public protocol RequestSigner: Sendable {
     /// - Throws: What keeps the request from being signed; nothing is sent, and the caller gets the error as it is.
     nonisolated(nonsending) func sign(_ request: Request) async throws -> HTTPFields
 }
-
-/// Gives every request the same field.
-struct FixedFieldSigner: RequestSigner {
-    let secretFields: Set<HTTPField.Name>
-    // Made once: every request gets a copy, which shares the storage.
-    private let fields: HTTPFields
-
-    init(name: HTTPField.Name, secret: Secret) {
-        secretFields = [name]
-        fields = [name: secret.value]
-    }
-
-    func sign(_ request: Request) -> HTTPFields {
-        fields
-    }
-}
-
-extension FixedFieldSigner: CustomReflectable {
-    // Neither a description nor `dump` shows the secret.
-    var customMirror: Mirror { Mirror(self, children: ["secretFields": secretFields]) }
-}

@@ -112,7 +112,11 @@ public struct Body: Sendable {
 
     /// Creates a body whose reader is known to give as many bytes as `length` says, or to throw.
     init(trustedLength length: Int64?, replay: Replay, open: @escaping BodyStream.Open) {
-        storage = .stream(BodyStream(length: length, replay: replay, open: open))
+        self.init(BodyStream(length: length, replay: replay, open: open))
+    }
+
+    init(_ stream: BodyStream) {
+        storage = .stream(stream)
     }
 
     /// The number of bytes; nil where it is not known.

@@ -22,16 +22,11 @@ extension Body {
     /// - Parameter observer: Is called where the body is read, in order; it must not block.
     /// - Returns: A body with the same content, length and replay rule.
     public func observed(by observer: @escaping @Sendable (BodyEvent) -> Void) -> Body {
-        let unread = UnreadBody(observer)
-        return Body(trustedLength: length, replay: replay) { offset in
-            unread.isRead.store(true, ordering: .relaxed)
-            do {
-                return ObservingBodyReader(try await open(at: offset), observer)
-            } catch {
-                observer(.failed(error))
-                throw error
-            }
-        }
+        observed(by: ClosureBodyObserver(closure: observer))
+    }
+
+    func observed(by observer: any BodyObserver) -> Body {
+        Body(BodyStream(self, observedBy: observer))
     }
 
     /// Keeps a copy of the body while it is read.
@@ -53,30 +48,59 @@ extension Body {
     }
 }
 
-private final class UnreadBody: Sendable {
-    let isRead = Atomic(false)
-    private let observer: @Sendable (BodyEvent) -> Void
+/// Is told what happens to a body.
+protocol BodyObserver: Sendable {
+    func note(_ event: BodyEvent)
+}
 
-    init(_ observer: @escaping @Sendable (BodyEvent) -> Void) {
+private struct ClosureBodyObserver: BodyObserver {
+    let closure: @Sendable (BodyEvent) -> Void
+
+    func note(_ event: BodyEvent) { closure(event) }
+}
+
+/// An observer of a body, who learns too when the body is dropped unread.
+final class BodyObservation: Sendable {
+    fileprivate let observer: any BodyObserver
+    fileprivate let isRead = Atomic(false)
+
+    init(_ observer: any BodyObserver) {
         self.observer = observer
     }
 
     deinit {
-        if !isRead.load(ordering: .relaxed) { observer(.abandoned) }
+        if !isRead.load(ordering: .relaxed) { observer.note(.abandoned) }
+    }
+}
+
+extension [BodyObservation] {
+    /// Opens a body for a reader that all of these observe, the first the one nearest to the body.
+    func open(_ body: Body, at offset: Int64) async throws -> any BodyReader {
+        for observation in self { observation.isRead.store(true, ordering: .relaxed) }
+        do {
+            return ObservingBodyReader(try await body.open(at: offset), self)
+        } catch {
+            note(.failed(error))
+            throw error
+        }
+    }
+
+    fileprivate func note(_ event: BodyEvent) {
+        for observation in self { observation.observer.note(event) }
     }
 }
 
 private final class ObservingBodyReader: BodyReader {
     private var reader: any BodyReader
-    private var observer: (@Sendable (BodyEvent) -> Void)?
+    private var observations: [BodyObservation]
 
-    init(_ reader: any BodyReader, _ observer: @escaping @Sendable (BodyEvent) -> Void) {
+    init(_ reader: any BodyReader, _ observations: [BodyObservation]) {
         self.reader = reader
-        self.observer = observer
+        self.observations = observations
     }
 
     deinit {
-        observer?(.abandoned)
+        observations.note(.abandoned)
     }
 
     func next() async throws -> Data? {
@@ -85,7 +109,7 @@ private final class ObservingBodyReader: BodyReader {
                 end(with: .finished(trailers: reader.trailers))
                 return nil
             }
-            observer?(.chunk(chunk))
+            observations.note(.chunk(chunk))
             return chunk
         } catch {
             end(with: .failed(error))
@@ -94,8 +118,8 @@ private final class ObservingBodyReader: BodyReader {
     }
 
     private func end(with event: BodyEvent) {
-        observer?(event)
-        observer = nil
+        observations.note(event)
+        observations = []
     }
 
     var trailers: HTTPFields? { reader.trailers }

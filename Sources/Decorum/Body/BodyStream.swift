@@ -2,29 +2,52 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// A body that a closure opens; a reference, so that all copies of a `once` body share its one reading.
+/// A body that is opened where it is read; a reference, so that all copies of a `once` body share its one reading.
 final class BodyStream: Sendable {
     typealias Open = @Sendable (_ offset: Int64) async throws -> any BodyReader
 
+    private enum Source: Sendable {
+        case opened(by: Open)
+        case observed(Body, [BodyObservation])
+    }
+
     let length: Int64?
     let replay: Body.Replay
-    private let unopened: Mutex<Open?>
+    private let unopened: Mutex<Source?>
 
     init(length: Int64?, replay: Body.Replay, open: @escaping Open) {
         self.length = length
         self.replay = replay
-        unopened = Mutex(open)
+        unopened = Mutex(.opened(by: open))
+    }
+
+    /// Creates the stream of a body that is watched while it is read.
+    init(_ body: Body, observedBy observer: any BodyObserver) {
+        length = body.length
+        replay = body.replay
+        let observation = BodyObservation(observer)
+        // One reader for all observers: with one for each, every chunk would have to pass them all.
+        if case .stream(let stream) = body.storage,
+            case .observed(let body, let observations) = stream.unopened.withLock({ $0 })
+        {
+            unopened = Mutex(.observed(body, observations + [observation]))
+        } else {
+            unopened = Mutex(.observed(body, [observation]))
+        }
     }
 
     func open(at offset: Int64) async throws -> any BodyReader {
-        let open = unopened.withLock { stored in
+        let source = unopened.withLock { stored in
             // A body that was read once must not keep its transfer alive: from here on, the reader alone does.
-            let open = stored
+            let source = stored
             if replay == .once { stored = nil }
-            return open
+            return source
         }
-        guard let open else { throw BodyReadTwiceError() }
-        return try await open(offset)
+        switch source {
+        case .opened(let open): return try await open(offset)
+        case .observed(let body, let observations): return try await observations.open(body, at: offset)
+        case nil: throw BodyReadTwiceError()
+        }
     }
 }
 

@@ -33,15 +33,19 @@ public protocol ResponseStore: Sendable {
 ///
 /// Two requests that have different principals, or differ in a field that holds credentials, have different keys. Such a
 /// field is each one that ``Redaction/standard`` lists, such as `Authorization`, `Cookie` and `X-API-Key`, that
-/// ``RequestOptions/secretFields`` names, or that is marked as never to be indexed. The same goes for `Host`. A key is not described, since it
-/// holds those fields.
+/// ``RequestOptions/secretFields`` names, or that is marked as never to be indexed. The same goes for `Host`. A key is
+/// not described, since it holds those fields.
 public struct ResponseKey: Sendable, Hashable {
     /// The method of the request.
     public let method: HTTPRequest.Method
     /// The URI without its fragment.
-    public let uri: String
+    public var uri: String { "\(scheme)://\(authority)\(path)" }
     /// On whose behalf the request is made.
     public let principal: Principal?
+    // In parts, since to put them together for each request takes longer than to look up the key.
+    private let scheme: String
+    private let authority: String
+    private let path: String
     // With them the Host field, by which a server may tell apart what the URI does not.
     private let credentials: [HTTPField]
 
@@ -51,19 +55,41 @@ public struct ResponseKey: Sendable, Hashable {
     public init?(_ request: borrowing Request) {
         guard let scheme = request.head.scheme, let authority = request.head.authority else { return nil }
         method = request.head.method
-        uri = "\(scheme)://\(authority)\(request.head.path ?? "/")"
+        self.scheme = scheme
+        self.authority = authority
+        path = request.head.path ?? "/"
         principal = request.options.principal
-        let secretFields = request.options.secretFields
-        let standardFields = Redaction.standard.fields
-        credentials = request.head.headerFields.filter {
-            standardFields.contains($0.name) || secretFields.contains($0.name)
-                || $0.indexingStrategy == .disallow || $0.name.canonicalName == "host"
+        credentials = Self.credentials(in: request.head.headerFields, request.options.secretFields)
+    }
+
+    private static func credentials(in fields: HTTPFields, _ secretFields: Set<HTTPField.Name>) -> [HTTPField] {
+        var credentials: [HTTPField] = []
+        for index in fields.indices {
+            let name = fields[index].name
+            let counts =
+                tellingFields.contains(name) || fields[index].indexingStrategy == .disallow
+                || (!secretFields.isEmpty && secretFields.contains(name))
+            if counts { credentials.append(fields[index]) }
         }
+        return credentials
+    }
+
+    private static let tellingFields = FieldNames(
+        Redaction.standard.fields.union([HTTPField.Name("Host")].compactMap { $0 }))
+
+    /// Hashes what tells most keys apart.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(authority)
+        hasher.combine(path)
+        hasher.combine(principal)
+        if !credentials.isEmpty { hasher.combine(credentials) }
     }
 
     /// The bytes of the texts that the key holds.
     var byteCount: Int {
-        credentials.reduce(uri.utf8.count) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count }
+        credentials.reduce(scheme.utf8.count + authority.utf8.count + path.utf8.count) {
+            $0 + $1.name.rawName.utf8.count + $1.value.utf8.count
+        }
     }
 }
 

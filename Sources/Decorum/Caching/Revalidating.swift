@@ -80,23 +80,27 @@ struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedC
             facts: [.resends, .changesSignedParts, .readsClock])
     }
 
-    func send(_ request: consuming Request) async throws -> Response {
-        let request = request
+    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         guard Revalidation.applies(to: request, whenBaseAddsCredentials: baseAddsCredentials),
             let key = ResponseKey(request)
         else { return try await base.send(request) }
 
-        guard let stored = await store.responses(for: key).first(where: { $0.isSelected(by: request.head) }) else {
-            return await storing(try await base.send(request), to: request.head, for: key)
+        let head = request.head
+        let variants = await store.responses(for: key)
+        guard let stored = variants.first(where: { $0.isSelected(by: head) }) else {
+            let response = try await base.send(request)
+            // What cannot be stored has nothing to replace where nothing was.
+            guard !variants.isEmpty || Revalidation.mayStore(response.head) else { return response }
+            return await storing(response, to: head, for: key)
         }
         let response = try await base.send(Revalidation.validation(of: stored, for: request))
-        guard response.status == .notModified else { return await storing(response, to: request.head, for: key) }
+        guard response.status == .notModified else { return await storing(response, to: head, for: key) }
         let attempts = response.metadata.attempts
-        if let answer = await confirmed(stored, by: consume response, to: request.head, for: key) { return answer }
+        if let answer = await confirmed(stored, by: consume response, to: head, for: key) { return answer }
 
         // The server confirms a response that is not the one it was asked about: ask it without conditions.
         try Task.checkCancellation()
-        var complete = await storing(try await base.send(request), to: request.head, for: key)
+        var complete = await storing(try await base.send(request), to: head, for: key)
         complete.metadata.attempts += attempts
         return complete
     }

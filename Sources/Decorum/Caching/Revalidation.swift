@@ -3,16 +3,17 @@ import HTTPTypes
 
 /// The rules of ``Connection/revalidating(in:answering:clock:)``, as functions of values.
 enum Revalidation {
-    private static let preconditions: [HTTPField.Name] = [
+    private static let preconditions = FieldNames([
         .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange, .range,
-    ]
+    ])
 
     /// Whether a request may be answered from a stored response, and its response may be stored.
     static func applies(to request: Request, whenBaseAddsCredentials baseAddsCredentials: Bool) -> Bool {
         guard request.head.method == .get || request.head.method == .head, request.body.isEmpty else { return false }
         guard !baseAddsCredentials || request.options.principal != nil else { return false }
         let fields = request.head.headerFields
-        return !preconditions.contains(where: fields.contains) && !CacheControl(fields).contains("no-store")
+        for index in fields.indices where preconditions.contains(fields[index].name) { return false }
+        return !CacheControl(fields).contains("no-store")
     }
 
     /// Makes a request that asks whether a stored response is current (RFC 9110, section 13.1).

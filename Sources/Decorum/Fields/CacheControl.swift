@@ -2,13 +2,14 @@ import HTTPTypes
 
 /// The directives of `Cache-Control` (RFC 9111, section 5.2).
 struct CacheControl: Sendable, Equatable {
-    private var names: Set<String> = []
+    private var names: [String] = []
 
     /// Reads the directives of a message; what cannot be understood is passed over.
     init(_ fields: HTTPFields) {
+        guard fields.contains(.cacheControl) else { return }
         for field in fields where field.name == .cacheControl {
             for member in ListMembers(field.value) {
-                names.insert(Substring(member.utf8.prefix { $0 != UInt8(ascii: "=") }).inLowerCase)
+                names.append(Substring(member.utf8.prefix { $0 != UInt8(ascii: "=") }).inLowerCase)
             }
         }
     }

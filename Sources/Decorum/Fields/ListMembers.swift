@@ -5,9 +5,11 @@
 struct ListMembers: Sequence, IteratorProtocol {
     private var rest: Substring
     private var honoursQuotes = true
+    private let hasComma: Bool
 
     init(_ value: String) {
         rest = value[...]
+        hasComma = !value.allUTF8 { $0 != UInt8(ascii: ",") }
     }
 
     mutating func next() -> Substring? {
@@ -21,6 +23,7 @@ struct ListMembers: Sequence, IteratorProtocol {
     }
 
     private mutating func endOfMember() -> Substring.Index {
+        guard hasComma else { return rest.endIndex }
         var isQuoted = false
         var isEscaped = false
         var firstQuotedComma: Substring.Index?

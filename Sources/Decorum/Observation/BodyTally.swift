@@ -6,6 +6,12 @@ final class BodyTally: Sendable {
     struct Reading: Sendable {
         var count: Int64 = 0
         var preview = Data()
+
+        mutating func add(_ chunk: Data, previewLimit: Int) {
+            count += Int64(chunk.count)
+            let room = previewLimit - preview.count
+            if room > 0 { preview.append(chunk.prefix(room)) }
+        }
     }
 
     private let limit: Int
@@ -19,11 +25,7 @@ final class BodyTally: Sendable {
     var reading: Reading { state.withLock { $0 } }
 
     func add(_ chunk: Data) {
-        state.withLock { reading in
-            reading.count += Int64(chunk.count)
-            let room = limit - reading.preview.count
-            if room > 0 { reading.preview.append(chunk.prefix(room)) }
-        }
+        state.withLock { $0.add(chunk, previewLimit: limit) }
     }
 
     /// Counts a body while it is sent; a body that is opened again is counted anew.

@@ -2,94 +2,117 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// Follows one exchange from its request to the end of its response's body, and tells once how it went.
-final class ExchangeWatch: Sendable {
-    struct Report: Sendable {
-        enum Ending: Sendable {
-            case finished
-            case failed(any Error)
-            case abandoned
-        }
-
-        var head: HTTPResponse?
-        var metadata: ResponseMetadata?
-        var ending: Ending
-        /// The time until the head of the response had arrived; nil where none did.
-        var timeToHead: Duration?
-        /// The time until the end of the body, or until the failure.
-        var duration: Duration
-        var received = BodyTally.Reading()
+/// How one exchange went, from its request to the end of its response's body.
+struct ExchangeReport: Sendable {
+    enum Ending: Sendable {
+        case finished
+        case failed(any Error)
+        case abandoned
     }
 
-    private let clock: any DatedClock
-    private let start: ContinuousClock.Instant
-    private let previewLimit: Int
-    private let report: Mutex<(@Sendable (Report) -> Void)?>
+    var head: HTTPResponse?
+    var metadata: ResponseMetadata?
+    var ending: Ending
+    /// The time until the head of the response had arrived; nil where none did.
+    var timeToHead: Duration?
+    /// The time until the end of the body, or until the failure.
+    var duration: Duration
+    var received = BodyTally.Reading()
+}
 
-    /// Starts to watch.
-    ///
-    /// The closure is called exactly once, where the body ends or the request fails.
-    init(clock: any DatedClock, previewLimit: Int = 0, report: @escaping @Sendable (Report) -> Void) {
-        self.clock = clock
+/// Is told exactly once how an exchange went, where the body ends or the request fails.
+protocol ExchangeReporter: Sendable {
+    func report(_ report: ExchangeReport)
+}
+
+/// Follows one exchange, and tells a reporter how it went.
+struct ExchangeWatch<Reporter: ExchangeReporter> {
+    private let reporter: Reporter
+    private let previewLimit: Int
+    private let stopwatch: Stopwatch
+
+    init(clock: any DatedClock, previewLimit: Int = 0, reporter: Reporter) {
+        self.reporter = reporter
         self.previewLimit = previewLimit
-        start = clock.now
-        self.report = Mutex(report)
+        stopwatch = Stopwatch(clock)
     }
 
     func fail(with error: any Error) {
-        end(Report(ending: .failed(error), duration: elapsed))
+        reporter.report(ExchangeReport(ending: .failed(error), duration: stopwatch.elapsed))
     }
 
     /// Watches the body of a response, without wrapping one that is in memory, in a file or empty.
     func watch(_ response: inout Response) {
-        let timeToHead = elapsed
-        var report = Report(
+        let timeToHead = stopwatch.elapsed
+        var report = ExchangeReport(
             head: response.head, metadata: response.metadata, ending: .finished, timeToHead: timeToHead,
             duration: timeToHead)
 
         if let bytes = response.body.bytes {
-            report.received = BodyTally.Reading(count: Int64(bytes.count), preview: bytes.prefix(previewLimit))
-            end(report)
+            report.received.count = Int64(bytes.count)
+            if previewLimit > 0 { report.received.preview = bytes.prefix(previewLimit) }
+            reporter.report(report)
         } else if response.body.file != nil || response.body.isEmpty {
             report.received.count = response.body.length ?? 0
-            end(report)
+            reporter.report(report)
         } else {
-            watchStream(of: &response, report: report)
+            let watch = BodyWatch(
+                reporter: reporter, report: report, stopwatch: stopwatch, previewLimit: previewLimit)
+            response.body = response.body.observed(by: watch)
+        }
+    }
+}
+
+private struct Stopwatch: Sendable {
+    private let clock: any DatedClock
+    private let start: ContinuousClock.Instant
+
+    init(_ clock: any DatedClock) {
+        self.clock = clock
+        start = clock.now
+    }
+
+    var elapsed: Duration { start.duration(to: clock.now) }
+}
+
+/// Follows a body that streams to its reader.
+private final class BodyWatch<Reporter: ExchangeReporter>: BodyObserver {
+    private let reporter: Reporter
+    private let stopwatch: Stopwatch
+    private let previewLimit: Int
+    /// What is known so far; nil after the end.
+    private let report: Mutex<ExchangeReport?>
+
+    init(reporter: Reporter, report: ExchangeReport, stopwatch: Stopwatch, previewLimit: Int) {
+        self.reporter = reporter
+        self.stopwatch = stopwatch
+        self.previewLimit = previewLimit
+        self.report = Mutex(report)
+    }
+
+    func note(_ event: BodyEvent) {
+        switch event {
+        case .chunk(let chunk): report.withLock { $0?.received.add(chunk, previewLimit: previewLimit) }
+        case .finished: end(.finished)
+        case .failed(let error): end(.failed(error))
+        case .abandoned: end(.abandoned)
         }
     }
 
-    private func watchStream(of response: inout Response, report: Report) {
-        let tally = BodyTally(previewLimit: previewLimit)
-        response.body = response.body.observed { [self] event in
-            var report = report
-            switch event {
-            case .chunk(let chunk):
-                tally.add(chunk)
-                return
-            case .finished: break
-            case .failed(let error): report.ending = .failed(error)
-            case .abandoned: report.ending = .abandoned
-            }
-            report.received = tally.reading
-            report.duration = elapsed
-            end(report)
-        }
-    }
-
-    private var elapsed: Duration { start.duration(to: clock.now) }
-
-    private func end(_ outcome: Report) {
-        let report = report.withLock { stored in
-            defer { stored = nil }
-            return stored
-        }
-        report?(outcome)
+    private func end(_ ending: ExchangeReport.Ending) {
+        // A body that can be read again may end again.
+        guard var report = report.withLock({ $0.take() }) else { return }
+        report.ending = ending
+        report.duration = stopwatch.elapsed
+        reporter.report(report)
     }
 }
 
 extension Connection {
     /// Sends a request under a watch.
-    func send(_ request: consuming Request, under watch: ExchangeWatch) async throws -> Response {
+    @inline(__always) func send(
+        _ request: consuming Request, under watch: ExchangeWatch<some ExchangeReporter>
+    ) async throws -> Response {
         var response: Response
         do {
             response = try await send(request)

@@ -84,7 +84,7 @@ struct StatusValidatingConnection<Base: Connection>: ComposedConnection {
         Layer(name: "validatingStatus", role: .validation, settings: [Layer.Setting("accepted", accepted)])
     }
 
-    func send(_ request: consuming Request) async throws -> Response {
+    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         // Only what the error needs: a copy of the whole head would make the layers inside copy it to change it.
         let method = request.head.method
         let scheme = request.head.scheme

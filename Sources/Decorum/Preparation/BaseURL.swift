@@ -49,7 +49,7 @@ struct RelativeConnection<Base: Connection>: ComposedConnection {
             name: "relative", role: .preparation, settings: [Layer.Setting("to", place)], facts: [.changesSignedParts])
     }
 
-    func send(_ request: consuming Request) async throws -> Response {
+    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         if request.head.scheme == nil, request.head.authority == nil {
             try baseURL.resolve(&request)
         }

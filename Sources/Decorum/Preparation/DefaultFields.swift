@@ -60,9 +60,11 @@ struct DefaultFieldsConnection<Base: Connection>: ComposedConnection {
             secretFields: source.secretFields)
     }
 
-    func send(_ request: consuming Request) async throws -> Response {
-        let defaults = try await source.fields(for: request)
-        request.head.headerFields.add(defaults: defaults)
+    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
+        switch source {
+        case .fixed(let fields): request.head.headerFields.add(defaults: fields)
+        case .computed(let compute, _): request.head.headerFields.add(defaults: try await compute(request))
+        }
         return try await base.send(request)
     }
 }
@@ -71,8 +73,10 @@ extension HTTPFields {
     /// Adds each field whose name was not there before.
     mutating func add(defaults: HTTPFields) {
         let ownCount = count
-        for field in defaults where !self[..<ownCount].contains(where: { $0.name == field.name }) {
-            append(field)
+        for field in defaults {
+            // Most are not there at all; one that was added right here may be given twice.
+            let isNew = !contains(field.name) || !self[..<ownCount].contains { $0.name == field.name }
+            if isNew { append(field) }
         }
     }
 }

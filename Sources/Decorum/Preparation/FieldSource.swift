@@ -5,13 +5,6 @@ enum FieldSource: Sendable {
     case fixed(HTTPFields)
     case computed(@Sendable (_ request: Request) async throws -> HTTPFields, secretFields: Set<HTTPField.Name>)
 
-    func fields(for request: Request) async throws -> HTTPFields {
-        switch self {
-        case .fixed(let fields): fields
-        case .computed(let compute, _): try await compute(request)
-        }
-    }
-
     /// The fields that hold credentials.
     var secretFields: Set<HTTPField.Name> {
         switch self {

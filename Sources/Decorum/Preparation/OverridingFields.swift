@@ -49,9 +49,11 @@ struct OverridingFieldsConnection<Base: Connection>: ComposedConnection {
             secretFields: source.secretFields)
     }
 
-    func send(_ request: consuming Request) async throws -> Response {
-        let fields = try await source.fields(for: request)
-        request.head.headerFields.override(with: fields)
+    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
+        switch source {
+        case .fixed(let fields): request.head.headerFields.override(with: fields)
+        case .computed(let compute, _): request.head.headerFields.override(with: try await compute(request))
+        }
         return try await base.send(request)
     }
 }
@@ -59,6 +61,11 @@ struct OverridingFieldsConnection<Base: Connection>: ComposedConnection {
 extension HTTPFields {
     /// Replaces all fields of each name that is given.
     mutating func override(with fields: HTTPFields) {
+        // One field that was not there, as a token is, needs no search for others of its name.
+        if fields.count == 1, let field = fields.first, !contains(field.name) {
+            append(field)
+            return
+        }
         for (index, field) in fields.enumerated() where !fields[..<index].contains(where: { $0.name == field.name }) {
             let isAlone = !fields[(index + 1)...].contains { $0.name == field.name }
             if isAlone, !contains(field.name) {

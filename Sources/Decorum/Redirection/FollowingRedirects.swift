@@ -68,10 +68,13 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
             settings: [.init("upTo", limit), .init("policy", policy)], facts: [.resends, .changesSignedParts])
     }
 
-    func send(_ request: consuming Request) async throws -> Response {
+    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         var trail = RedirectionTrail()
         while true {
             let response = try await base.send(copy request)
+            guard RedirectionDecision.isRedirection(response.status) else {
+                return trail.end(with: response, to: request)
+            }
             if let answer = try await answer(from: consume response, to: &request, trail: &trail) {
                 return answer
             }
@@ -85,7 +88,7 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
     private func answer(
         from response: consuming Response, to request: inout Request, trail: inout RedirectionTrail
     ) async throws -> Response? {
-        guard RedirectionDecision.isRedirection(response.status), let url = request.url ?? response.metadata.url else {
+        guard let url = request.url ?? response.metadata.url else {
             return trail.end(with: response, to: request)
         }
         let decision = RedirectionDecision.after(

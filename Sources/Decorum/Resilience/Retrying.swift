@@ -52,19 +52,20 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             facts: [.resends, .readsClock])
     }
 
-    func send(_ request: consuming Request) async throws -> Response {
-        let policy = request.options.retryPolicy ?? policy
-        guard policy.retries > 0, request.body.replay > .once || request.body.isEmpty else {
-            return try await base.send(request)
-        }
+    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
+        guard request.body.replay > .once || request.body.isEmpty else { return try await base.send(request) }
         var tally = RetryTally()
         while true {
             let outcome: Result<Response, any Error>
             do {
-                outcome = .success(try await base.send(copy request))
+                let response = try await base.send(copy request)
+                // Nearly every response ends here, without a look at anything but its status.
+                guard isRetried(response.status, options: request.options) else { return tally.end(with: response) }
+                outcome = .success(response)
             } catch {
                 outcome = .failure(error)
             }
+            let policy = request.options.retryPolicy ?? policy
             switch try await verdict(on: consume outcome, to: request.head, tally: &tally, policy: policy) {
             case .answer(let response):
                 return response
@@ -73,6 +74,10 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
                 try Task.checkCancellation()
             }
         }
+    }
+
+    private func isRetried(_ status: HTTPResponse.Status, options: RequestOptions) -> Bool {
+        options.retryPolicy?.statuses.contains(status) ?? policy.statuses.contains(status)
     }
 
     /// Performs what is decided about an outcome, except for the wait.
@@ -88,13 +93,10 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             guard let delay = delay(of: decision) else { throw error }
             tally.add(attempts: 1)
             return .retry(clock.now + delay)
-        case .success(var response):
+        case .success(let response):
             let decision = RetryDecision.after(
                 response.head, to: request, at: clock.date, retries: tally.retries, policy: policy)
-            guard let delay = delay(of: decision) else {
-                if tally.attempts > 0 { response.metadata.attempts += tally.attempts }
-                return .answer(response)
-            }
+            guard let delay = delay(of: decision) else { return .answer(tally.end(with: response)) }
             let instant = clock.now + delay
             tally.add(attempts: response.metadata.attempts)
             try await response.body.discard(on: clock)
@@ -124,5 +126,11 @@ private struct RetryTally {
     mutating func add(attempts: Int) {
         self.attempts += attempts
         retries += 1
+    }
+
+    /// Tells in the last response how often it was asked for.
+    func end(with response: consuming Response) -> Response {
+        if attempts > 0 { response.metadata.attempts += attempts }
+        return response
     }
 }

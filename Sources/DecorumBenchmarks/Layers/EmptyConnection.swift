@@ -9,6 +9,15 @@ struct EmptyConnection<Base: Connection>: ComposedConnection {
     }
 }
 
+/// A layer that does nothing, inlined as Decorum's own layers are.
+struct InlinedEmptyConnection<Base: Connection>: ComposedConnection {
+    let base: Base
+
+    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
+        try await base.send(request)
+    }
+}
+
 /// A layer that does nothing, over a connection whose type is not known.
 struct ErasedEmptyConnection: Connection {
     let base: any Connection
@@ -54,4 +63,15 @@ extension Connection {
 
 private func appended(to base: some Connection) -> any Connection {
     EmptyConnection(base: base)
+}
+
+/// The same with inlined layers.
+@inline(never) func appendingInlined(_ depth: Int, to base: any Connection) -> any Connection {
+    var connection = base
+    for _ in 0..<depth { connection = appendedInlined(to: connection) }
+    return connection
+}
+
+private func appendedInlined(to base: some Connection) -> any Connection {
+    InlinedEmptyConnection(base: base)
 }

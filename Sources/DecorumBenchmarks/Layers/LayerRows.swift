@@ -38,6 +38,10 @@ enum LayerRows {
                         bounds: .instructionsPerLayer(530), .allocationsPerLayer(0),
                         sending: request, through: appending(depth, to: memory)),
                     Row(
+                        "layers/empty, inlined, appended to any, \(depth)", over: "layers/any", layers: depth,
+                        bounds: .instructionsPerLayer(350), .allocationsPerLayer(0),
+                        sending: request, through: appendingInlined(depth, to: memory)),
+                    Row(
                         "layers/empty, AnyConnection each, \(depth)", over: "layers/AnyConnection", layers: depth,
                         bounds: .instructionsPerLayer(880), .allocationsPerLayer(0),
                         sending: request, through: wrapping(depth, over: AnyConnection(memory))),

@@ -13,20 +13,24 @@ enum StackRows {
                 for _ in 0..<count { _ = try await hand.work(request) }
             },
             Row(
-                "stacks/six working layers", over: "stacks/six by hand", bounds: .instructions(36_500),
-                .allocations(10),
+                "stacks/six working layers", over: "stacks/six by hand", bounds: .instructions(18_900),
+                .allocations(3),
                 sending: request, through: passing(0, over: six(over: memory))),
             Row(
-                "stacks/six working layers, AnyConnection", over: "stacks/six by hand", bounds: .instructions(36_500),
-                .allocations(10), sending: request, through: AnyConnection(six(over: memory))),
+                "stacks/six working layers, AnyConnection", over: "stacks/six by hand", bounds: .instructions(18_900),
+                .allocations(3), sending: request, through: AnyConnection(six(over: memory))),
             Row(
-                "stacks/canonical", over: "stacks/terminal", bounds: .instructions(89_000), .allocations(27),
+                "stacks/canonical", over: "stacks/terminal", bounds: .instructions(58_000), .allocations(11),
                 sending: .sample("/v1/feed"), through: canonical(memory)),
+            Row("stacks/streamed", reading: request, through: StreamingConnection()),
+            Row(
+                "stacks/canonical, streamed", over: "stacks/streamed", bounds: .instructionsPerLayer(76_500),
+                .allocationsPerLayer(27), reading: request, through: canonical(StreamingConnection())),
         ]
             + [1, 5, 10, 20].map { depth in
                 Row(
                     "stacks/depth \(depth)", over: "stacks/terminal", layers: depth,
-                    bounds: .instructionsPerLayer(3100), sending: request,
+                    bounds: .instructionsPerLayer(2050), sending: request,
                     through: stack(depth, memory))
             }
     }
@@ -42,8 +46,8 @@ enum StackRows {
             .observing { _ in }
     }
 
-    private static func canonical(_ memory: MemoryConnection) throws -> any Connection {
-        try canonicalStack(over: memory, for: Origin("https://api.example.com"))
+    private static func canonical(_ transport: any Connection) throws -> any Connection {
+        try canonicalStack(over: transport, for: Origin("https://api.example.com"))
     }
 
     /// The decorators one after the other, again and again, as deep as asked for.

@@ -53,6 +53,9 @@ struct Exchanging {
     }
 
     private func getRepeatedly(_ url: String, _ client: any Client) async throws -> Int {
+        if let client = client as? any LoopingClient {
+            return try client.getRepeatedly(url, concurrency: 1, seconds: Self.time / 1e9)
+        }
         let end = ProcessUsage.time + Self.time
         var count = 0
         while ProcessUsage.time < end {
@@ -63,7 +66,10 @@ struct Exchanging {
     }
 
     private func getConcurrently(_ url: String, _ client: any Client) async throws -> Int {
-        try await withThrowingTaskGroup(of: Int.self) { group in
+        if let client = client as? any LoopingClient {
+            return try client.getRepeatedly(url, concurrency: Self.concurrency, seconds: Self.time / 1e9)
+        }
+        return try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<Self.concurrency { group.addTask { try await getRepeatedly(url, client) } }
             return try await group.reduce(0, +)
         }

@@ -21,6 +21,12 @@ protocol Client: Sendable {
     func upload(_ file: URL, to url: String) async throws
 }
 
+/// A client that repeats by itself, without a task for each request.
+protocol LoopingClient: Client {
+    /// Gets a small answer again and again, and returns how often.
+    func getRepeatedly(_ url: String, concurrency: Int, seconds: Double) throws -> Int
+}
+
 extension Subject {
     /// A client over a connection.
     static func connection(

@@ -6,7 +6,7 @@ struct TransportBenchmark {
     let arguments: Arguments
 
     /// Measures, and shows each workload as soon as it is done.
-    func measure(_ show: (String) -> Void) throws -> [TransportReading] {
+    func measure(_ show: (Table) -> Void) throws -> [TransportReading] {
         let workloads = Exchanging.Workload.allCases.filter { workload in
             Subject.all.contains { arguments.includes(name($0, workload)) }
         }
@@ -17,7 +17,7 @@ struct TransportBenchmark {
 
         return try workloads.flatMap { workload in
             let readings = try measure(workload, at: origin)
-            show(Table(readings, isTransfer: workload == .down || workload == .up).text)
+            show(Table(readings, isTransfer: workload == .down || workload == .up))
             return readings
         }
     }

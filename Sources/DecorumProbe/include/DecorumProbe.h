@@ -22,4 +22,19 @@ void decorum_instructions_begin(void);
 /// Writes the instructions counted since the beginning into a file of callgrind's, under a name.
 void decorum_instructions_end(const char *name);
 
+#if defined(__linux__)
+
+/// Gets a small answer with libcurl alone, so many at a time, until the seconds are over.
+///
+/// Returns the number of answers, or -1 where libcurl is missing or a request fails. The fields are lines of one text.
+int64_t decorum_bare_curl_get(const char *url, const char *fields, int concurrency, double seconds);
+
+/// Gets a large answer with libcurl alone, and returns its size, or -1.
+int64_t decorum_bare_curl_download(const char *url, const char *fields);
+
+/// Sends a file with libcurl alone.
+bool decorum_bare_curl_upload(const char *path, int64_t size, const char *url, const char *fields);
+
+#endif
+
 #endif

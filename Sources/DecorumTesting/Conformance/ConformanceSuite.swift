@@ -57,6 +57,16 @@ public struct ConformanceSuite<Case: ConformanceCase>: Sendable {
     ///   - reason: Why, in words for the users of the subject.
     /// - Returns: A suite without these cases.
     public func excluding(_ excluded: Case..., because reason: String) -> ConformanceSuite {
+        excluding(excluded, because: reason)
+    }
+
+    /// Leaves out a group of cases that the subject is not meant to meet.
+    ///
+    /// - Parameters:
+    ///   - excluded: The cases.
+    ///   - reason: Why, in words for the users of the subject.
+    /// - Returns: A suite without these cases.
+    public func excluding(_ excluded: [Case], because reason: String) -> ConformanceSuite {
         var suite = self
         suite.cases.removeAll(where: excluded.contains)
         suite.exclusions += excluded.map { Exclusion(excluded: $0, reason: reason) }

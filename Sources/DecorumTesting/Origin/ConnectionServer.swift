@@ -52,8 +52,10 @@ struct ConnectionServer {
     private mutating func serveNext() async throws -> Bool {
         guard let head = try await receiveHead() else { return false }
         let request = ReceivedRequest(head, connection: channel.number)
+        let number = ledger.begin(request)
+        defer { ledger.release(number) }
         exchange = Exchange(
-            number: ledger.begin(request), request: request, keepsConnection: request.wantsConnectionKept,
+            number: number, request: request, keepsConnection: request.wantsConnectionKept,
             expectsContinue: request.expectsContinue)
 
         let entry = book.takeEntry(for: request)

@@ -4,6 +4,10 @@ final class OriginLedger: Sendable {
         var requests: [ReceivedRequest] = []
         /// How many requests were forgotten; the number of a request minus this is its index.
         var forgottenCount = 0
+        /// The numbers of the requests that are still to be answered.
+        var unanswered: Set<Int> = []
+        /// Those of them that were forgotten, since their answers look at them all the same.
+        var forgotten: [Int: ReceivedRequest] = [:]
         var completeCount = 0
         var rejections: [RequestSyntaxError] = []
         var connectionCount = 0
@@ -35,6 +39,9 @@ final class OriginLedger: Sendable {
 
     func forgetRequests() {
         monitor.update { state in
+            for number in state.unanswered where state.forgotten[number] == nil {
+                state.forgotten[number] = state.index(of: number).map { state.requests[$0] }
+            }
             state.forgottenCount += state.requests.count
             state.completeCount = 0
             state.requests = []
@@ -50,29 +57,39 @@ final class OriginLedger: Sendable {
     func begin(_ request: ReceivedRequest) -> Int {
         monitor.update { state in
             state.requests.append(request)
-            return state.forgottenCount + state.requests.count - 1
+            let number = state.forgottenCount + state.requests.count - 1
+            state.unanswered.insert(number)
+            return number
+        }
+    }
+
+    /// Lets go of a request that was answered, or never will be.
+    func release(_ number: Int) {
+        monitor.update { state in
+            state.unanswered.remove(number)
+            state.forgotten[number] = nil
         }
     }
 
     func append(_ bytes: [UInt8], raw: [UInt8], to number: Int) {
         monitor.update { state in
-            guard let index = state.index(of: number) else { return }
-            state.requests[index].append(bytes, raw: raw, keeping: keptBodyBytes)
+            state.change(number) { $0.append(bytes, raw: raw, keeping: keptBodyBytes) }
         }
     }
 
     func end(_ number: Int, raw: [UInt8], trailers: RawFields) {
         monitor.update { state in
-            guard let index = state.index(of: number) else { return }
-            state.requests[index].appendRaw(raw, keeping: keptBodyBytes)
-            state.requests[index].trailers = trailers
-            state.requests[index].isComplete = true
-            state.completeCount += 1
+            state.change(number) { request in
+                request.appendRaw(raw, keeping: keptBodyBytes)
+                request.trailers = trailers
+                request.isComplete = true
+            }
+            if state.index(of: number) != nil { state.completeCount += 1 }
         }
     }
 
     func request(_ number: Int) -> ReceivedRequest? {
-        monitor.read { state in state.index(of: number).map { state.requests[$0] } }
+        monitor.read { state in state.index(of: number).map { state.requests[$0] } ?? state.forgotten[number] }
     }
 
     func wait(until condition: @escaping @Sendable (State) -> Bool) async throws {
@@ -87,6 +104,15 @@ final class OriginLedger: Sendable {
 extension OriginLedger.State {
     fileprivate func index(of number: Int) -> Int? {
         number < forgottenCount ? nil : number - forgottenCount
+    }
+
+    fileprivate mutating func change(_ number: Int, _ body: (inout ReceivedRequest) -> Void) {
+        if let index = index(of: number) {
+            body(&requests[index])
+        } else if var request = forgotten.removeValue(forKey: number) {
+            body(&request)
+            forgotten[number] = request
+        }
     }
 }
 

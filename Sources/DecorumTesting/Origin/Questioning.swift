@@ -21,6 +21,8 @@ extension LoopbackOrigin {
     }
 
     /// Forgets the requests so far, those under way included, and the rejections.
+    ///
+    /// The closure that answers a request which was forgotten gets all of it all the same.
     public func forgetRequests() {
         ledger.forgetRequests()
     }

@@ -17,10 +17,10 @@ import Testing
         #expect(secret.value == "hunter2")
     }
 
-    @Test func `A field's signer shows no secret where it is reflected`() {
+    @Test func `Fields of credentials show no secret where they are reflected`() {
         var dumped = ""
-        dump(FixedFieldSigner(name: .authorization, secret: Secret(value: "hunter2")), to: &dumped)
-        #expect(dumped.contains("Authorization"))
+        dump(Credentials.Source.fields([.authorization: "hunter2"]), to: &dumped)
+        #expect(dumped.contains("Source"))
         #expect(!dumped.contains("hunter2"))
     }
 }

@@ -11,7 +11,9 @@ extension IsolatedTests {
         func `A broken transport is caught`(transport: BrokenTransport) async {
             for rule in transport.rules {
                 await #expect(throws: (any Error).self, "\(rule)") {
-                    try await rule.check { clock in transport.spoil(AnyConnection(URLSessionConnection(clock: clock))) }
+                    try await rule.check { conditions in
+                        transport.spoil(AnyConnection(URLSessionConnection(clock: conditions.clock)))
+                    }
                 }
             }
         }

@@ -9,25 +9,32 @@ struct LogEntry {
     let request: HTTPRequest
     let sent: BodyTally.Reading
     let attempt: Int?
-    let report: ExchangeWatch.Report
+    let report: ExchangeReport
 
     var text: String {
+        guard detail.showsFields else { return Self.printable(line) }
         var lines = [line]
-        if detail.showsFields {
-            lines += message(request.headerFields, body: sent, prefix: "  > ")
-            if let head = report.head {
-                lines += message(head.headerFields, body: report.received, prefix: "  < ")
-            }
+        lines += message(request.headerFields, body: sent, prefix: "  > ")
+        if let head = report.head {
+            lines += message(head.headerFields, body: report.received, prefix: "  < ")
         }
         return lines.map(Self.printable).joined(separator: "\n")
     }
 
     private var line: String {
-        let start = "\(request.method.rawValue) \(url)"
+        var line = ""
+        // In one place, since a string for each part would be most of what an entry takes.
+        line.reserveCapacity(128)
+        line += request.method.rawValue
+        line += " "
+        appendURL(to: &line)
         guard let head = report.head, let timeToHead = report.timeToHead else {
-            return "\(start) \(ending) after \(report.duration.shortText)\(reason)"
+            return line + " \(ending) after \(report.duration.shortText)\(reason)"
         }
-        var line = "\(start) \(head.status.code) in \(timeToHead.shortText)"
+        line += " "
+        line += String(head.status.code)
+        line += " in "
+        line += timeToHead.shortText
         let bytes = report.received.count
         switch report.ending {
         case .finished: line += bytes == 0 ? "" : ", \(bytes) bytes in \(report.duration.shortText)"
@@ -42,10 +49,13 @@ struct LogEntry {
         return line + reason
     }
 
-    private var url: String {
-        let path = request.path.map(redaction.applied(toURL:)) ?? "/"
-        guard let scheme = request.scheme, let authority = request.authority else { return path }
-        return "\(scheme)://\(redaction.applied(toAuthority: authority))\(path)"
+    private func appendURL(to line: inout String) {
+        if let scheme = request.scheme, let authority = request.authority {
+            line += scheme
+            line += "://"
+            line += redaction.applied(toAuthority: authority)
+        }
+        line += request.path.map(redaction.applied(toURL:)) ?? "/"
     }
 
     private var ending: String {

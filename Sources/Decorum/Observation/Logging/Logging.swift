@@ -51,42 +51,65 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
             facts: [.readsClock, .records])
     }
 
-    func send(_ request: consuming Request) async throws -> Response {
-        let head = detail.showsFields ? request.head : request.head.withoutFields
-        let secretFields = detail.showsFields ? secretFields.union(request.options.secretFields) : []
-        let attempt = request.options.attemptNumber
-        let sent = tally(&request)
-
-        // What the closure needs and no more: with this layer, it would copy every layer further in.
-        let watch = ExchangeWatch(clock: clock, previewLimit: detail.bodyLimit) { [sink, detail, redaction] report in
-            let entry = LogEntry(
-                redaction: redaction, detail: detail, secretFields: secretFields, request: head, sent: sent(),
-                attempt: attempt, report: report)
-            sink.write(entry.text)
-        }
+    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
+        let reporter = LogReporter(
+            sink: sink, detail: detail, redaction: redaction,
+            secretFields: detail.showsFields ? secretFields.union(request.options.secretFields) : [],
+            request: detail.showsFields ? request.head : request.head.withoutFields,
+            attempt: request.options.attemptNumber, sent: tally(&request))
+        let watch = ExchangeWatch(clock: clock, previewLimit: detail.bodyLimit, reporter: reporter)
         return try await base.send(request, under: watch)
     }
 
     /// Looks at the start of the request's body, of a stream while it is sent.
-    private func tally(_ request: inout Request) -> @Sendable () -> BodyTally.Reading {
-        guard detail.bodyLimit > 0 else { return { BodyTally.Reading() } }
+    private func tally(_ request: inout Request) -> SentContent {
+        guard detail.bodyLimit > 0 else { return .known(BodyTally.Reading()) }
         if let bytes = request.body.bytes {
-            let reading = BodyTally.Reading(count: Int64(bytes.count), preview: bytes.prefix(detail.bodyLimit))
-            return { reading }
+            return .known(BodyTally.Reading(count: Int64(bytes.count), preview: bytes.prefix(detail.bodyLimit)))
         }
-        if request.body.file != nil {
-            let reading = BodyTally.Reading(count: request.body.length ?? 0)
-            return { reading }
-        }
+        if request.body.file != nil { return .known(BodyTally.Reading(count: request.body.length ?? 0)) }
         let tally = BodyTally(previewLimit: detail.bodyLimit)
         request.body = tally.counting(request.body)
-        return { tally.reading }
+        return .tallied(tally)
+    }
+}
+
+/// The start of what is sent: known before, or looked at meanwhile.
+private enum SentContent: Sendable {
+    case known(BodyTally.Reading)
+    case tallied(BodyTally)
+
+    var reading: BodyTally.Reading {
+        switch self {
+        case .known(let reading): reading
+        case .tallied(let tally): tally.reading
+        }
+    }
+}
+
+/// What an entry knows before the request is sent, and where it is written.
+private struct LogReporter: ExchangeReporter {
+    let sink: LogSink
+    let detail: LogDetail
+    let redaction: Redaction
+    let secretFields: Set<HTTPField.Name>
+    let request: HTTPRequest
+    let attempt: Int?
+    let sent: SentContent
+
+    func report(_ report: ExchangeReport) {
+        let entry = LogEntry(
+            redaction: redaction, detail: detail, secretFields: secretFields, request: request, sent: sent.reading,
+            attempt: attempt, report: report)
+        sink.write(entry.text)
     }
 }
 
 extension HTTPRequest {
     /// A head to log by that leaves the request the only owner of its fields, so that adding one copies nothing.
     fileprivate var withoutFields: HTTPRequest {
-        HTTPRequest(method: method, scheme: scheme, authority: authority, path: path)
+        var head = self
+        head.headerFields = HTTPFields()
+        return head
     }
 }

@@ -22,24 +22,11 @@ extension RequestOptions {
     public var callID: UInt64? { callContext?.id }
 
     /// The number of this attempt within its call, from 1; nil where no layer observes attempts.
-    public var attemptNumber: Int? { self[AttemptNumberKey.self] }
-
-    var callContext: CallContext? {
-        get { self[CallContextKey.self] }
-        set { self[CallContextKey.self] = newValue }
-    }
+    public var attemptNumber: Int? { attempt }
 
     mutating func beginAttempt(of call: CallContext) -> Int {
         let number = call.nextAttempt()
-        self[AttemptNumberKey.self] = number
+        attempt = number
         return number
     }
-}
-
-private enum CallContextKey: RequestOptionKey {
-    static let defaultValue: CallContext? = nil
-}
-
-private enum AttemptNumberKey: RequestOptionKey {
-    static let defaultValue: Int? = nil
 }

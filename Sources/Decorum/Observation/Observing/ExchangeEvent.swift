@@ -115,7 +115,7 @@ public struct ExchangeEvent: Sendable, Hashable {
 }
 
 extension ExchangeEvent.Outcome {
-    init(_ ending: ExchangeWatch.Report.Ending) {
+    init(_ ending: ExchangeReport.Ending) {
         switch ending {
         case .finished: self = .finished
         case .abandoned: self = .abandoned

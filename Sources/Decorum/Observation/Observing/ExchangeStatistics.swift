@@ -18,6 +18,9 @@ public final class ExchangeStatistics: ExchangeObserver {
         var scope: ExchangeEvent.Scope
         var method: String
         var route: String
+
+        // The route tells nearly all keys apart.
+        func hash(into hasher: inout Hasher) { hasher.combine(route) }
     }
 
     private let routeLimit: Int

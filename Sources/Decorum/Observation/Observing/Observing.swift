@@ -61,9 +61,10 @@ extension Connection {
     }
 }
 
-struct ObservingConnection<Base: Connection, Observer: ExchangeObserver>: ComposedConnection {
+struct ObservingConnection<Base: Connection>: ComposedConnection {
     let base: Base
-    let observer: Observer
+    // Not generic: what is made of it for each request would have to look its type up.
+    let observer: any ExchangeObserver
     let scope: ExchangeEvent.Scope
     let clock: any DatedClock
     let generator: any RandomGenerator
@@ -74,19 +75,15 @@ struct ObservingConnection<Base: Connection, Observer: ExchangeObserver>: Compos
             facts: [.readsClock])
     }
 
-    func send(_ request: consuming Request) async throws -> Response {
+    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         let call = request.options.callContext ?? CallContext(id: generator.next())
         request.options.callContext = call
         let attempt = scope == .attempt ? request.options.beginAttempt(of: call) : nil
         let subject = Subject(
             scope: scope, call: call, attempt: attempt, method: request.head.method,
-            routeName: request.options.routeName, origin: try? Origin(request.head))
-        let sent = countingSent(&request)
-
-        let watch = ExchangeWatch(clock: clock) { [observer] report in
-            observer.record(subject.event(sent: sent.count, report: report))
-        }
-        return try await base.send(request, under: watch)
+            routeName: request.options.routeName, origin: try? Origin(request.head), sent: countingSent(&request),
+            observer: observer)
+        return try await base.send(request, under: ExchangeWatch(clock: clock, reporter: subject))
     }
 
     private func countingSent(_ request: inout Request) -> SentBytes {
@@ -110,25 +107,31 @@ private enum SentBytes: Sendable {
     }
 }
 
-/// What an event knows before the request is sent.
-private struct Subject: Sendable {
+/// What an event knows before the request is sent, and who is told of it.
+private struct Subject: ExchangeReporter {
     let scope: ExchangeEvent.Scope
     let call: CallContext
     let attempt: Int?
     let method: HTTPRequest.Method
     let routeName: String?
     let origin: Origin?
+    let sent: SentBytes
+    let observer: any ExchangeObserver
 
-    func event(sent: Int64, report: ExchangeWatch.Report) -> ExchangeEvent {
+    func report(_ report: ExchangeReport) {
+        observer.record(event(report))
+    }
+
+    private func event(_ report: ExchangeReport) -> ExchangeEvent {
         ExchangeEvent(
             scope: scope, callID: call.id, attempt: attempt, method: method, routeName: routeName,
             origin: origin ?? report.metadata?.url.flatMap { try? Origin($0.absoluteString) }, status: report.status,
             outcome: ExchangeEvent.Outcome(report.ending),
-            timeToHead: report.timeToHead, duration: report.duration, bytesSent: sent,
+            timeToHead: report.timeToHead, duration: report.duration, bytesSent: sent.count,
             bytesReceived: report.received.count, attempts: attempts(in: report), source: report.metadata?.source)
     }
 
-    private func attempts(in report: ExchangeWatch.Report) -> Int? {
+    private func attempts(in report: ExchangeReport) -> Int? {
         guard scope == .call else { return 1 }
         if call.attempts > 0 { return call.attempts }
         guard let metadata = report.metadata else { return nil }
@@ -136,7 +139,7 @@ private struct Subject: Sendable {
     }
 }
 
-extension ExchangeWatch.Report {
+extension ExchangeReport {
     /// The status of the response, also of one that a layer further in did not accept.
     fileprivate var status: HTTPResponse.Status? {
         guard case .failed(let error as StatusError) = ending else { return head?.status }

@@ -46,6 +46,11 @@ import DecorumCurl
         note(unsafe decorum_curl_set_number(library.functions, pointer, option, value))
     }
 
+    /// Sets an option that the transfer can do without.
+    func suggest(_ option: decorum_curl_number_option, _ value: Int) {
+        _ = unsafe decorum_curl_set_number(library.functions, pointer, option, value)
+    }
+
     func set(_ option: decorum_curl_offset_option, _ value: Int64) {
         note(unsafe decorum_curl_set_offset(library.functions, pointer, option, value))
     }

@@ -47,7 +47,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
     let library: CurlLibrary
     let state: Locked<State>
     let wire = CurlWire()
-    private let url: URL?
+    private let url: String?
     private let idleTimeout: Duration
     let watch: IdleWatch
 
@@ -61,7 +61,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         library: CurlLibrary
     ) {
         method = request.head.method
-        url = request.url
+        url = request.urlText
         self.request = head
         uploadLength = upload.length
         self.idleTimeout = idleTimeout
@@ -113,7 +113,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         }
         var metadata = ResponseMetadata()
         metadata.source = .network
-        metadata.url = url
+        metadata.urlText = url
         metadata.timings = head.timings
         if !head.informational.isEmpty {
             metadata.informational = head.informational.compactMap(\.response)

@@ -21,8 +21,9 @@ struct CurlSettings: Sendable {
         easy.set(DECORUM_CURL_OPTION_PATH_AS_IS, 1)
         easy.set(DECORUM_CURL_OPTION_HTTP_CONTENT_DECODING, 0)
         easy.set(DECORUM_CURL_OPTION_SUPPRESS_CONNECT_HEADERS, 1)
-        easy.set(DECORUM_CURL_OPTION_BUFFERSIZE, Self.bufferSize)
-        easy.set(DECORUM_CURL_OPTION_UPLOAD_BUFFERSIZE, Self.bufferSize)
+        // libcurl 7.88 refuses on a handle whose last stream left others on its connection: it has its buffer still.
+        easy.suggest(DECORUM_CURL_OPTION_BUFFERSIZE, Self.bufferSize)
+        easy.suggest(DECORUM_CURL_OPTION_UPLOAD_BUFFERSIZE, Self.bufferSize)
         easy.refuseRewinding()
         pool.apply(to: easy)
         tls.apply(to: easy)

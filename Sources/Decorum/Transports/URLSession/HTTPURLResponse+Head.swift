@@ -45,7 +45,9 @@ extension HTTPResponse {
 
     /// Whether there are two lengths, of which a proxy may have believed the other (RFC 9112, section 6.3).
     static func contradictsItself(_ fields: HTTPFields) -> Bool {
-        guard let value = fields[.contentLength] else { return false }
+        guard fields.contains(.contentLength), let value = fields[.contentLength] else { return false }
+        // One number, as nearly every response has.
+        if value.allUTF8({ (0x30...0x39).contains($0) }) { return false }
         return Set(value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }).count > 1
     }
 

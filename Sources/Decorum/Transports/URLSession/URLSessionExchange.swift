@@ -24,7 +24,7 @@ final class URLSessionExchange: TransportExchange {
     let buffer: ResponseBuffer
     private let flow = FlowControl()
     private let method: HTTPRequest.Method
-    private let url: URL?
+    private let url: String?
     private let idleTimeout: Duration
     private let watch: IdleWatch
     private let control: DispatchQueue
@@ -40,7 +40,7 @@ final class URLSessionExchange: TransportExchange {
     ) {
         buffer = ResponseBuffer(backlog)
         method = request.head.method
-        url = request.url
+        url = request.urlText
         self.idleTimeout = idleTimeout
         self.watch = watch
         self.control = control
@@ -116,12 +116,13 @@ extension URLSessionExchange {
     private func answer(_ head: consuming HTTPResponse, informational: [HTTPResponse]) -> Response {
         var metadata = ResponseMetadata()
         metadata.source = .network
-        metadata.url = url
-        metadata.informational = informational
+        metadata.urlText = url
+        if !informational.isEmpty { metadata.informational = informational }
         guard method != .head, head.status != .noContent, head.status != .notModified else {
             return Response(head: head, metadata: metadata)
         }
-        metadata.decodedContentCodings = head.removeDecodedCodings()
+        let codings = head.removeDecodedCodings()
+        if !codings.isEmpty { metadata.decodedContentCodings = codings }
         let lease = TransferLease(self)
         let body = Body(trustedLength: head.contentLength, replay: .once) { _ in TransferBodyReader(lease) }
         return Response(head: head, body: body, metadata: metadata)

@@ -12,7 +12,7 @@ extension TransportCase {
     public static let cancelledTask = TransportCase(
         "cancelled tasks", "A cancelled task sends nothing."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let request = try bench.request(.post, body: "hello")
         let task = Task {
             while !Task.isCancelled { await Task.yield() }
@@ -27,7 +27,7 @@ extension TransportCase {
     public static let cancellationBeforeHead = TransportCase(
         "cancellation before the head", "Cancelling before the head throws at once and closes the connection."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         bench.origin.enqueue(.hanging)
         let request = try bench.request(.post, body: "hello")
         let task = Task { _ = try await bench.connection.send(request) }
@@ -42,7 +42,7 @@ extension TransportCase {
     public static let cancellationWithinBody = TransportCase(
         "cancellation within the body", "Cancelling within the body throws at once and closes the connection."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let gate = Gate()
         bench.origin.enqueue(.script(.head(.ok, ["Content-Length": "9"]), .raw("hal"), .hang))
         let request = try bench.request()
@@ -64,7 +64,7 @@ extension TransportCase {
         "cancellation within an upload",
         "Cancelling within an upload throws at once, closes the connection and the body."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let gate = Gate()
         bench.origin.enqueue(.script(.wait(gate), .receiveBody, .hang), answering: .afterHead)
         let request = try bench.request(.post, body: Body(BytePattern.bytes(32 << 20)))
@@ -82,7 +82,7 @@ extension TransportCase {
     public static let cancelledReader = TransportCase(
         "cancelled readers", "A cancelled reader throws although there is more to read, and goes on throwing."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         bench.origin.enqueue(.generated(count: 1 << 40))
         let gate = Gate()
         let request = try bench.request()

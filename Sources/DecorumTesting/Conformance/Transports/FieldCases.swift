@@ -25,7 +25,7 @@ extension TransportCase {
     public static let requestFields = TransportCase(
         "request fields", "Every field of a request arrives, repeats at least as a list."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         _ = try await bench.send(to: .init(), fields: sentFields)
         let received = try await bench.origin.waitForRequests(1)[0].fields
         for field in sentFields {
@@ -40,7 +40,7 @@ extension TransportCase {
         "request field lines",
         "The field lines of a request arrive in their order and spelling, repeats and empty ones too."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         var fields = sentFields
         if let name = HTTPField.Name("X-Empty") { fields.append(HTTPField(name: name, value: "")) }
         _ = try await bench.send(to: .init(), fields: fields)
@@ -54,7 +54,7 @@ extension TransportCase {
     public static let addedFields = TransportCase(
         "added fields", "A request carries no field that its caller did not set but Host, Connection and the framing."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         _ = try await bench.send(to: .init())
         _ = try await bench.send(.post, to: .init(), body: "hello")
         for request in try await bench.origin.waitForRequests(2) {
@@ -84,7 +84,7 @@ extension TransportCase {
     }
 
     private static func requireTargets(_ targets: [String], in subject: TransportSubject) async throws {
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for target in targets {
             bench.origin.enqueue(.init())
             var request = try bench.request()
@@ -111,7 +111,7 @@ extension TransportCase {
     }
 
     private static func requireMethods(_ names: [String], in subject: TransportSubject) async throws {
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let methods = names.compactMap { HTTPRequest.Method($0) }
         for method in methods {
             _ = try await bench.send(method, to: .init(body: "x")).body.collectAll()
@@ -123,7 +123,7 @@ extension TransportCase {
     public static let responseFields = TransportCase(
         "response fields", "Every field of a response reaches the caller, repeats at least as a list."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let fields: RawFields = [
             "ETag": #""1""#, "Vary": "A", "X-Text": "naïve", "Vary": "B", "X-Empty": "",
             "X-Comma": "a, b", "!#$%&'*+-.^_`|~09": "odd",
@@ -142,7 +142,7 @@ extension TransportCase {
     public static let responseLines = TransportCase(
         "response field lines", "The field lines of a response reach the caller in their order and spelling."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let fields: RawFields = [
             "X-B": "1", "etag": #""1""#, "VARY": "A", "X-a": "2", "vary": "B", "Vary": "C", "X-B": "3",
             "Content-Length": "0",
@@ -155,7 +155,7 @@ extension TransportCase {
     public static let setCookies = TransportCase(
         "Set-Cookie", "Each Set-Cookie line reaches the caller as a field of its own, in order."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let cookies = [
             "a=1; Expires=Thu, 01 Jan 2037 00:00:00 GMT; Path=/", #"b="x, y""#, "c=3", "a=1; Path=/other",
         ]
@@ -168,7 +168,7 @@ extension TransportCase {
     public static let oddBytes = TransportCase(
         "odd bytes", "A field's bytes beyond ASCII reach the caller as they are, whatever they mean."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let value: [UInt8] = [0x6E, 0x61, 0xEF, 0x76, 0x65, 0xFF, 0x80]
         let head = Data("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nServer: ".utf8) + value + Data("\r\n\r\n".utf8)
         let response = try await bench.send(to: .script(.raw(head)))
@@ -181,7 +181,7 @@ extension TransportCase {
     public static let reasonPhrases = TransportCase(
         "reason phrases", "The reason phrase reaches the caller."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let response = try await bench.send(to: .init(.init(code: 200, reasonPhrase: "As you like it")))
         try requireEqual(response.status.reasonPhrase, "As you like it", "The reason phrase")
     }
@@ -190,7 +190,7 @@ extension TransportCase {
     public static let invalidRequests = TransportCase(
         "invalid requests", "A request that cannot be sent is refused before anything is sent."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let valid = try bench.request().head
         let changes: [(String, (inout HTTPRequest) -> Void)] = [
             ("no scheme", { $0.scheme = nil }), ("no authority", { $0.authority = nil }),

@@ -12,7 +12,7 @@ extension TransportCase {
     public static let fixedLength = TransportCase(
         "content with a length", "Content ends where Content-Length says."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for count in [0, 1, 100_000] {
             let response = try await bench.send(to: .generated(count: Int64(count)))
             let length = response.body.length
@@ -26,7 +26,7 @@ extension TransportCase {
 
     /// The chunked coding is undone, with chunk extensions, and with no chunk but the last.
     public static let chunked = TransportCase("chunked content", "The chunked coding is undone.") { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         try requireEqual(
             try await bench.content(of: .chunked(chunks: ["a", "bc", String(repeating: "d", count: 5000)])),
             "abc" + String(repeating: "d", count: 5000), "The content of three chunks")
@@ -45,7 +45,7 @@ extension TransportCase {
     public static let untilClose = TransportCase(
         "content until the close", "Content without a length ends where the connection does."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         try requireEqual(try await bench.content(of: .untilClose(body: "hello")), "hello", "The content")
         try requireEqual(try await bench.content(of: .untilClose(body: "")), "", "Empty content")
         try await bench.requireUsable(after: "a connection that ended with its content")
@@ -55,7 +55,7 @@ extension TransportCase {
     public static let chunkedAndLength = TransportCase(
         "chunked content with a length", "Chunked content with a length is read by its chunks, or refused."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for length in [2, 9] {
             let head = "HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\nTransfer-Encoding: chunked\r\n\r\n"
             do {
@@ -71,7 +71,7 @@ extension TransportCase {
     public static let conflictingLengths = TransportCase(
         "conflicting lengths", "A response with two lengths, or one that is no number, is refused."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for fields in ["Content-Length: 3\r\nContent-Length: 4", "Content-Length: x", "Content-Length: -1"] {
             try await requireTransportError(of: [.malformedResponse], "A response with \(fields.debugDescription)") {
                 _ = try await bench.content(ofRaw: "HTTP/1.1 200 OK\r\n\(fields)\r\n\r\nabcd")
@@ -83,7 +83,7 @@ extension TransportCase {
     public static let truncatedLength = TransportCase(
         "truncated content", "Content that ends before its length fails as truncated, within the body."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for content in ["", "h", "hell"] {
             try await requireTransportError(of: [.truncated], at: .body, "Content cut behind “\(content)”") {
                 _ = try await bench.content(ofRaw: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n" + content)
@@ -95,7 +95,7 @@ extension TransportCase {
     public static let truncatedChunks = TransportCase(
         "truncated chunks", "Chunked content that ends before its last chunk fails as truncated, within the body."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for body in ["", "5", "5\r\n", "5\r\nhel", "5\r\nhello", "5\r\nhello\r\n", "5\r\nhello\r\n0"] {
             try await requireTransportError(of: [.truncated], at: .body, "Chunks cut behind \(body.debugDescription)") {
                 _ = try await bench.content(
@@ -108,7 +108,7 @@ extension TransportCase {
     public static let truncatedPrefix = TransportCase(
         "the prefix of truncated content", "What arrived of content that is cut reaches the reader before the error."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let response = try await bench.send(
             to: .script(.raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal"), .close))
         var reader = try await response.body.open()
@@ -122,7 +122,7 @@ extension TransportCase {
     public static let brokenChunks = TransportCase(
         "broken chunks", "A chunk whose size is no number fails as malformed, within the body."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for size in ["zz", "-5", "0x5", "fffffffffffffffff"] {
             try await requireTransportError(
                 of: [.malformedResponse, .truncated], at: .body, "A chunk of the size “\(size)”"
@@ -137,7 +137,7 @@ extension TransportCase {
     public static let noContent = TransportCase(
         "no content", "A 204 and a 304 have no content, whatever their length says, and keep their fields."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for code in [204, 304] {
             for field in [("Content-Length", "5"), ("Transfer-Encoding", "chunked"), ("Content-Encoding", "gzip")] {
                 let fields = RawFields([.init(name: field.0, value: field.1)])
@@ -153,7 +153,7 @@ extension TransportCase {
     public static let head = TransportCase(
         "HEAD", "A response to HEAD has no content, and the fields that describe the content of GET."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let fields: RawFields = ["Content-Encoding": "gzip", "Content-Length": "1234", "ETag": #""1""#]
         let response = try await bench.send(.head, to: .script(.head(.ok, fields)))
         try requireEqual(response.head.headerFields[.contentLength], "1234", "The length that GET would have")
@@ -168,7 +168,7 @@ extension TransportCase {
     public static let excessBytes = TransportCase(
         "excess bytes", "Bytes behind a response are never taken for the response to another request."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for _ in 0..<5 {
             let text = try await bench.content(
                 of: .script(

@@ -11,7 +11,7 @@ extension TransportCase {
     public static let reuse = TransportCase(
         "reuse", "Requests one after the other share a connection, whatever their framing."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for _ in 0..<5 {
             _ = try await bench.content(of: .init(body: "hello"))
             _ = try await bench.content(of: .chunked(chunks: ["a", "b"]))
@@ -28,7 +28,7 @@ extension TransportCase {
     public static let closeAsked = TransportCase(
         "Connection: close", "A connection that the server ends is not used again."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for round in 1...3 {
             _ = try await bench.content(of: .init(fields: ["Connection": "close"], body: "hello"))
             try requireEqual(bench.origin.connectionCount, round, "The number of connections")
@@ -39,7 +39,7 @@ extension TransportCase {
     public static let connectionLimit = TransportCase(
         "connection limits", "No more connections are made to a host than the setting connectionsPerHost says."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let setting = bench.connection.layers.last?.settings.first { $0.name == "connectionsPerHost" }
         guard let limit = setting.flatMap({ Int($0.value) }), limit <= 64 else {
             throw ConformanceSkip(reason: "The transport declares no setting connectionsPerHost of 64 or less.")
@@ -61,7 +61,7 @@ extension TransportCase {
     public static let closedIdle = TransportCase(
         "closed idle connections", "An idle connection that the server has closed is replaced."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for round in 1...3 {
             try requireEqual(
                 try await bench.content(.post, of: .init(body: "ok"), body: "hello"), "ok", "The answer")
@@ -113,7 +113,7 @@ extension TransportCase {
     private static func requireSentOnce(
         _ method: HTTPRequest.Method, body: Body, by subject: TransportSubject
     ) async throws {
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         _ = try await bench.content(of: .init(body: "ok"))
         // Reads the request on the pooled connection and closes it, as a server that is restarted does.
         bench.origin.enqueue(.closing)

@@ -12,7 +12,7 @@ extension TransportCase {
     public static let earlyHead = TransportCase(
         "early heads", "A response is returned as soon as its head has arrived."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let gate = Gate()
         for steps: [LoopbackOrigin.Step] in [
             [.head(.ok, ["Content-Length": "2"]), .wait(gate), .raw("hi")],
@@ -32,7 +32,7 @@ extension TransportCase {
     public static let chunksAsTheyArrive = TransportCase(
         "chunks as they arrive", "Each piece of content reaches the reader before the next one is sent."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let gate = Gate()
         bench.origin.enqueue(
             .script(
@@ -53,7 +53,7 @@ extension TransportCase {
     public static let slowDrip = TransportCase(
         "slow drips", "A response that arrives byte by byte is the same response."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let answer =
             "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\n6\r\n world\r\n0\r\n\r\n"
         let response = try await bench.send(to: .script(.trickle(answer, every: .milliseconds(1))))
@@ -66,7 +66,7 @@ extension TransportCase {
     public static let largeContent = TransportCase(
         "large content", "32 MiB arrive whole and in order, with a length and in chunks."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for isChunked in [false, true] {
             let response = try await bench.send(to: .generated(count: 32 << 20, chunked: isChunked))
             try requireEqual(try await response.body.countPattern(), 32 << 20, "The number of bytes")
@@ -77,7 +77,7 @@ extension TransportCase {
     public static let backPressure = TransportCase(
         "back-pressure", "A server cannot send 64 MiB to a caller who reads only the first chunk."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let start = ContinuousClock.now
         let whole = try await bench.send(to: .generated(count: 64 << 20))
         try requireEqual(try await whole.body.countPattern(), 64 << 20, "The number of bytes")
@@ -104,7 +104,7 @@ extension TransportCase {
     public static let readOnce = TransportCase(
         "one reading", "Opening a response's body for the second time throws BodyReadTwiceError."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let response = try await bench.send(to: .chunked(chunks: ["hello"]))
         try requireEqual(try await response.body.collectAll().data.count, 5, "The number of bytes")
         do {
@@ -119,12 +119,13 @@ extension TransportCase {
     public static let unreadDrop = TransportCase(
         "unread drops", "Dropping a response unread closes its connection, and the next response is its own."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for answer in [LoopbackOrigin.Answer.generated(count: 1 << 40), .script(.head(.ok), .raw("a"), .hang)] {
             _ = try await bench.send(to: answer)
             try await bench.requireClosed(after: "an unread response was dropped")
             try await bench.requireUsable(after: "an unread response was dropped")
             bench.origin.closeConnections()
+            try await bench.origin.waitForOpenConnections(0)
         }
     }
 
@@ -132,7 +133,7 @@ extension TransportCase {
     public static let partialDrop = TransportCase(
         "partial drops", "Dropping a reader before the end closes its connection, and the next response is its own."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for _ in 0..<3 {
             var reader = try await bench.send(to: .generated(count: 1 << 40)).body.open()
             for _ in 0..<10 { _ = try await reader.next() }
@@ -145,7 +146,7 @@ extension TransportCase {
     public static let informational = TransportCase(
         "informational responses", "Each 1xx comes in the metadata, in order, before the response that answers."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let response = try await bench.send(
             to: LoopbackOrigin.Answer(body: "hello").after(
                 .head(.continue), .head(.init(code: 103), ["Link": "</a>"]), .head(.init(code: 102))))
@@ -160,7 +161,7 @@ extension TransportCase {
     public static let responseTrailers = TransportCase(
         "response trailers", "Trailer fields reach the reader at the end of the content, repeats too."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let response = try await bench.send(
             to: .chunked(chunks: ["hello"], trailers: ["ETag": "1", "Server": "a", "ETag": "2"]))
         let trailers = try await response.body.collectAll().trailers

@@ -12,7 +12,7 @@ extension TransportCase {
         "idle in real time",
         "A server that does not answer for a tenth of a second is given up when that is the timeout."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         bench.origin.enqueue(.hanging)
         try await requireTransportError(of: [.timedOut], at: .head, "A silent server") {
             _ = try await withDeadline("A timeout of 0.1 seconds took five.") {
@@ -28,7 +28,7 @@ extension TransportCase {
     ) { subject in
         for timeout in [nil, Duration.seconds(90), .seconds(3)] {
             let clock = VirtualClock()
-            let bench = try subject.bench(clock: clock)
+            let bench = try await subject.bench(clock: clock)
             bench.origin.enqueue(.hanging)
             let request = try bench.request(timeout: timeout)
             let task = Task { _ = try await bench.connection.send(request) }
@@ -49,7 +49,7 @@ extension TransportCase {
         "idle within the body", "A body that stands still is given up after the idle timeout."
     ) { subject in
         let clock = VirtualClock()
-        let bench = try subject.bench(clock: clock)
+        let bench = try await subject.bench(clock: clock)
         bench.origin.enqueue(.script(.head(.ok, ["Content-Length": "9"]), .raw("hal"), .hang))
         let response = try await bench.connection.send(bench.request(timeout: .seconds(5)))
         let gate = Gate()
@@ -72,7 +72,7 @@ extension TransportCase {
         "idle uploads", "Content that a server does not take is given up after the idle timeout."
     ) { subject in
         let clock = VirtualClock()
-        let bench = try subject.bench(clock: clock)
+        let bench = try await subject.bench(clock: clock)
         let gate = Gate()
         bench.origin.enqueue(.script(.wait(gate), .receiveBody, .hang), answering: .afterHead)
         let request = try bench.request(.post, body: Body(BytePattern.bytes(32 << 20)), timeout: .seconds(5))
@@ -92,7 +92,7 @@ extension TransportCase {
         "slow servers", "A server that sends a byte from time to time is not given up, however long it takes."
     ) { subject in
         let clock = VirtualClock()
-        let bench = try subject.bench(clock: clock)
+        let bench = try await subject.bench(clock: clock)
         let gate = Gate()
         bench.origin.enqueue(
             .script(
@@ -114,7 +114,7 @@ extension TransportCase {
     ) { subject in
         for count in [1 << 20, 16 << 20] {
             let clock = VirtualClock()
-            let bench = try subject.bench(clock: clock)
+            let bench = try await subject.bench(clock: clock)
             let gate = Gate()
             let response = try await bench.send(
                 to: .script(.head(.ok, ["Content-Length": "\(count)"]), .generated(Int64(count)), .wait(gate)))
@@ -143,7 +143,7 @@ extension TransportCase {
     public static let noTime = TransportCase(
         "no time", "An idle timeout of zero fails before anything is sent, and a negative one is refused."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         try await requireTransportError(of: [.timedOut], at: .connecting, "A timeout of zero") {
             _ = try await bench.connection.send(bench.request(timeout: .zero))
         }
@@ -160,7 +160,7 @@ extension TransportCase {
         "a long time", "An idle timeout of any length is accepted."
     ) { subject in
         for clock in [VirtualClock(), SystemClock()] as [any DatedClock] {
-            let bench = try subject.bench(clock: clock)
+            let bench = try await subject.bench(clock: clock)
             bench.origin.enqueue(.init(body: "hello"))
             let response = try await bench.connection.send(bench.request(timeout: .seconds(Int64.max / 4)))
             try requireEqual(try await response.body.collectAll().data.count, 5, "The number of bytes")

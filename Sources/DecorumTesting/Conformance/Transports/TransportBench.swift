@@ -5,11 +5,39 @@ import HTTPTypes
 /// The transport under examination.
 struct TransportSubject: Sendable {
     let soak: Duration
-    let make: @Sendable (any DatedClock) throws -> any Connection
+    let factory: @Sendable (TransportConditions) throws -> any Connection
+    private(set) var usesHTTP2 = false
+
+    init(soak: Duration, factory: @escaping @Sendable (TransportConditions) throws -> any Connection) {
+        self.soak = soak
+        self.factory = factory
+    }
+
+    /// The same with benches that speak HTTP/2.
+    var overHTTP2: TransportSubject {
+        var subject = self
+        subject.usesHTTP2 = true
+        return subject
+    }
+
+    /// Makes a transport that asks for nothing but a clock.
+    func make(_ clock: any DatedClock) throws -> any Connection {
+        try factory(TransportConditions(clock: clock))
+    }
 
     /// Makes a transport and an origin that nobody else uses.
-    func bench(clock: any DatedClock = SystemClock()) throws -> TransportBench {
-        TransportBench(origin: try LoopbackOrigin(), connection: try make(clock))
+    func bench(
+        _ origin: @autoclosure () throws -> LoopbackOrigin = try LoopbackOrigin(),
+        clock: any DatedClock = SystemClock()
+    ) async throws -> TransportBench {
+        let origin = try origin()
+        guard usesHTTP2 else { return TransportBench(origin: origin, connection: try make(clock)) }
+        let server = try await SecureServer.nginx(before: origin)
+        let connection = try factory(TransportConditions(clock: clock, root: server.root))
+        let bench = TransportBench(origin: origin, connection: connection, server: server)
+        let version = try await bench.connection.send(bench.request(.get, "/protocol")).body.text(upTo: 100)
+        guard version == "HTTP/2.0" else { throw ConformanceSkip(reason: "The transport does not offer HTTP/2.") }
+        return bench
     }
 }
 
@@ -17,11 +45,15 @@ struct TransportSubject: Sendable {
 struct TransportBench: Sendable {
     let origin: LoopbackOrigin
     let connection: any Connection
+    /// What stands before the origin and speaks TLS; nil for nothing.
+    var server: SecureServer?
+
+    var url: String { server?.url ?? origin.url }
 
     func request(
         _ method: HTTPRequest.Method = .get, _ path: String = "/", fields: HTTPFields = [:], body: Body = .empty
     ) throws -> Request {
-        try Request(method, origin.url + path, fields: fields, body: body)
+        try Request(method, url + path, fields: fields, body: body)
     }
 
     /// Sends one request that is answered so.

@@ -1,4 +1,5 @@
 public import Decorum
+import Foundation
 
 /// A rule that every transport keeps, so that the layers above it behave the same on each.
 ///
@@ -6,13 +7,13 @@ public import Decorum
 ///
 /// ```swift
 /// for rule in TransportCase.all.excluding(.responseTrailers, because: "The platform drops them.") {
-///     try await rule.check { clock in MyConnection(clock: clock) }
+///     try await rule.check { conditions in MyConnection(clock: conditions.clock) }
 /// }
 /// ```
 ///
-/// Each case makes a transport and a ``LoopbackOrigin`` of its own. The transport must be able to reach 127.0.0.1 over
-/// clear text. What a platform cannot do is excluded with a reason that the transport's users can read. The cases that
-/// remain are a collection, which goes into the arguments of a parameterized test as it is.
+/// Each case makes transports and servers of its own. The transport must be able to reach 127.0.0.1. What a platform
+/// cannot do is excluded with a reason that the transport's users can read. The cases that remain are a collection,
+/// which goes into the arguments of a parameterized test as it is.
 public struct TransportCase: ConformanceCase {
     /// The name of the case.
     public let name: String
@@ -28,29 +29,44 @@ public struct TransportCase: ConformanceCase {
 
     /// All cases.
     public static let all = ConformanceSuite<TransportCase>(
-        [framing, malformed, fields, streaming, uploads, untouched, cancellations, timeouts, pool, stress].flatMap(
-            \.self))
+        [
+            framing, malformed, fields, streaming, uploads, untouched, cancellations, timeouts, pool, stress, tls,
+            http2,
+        ].flatMap(\.self))
+
+    /// The same case over HTTP/2, through nginx; one that cannot be tried where nginx or openssl is missing.
+    ///
+    /// ``all`` has these of the cases that nginx leaves as they are.
+    public var overHTTP2: TransportCase {
+        TransportCase("\(name) over HTTP/2", demand) { [examine] subject in try await examine(subject.overHTTP2) }
+    }
 
     /// Holds a transport to the case.
     ///
     /// - Parameters:
-    ///   - soak: How long the case that cancels at random goes on.
-    ///   - make: Makes a transport whose timeouts go by a clock.
+    ///   - soak: How long the cases that cancel at random go on; nil for 20 seconds where the environment has
+    ///     `DECORUM_SOAK=1`, and else for one.
+    ///   - make: Makes a transport that meets the conditions. One that cannot trust a root of a case's own fails the
+    ///     cases that ask for it, and is excused from them by an exclusion.
     /// - Returns: Whether the case was met, or why it could not be tried.
     /// - Throws: ``ConformanceFailure`` that says how the transport fails the case.
     @discardableResult public func check(
-        soaking soak: Duration = .seconds(2),
-        _ make: @escaping @Sendable (_ clock: any DatedClock) throws -> any Connection
+        soaking soak: Duration? = nil,
+        _ make: @escaping @Sendable (_ conditions: TransportConditions) throws -> any Connection
     ) async throws -> ConformanceOutcome {
-        let subject = TransportSubject(soak: soak, make: make)
+        let subject = TransportSubject(soak: soak ?? Self.soak, factory: make)
         do {
-            try await withDeadline(of: soak + .seconds(40), "The case “\(name)” did not end.") {
+            try await withDeadline(of: subject.soak + .seconds(40), "The case “\(name)” did not end.") {
                 try await examine(subject)
             }
             return .met
         } catch let skip as ConformanceSkip {
             return .skipped(skip.reason)
         }
+    }
+
+    private static var soak: Duration {
+        ProcessInfo.processInfo.environment["DECORUM_SOAK"] == "1" ? .seconds(20) : .seconds(1)
     }
 }
 

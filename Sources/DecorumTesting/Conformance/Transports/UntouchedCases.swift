@@ -12,7 +12,7 @@ extension TransportCase {
     public static let redirections = TransportCase(
         "redirections", "A redirection is returned with its content, and not followed."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for code in [300, 301, 302, 303, 305, 307, 308] {
             for method in [HTTPRequest.Method.get, .post, .head] {
                 let response = try await bench.send(
@@ -31,7 +31,7 @@ extension TransportCase {
     public static let redirectionsToNowhere = TransportCase(
         "redirections to nowhere", "A redirection without a usable Location is returned with its content."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for code in [301, 302, 303, 307, 308] {
             for location in [nil, "", "ftp://example.com/", "http://", "http://[", "mailto:a@b"] {
                 let fields = RawFields(location.map { [.init(name: "Location", value: $0)] } ?? [])
@@ -45,7 +45,7 @@ extension TransportCase {
     public static let challenges = TransportCase(
         "challenges", "A 401 and a 407 are returned with their content, whatever they ask for."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for challenge in [
             #"Basic realm="x""#, #"basic realm="x""#, "Bearer", #"Digest realm="x", nonce="y""#, "Negotiate", "NTLM",
             #"Basic realm="x", Bearer"#, nil,
@@ -74,7 +74,7 @@ extension TransportCase {
 
     /// Cookies are a layer's job.
     public static let cookies = TransportCase("cookies", "A cookie that is set is not sent back.") { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for _ in 0..<2 {
             _ = try await bench.send(to: .init(fields: ["Set-Cookie": "a=1; Path=/"], body: "x")).body.collectAll()
         }
@@ -85,7 +85,7 @@ extension TransportCase {
     public static let caching = TransportCase(
         "caching", "A response that may be stored is asked for again, without conditions."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for text in ["one", "two"] {
             let answer = LoopbackOrigin.Answer(
                 fields: [
@@ -107,7 +107,7 @@ extension TransportCase {
     public static let codings = TransportCase(
         "content codings", "Coded content comes untouched with its coding, or decoded with what was undone."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for (coding, bytes) in codedHello {
             let response = try await bench.send(
                 to: .init(fields: ["Content-Encoding": coding, "ETag": #""1""#], body: Data(bytes)))
@@ -133,7 +133,7 @@ extension TransportCase {
     public static let identityCodings = TransportCase(
         "identity", "Content in the identity coding is untouched."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let response = try await bench.send(to: .init(fields: ["Content-Encoding": "identity"], body: "hello"))
         try requireEqual(try await response.body.collectAll().data, Data("hello".utf8), "The content")
         try requireEqual(response.metadata.decodedContentCodings, [], "The codings that were undone")
@@ -143,7 +143,7 @@ extension TransportCase {
     public static let unknownCodings = TransportCase(
         "unknown codings", "Content in a coding that nobody knows is untouched."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let response = try await bench.send(to: .init(fields: ["Content-Encoding": "x-odd"], body: "hello"))
         try requireEqual(response.head.headerFields[.contentEncoding], "x-odd", "The coding")
         try requireEqual(try await response.body.collectAll().data, Data("hello".utf8), "The content")
@@ -153,7 +153,7 @@ extension TransportCase {
     public static let brokenCodings = TransportCase(
         "broken codings", "Content that cannot be decoded fails as such, or comes untouched with its coding."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         do {
             let response = try await bench.send(to: .init(fields: ["Content-Encoding": "gzip"], body: "hello"))
             try requireEqual(try await response.body.collectAll().data, Data("hello".utf8), "The content")
@@ -167,7 +167,7 @@ extension TransportCase {
     public static let answeredStatuses = TransportCase(
         "statuses", "Every final status is a response with its content."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let codes = [
             200, 201, 202, 203, 206, 207, 226, 299, 399, 400, 403, 404, 405, 408, 409, 410, 412, 413, 416, 418, 421,
             425, 429, 431, 451, 499, 500, 501, 502, 503, 504, 511, 599, 600, 999,

@@ -13,7 +13,7 @@ extension TransportCase {
     public static let wholeUploads = TransportCase(
         "uploads", "Bytes and streams arrive whole, with their length where it is known, and framed in one way."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for count in [1, 70_000, 3_000_000] {
             let stream = Upload(count: count)
             for body in [Body(BytePattern.bytes(count)), stream.body(knowingLength: true), stream.body()] {
@@ -34,7 +34,7 @@ extension TransportCase {
     public static let emptyUploads = TransportCase(
         "empty uploads", "A POST without content has a Content-Length of 0, and a GET has none."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for (method, lengths) in [(HTTPRequest.Method.post, ["0"]), (.put, ["0"]), (.get, []), (.head, [])] {
             _ = try await bench.send(method, to: .init())
             let fields = bench.origin.requests.last?.fields ?? [:]
@@ -47,7 +47,7 @@ extension TransportCase {
     public static let fileUploads = TransportCase(
         "file uploads", "A file arrives whole, with its length; one that has gone sends nothing."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("conformance-\(bench.origin.port)")
         defer { try? FileManager.default.removeItem(at: file) }
         try BytePattern.bytes(2_000_000).write(to: file)
@@ -66,7 +66,7 @@ extension TransportCase {
 
     /// A megabyte comes back as it went.
     public static let echo = TransportCase("echo", "1 MiB that is sent comes back the same.") { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         bench.origin.route(.post, "/echo") { request in .init(body: request.body) }
         for body in [Body(BytePattern.bytes(1 << 20)), Upload(count: 1 << 20).body()] {
             let response = try await bench.connection.send(bench.request(.post, "/echo", body: body))
@@ -78,7 +78,7 @@ extension TransportCase {
     public static let streamedUpload = TransportCase(
         "streamed uploads", "The first chunk of a stream arrives before the second one is made."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let arrived = Gate()
         bench.origin.enqueue(answering: .afterHead) { _ in
             .script(.receive(atLeast: 5), .wait(arrived), .receiveBody, .head(.ok, ["Content-Length": "0"]))
@@ -102,7 +102,7 @@ extension TransportCase {
     public static let interleaving = TransportCase(
         "interleaving", "Each chunk of an upload can be the answer to a chunk of the response."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         bench.origin.enqueue(answering: .afterHead) { _ in
             .script(
                 .head(.ok, ["Transfer-Encoding": "chunked"]), .receive(atLeast: 1), .chunk("A"), .receive(atLeast: 2),
@@ -129,7 +129,7 @@ extension TransportCase {
     public static let earlyAnswer = TransportCase(
         "early answers", "The answer of a server that does not read the content reaches the caller."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         bench.origin.enqueue(
             .init(.contentTooLarge, fields: ["Connection": "close"], body: "too much"), answering: .afterHead)
         let response = try await bench.connection.send(
@@ -143,7 +143,7 @@ extension TransportCase {
     public static let requestTrailers = TransportCase(
         "request trailers", "Trailer fields of a request's body arrive behind its chunks."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let body = BodyProbe().body(chunks: 2, trailers: [.eTag: "1", .server: "a"])
         _ = try await bench.send(.post, to: .init(), body: body)
         let trailers = try await bench.origin.waitForRequests(1)[0].trailers
@@ -154,7 +154,7 @@ extension TransportCase {
     public static let failingUpload = TransportCase(
         "failing uploads", "A body that fails is told with its own error, and never arrives as if it were complete."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for knowsLength in [true, false] {
             let body = BodyProbe().body(chunks: 20, knowingLength: knowsLength, failure: UploadFailure())
             try await requireUnreadable(body, UploadFailure.self, on: bench)
@@ -168,7 +168,7 @@ extension TransportCase {
         "wrong lengths",
         "A body that breaks the promise of its length is told, and never arrives as if it were complete."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         for length in [9_999, 10_001] {
             let body = Body(
                 chunks: AsyncStream { continuation in
@@ -186,7 +186,7 @@ extension TransportCase {
     public static let spentBody = TransportCase(
         "spent bodies", "A body that was read already is told, and is not sent empty."
     ) { subject in
-        let bench = try subject.bench()
+        let bench = try await subject.bench()
         let body = Upload(count: 10).body()
         _ = try await bench.send(.post, to: .init(), body: body)
         try await requireUnreadable(body, BodyReadTwiceError.self, on: bench)

@@ -5,7 +5,8 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// Each cause that can be told apart, as a table and against real sockets.
+/// Each cause that can be told apart, as a table, and against real sockets where the contract of all transports is less
+/// precise.
 @Suite(.timeLimit(.minutes(1))) struct CurlFailureTests {
     static let table: [(failure: CurlFailure, code: TransportError.Code)] = [
         (CurlFailure(code: 5, stage: .connecting), .hostNotFound),
@@ -82,27 +83,11 @@ import Testing
     private static let chunked = ok + "Transfer-Encoding: chunked\r\n\r\n"
 
     static let rows: [Row] = [
-        Row("closed before the first byte", .connectionLost, .head),
-        Row("reset before the first byte", .connectionLost, .head, .reset),
         Row("closed within the head", .connectionLost, .head, .raw(ok + "Content-Length: 0\r\n")),
         Row("closed within a line", .connectionLost, .head, .raw(ok + "Content-Len")),
         Row("closed after an informational head", .connectionLost, .head, .head(.continue)),
-        Row("reset within the body", .connectionLost, .body, .raw(ok + "Content-Length: 9\r\n\r\nhal"), .reset),
-        Row("cut within the body", .truncated, .body, .raw(ok + "Content-Length: 9\r\n\r\nhal")),
-        Row("cut before the body", .truncated, .body, .raw(ok + "Content-Length: 9\r\n\r\n")),
-        Row("cut within a chunk", .truncated, .body, .raw(chunked + "5\r\nhel")),
-        Row("cut between chunks", .truncated, .body, .raw(chunked + "5\r\nhello\r\n")),
-        Row("cut before the chunks", .truncated, .body, .raw(chunked)),
         Row("size of a chunk", .malformedResponse, .body, .raw(chunked + "zz\r\nhello\r\n")),
         Row("size of a chunk with a prefix", .malformedResponse, .body, .raw(chunked + "0x5\r\nhello\r\n0\r\n\r\n")),
-        Row("not HTTP", .malformedResponse, .head, .raw("SSH-2.0-OpenSSH\r\nabc\r\n\r\n")),
-        Row("status that is no number", .malformedResponse, .head, .raw("HTTP/1.1 abc OK\r\n\r\n")),
-        Row("status out of range", .malformedResponse, .head, .raw("HTTP/1.1 099 OK\r\n\r\n")),
-        Row("version", .malformedResponse, .head, .raw("HTTP/4.1 200 OK\r\nContent-Length: 0\r\n\r\n")),
-        Row("field without a colon", .malformedResponse, .head, .raw(ok + "no colon\r\nContent-Length: 0\r\n\r\n")),
-        Row("length that is no number", .malformedResponse, .head, .raw(ok + "Content-Length: x\r\n\r\n")),
-        Row("negative length", .malformedResponse, .head, .raw(ok + "Content-Length: -1\r\n\r\n")),
-        Row("two lengths", .malformedResponse, .head, .raw(ok + "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd")),
         Row(
             "huge field", .malformedResponse, .head,
             .raw(ok + "X: " + String(repeating: "x", count: 200_000) + "\r\n\r\n")),
@@ -128,46 +113,6 @@ import Testing
         #expect(error?.stage == row.stage)
         #expect(!String(reflecting: error).contains("secret"))
         #expect(origin.requests.count == 1)
-    }
-
-    @Test func `What arrived before the cut is given before the error`() async throws {
-        let origin = try LoopbackOrigin()
-        origin.enqueue(.script(.raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal"), .close))
-        let response = try await CurlConnection().send(.get(origin.url + "/"))
-
-        var reader = try await response.body.open()
-        #expect(try await reader.next() == Data("hal".utf8))
-        await #expect(throws: TransportError.self) { try await reader.next() }
-        await #expect(throws: TransportError.self) { try await reader.next() }
-    }
-
-    @Test func `A refused connection is told, and nothing was sent`() async throws {
-        let origin = try LoopbackOrigin.refusing()
-
-        let error = await #expect(throws: TransportError.self) {
-            try await CurlConnection().send(.get(origin.url + "/"))
-        }
-        #expect(error?.code == .connectionRefused)
-        #expect(error?.stage == .connecting)
-        #expect((error?.underlying as? CurlError)?.code == 7)
-    }
-
-    @Test func `A host without an address is told, and nothing was sent`() async throws {
-        let error = await #expect(throws: TransportError.self) {
-            try await CurlConnection().send(.get("http://decorum.invalid/"))
-        }
-        #expect(error?.code == .hostNotFound)
-        #expect(error?.stage == .connecting)
-    }
-
-    @Test func `A server that does not speak TLS is told, and nothing was sent`() async throws {
-        let origin = try LoopbackOrigin()
-
-        let error = await #expect(throws: TransportError.self) {
-            try await CurlConnection().send(.get("https://127.0.0.1:\(origin.port)/"))
-        }
-        #expect(error?.code == .tls)
-        #expect(error?.stage == .connecting)
     }
 }
 #endif

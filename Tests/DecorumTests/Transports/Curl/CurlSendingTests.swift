@@ -23,30 +23,6 @@ extension IsolatedTests {
             return try #require(origin.requests.last)
         }
 
-        @Test func `A request has no field that nobody asked for`() async throws {
-            let received = try await send(.get(origin.url + "/a?b=c"))
-
-            #expect(
-                String(decoding: received.rawHead, as: UTF8.self)
-                    == "GET /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:\(origin.port)\r\n\r\n")
-        }
-
-        @Test func `Fields keep their order, spelling, repeats and bytes`() async throws {
-            var request = try Request.get(origin.url + "/")
-            let lines = [
-                ("X-Dup", "1"), ("accept", "a/b"), ("Cookie", "a=1"), ("x-dup", "2"), ("X-Empty", ""),
-                ("Cookie", "b=2"),
-                ("User-Agent", "me/1"), ("X-Semicolon", "a;"), ("X-Text", "na\u{EF}ve \u{1F36A}"), ("X-DUP", "3"),
-            ]
-            for (name, value) in lines {
-                request.head.headerFields.append(HTTPField(name: try #require(.init(name)), value: value))
-            }
-            let received = try await send(request)
-
-            #expect(received.fields.lines.dropFirst().map(\.name) == lines.map(\.0))
-            #expect(received.fields.lines.dropFirst().map(\.value) == lines.map(\.1))
-        }
-
         @Test func `Bytes that are no UTF-8 pass`() async throws {
             let name = try #require(HTTPField.Name("X-Bytes"))
             var request = try Request.get(origin.url + "/")
@@ -63,30 +39,6 @@ extension IsolatedTests {
             let received = try await send(request)
 
             #expect(received.fields.lines.map(\.name) == ["Host", "X-A", "X-A"])
-        }
-
-        @Test func `Content in memory is announced by its length alone`() async throws {
-            let received = try await send(.post(origin.url + "/", body: "hello"))
-
-            #expect(received.fields.lines.map(\.name) == ["Host", "Content-Length"])
-            #expect(received.text == "hello")
-        }
-
-        @Test(arguments: [HTTPRequest.Method.post, .put, .patch])
-        func `A method with content but none to send announces that`(method: HTTPRequest.Method) async throws {
-            let received = try await send(Request(method, origin.url + "/"))
-
-            #expect(received.method == method)
-            #expect(received.fields.lines.map(\.name) == ["Host", "Content-Length"])
-            #expect(received.fields["Content-Length"] == "0")
-        }
-
-        @Test(arguments: [HTTPRequest.Method.get, .head, .delete, .options, .trace])
-        func `A method that needs no content announces none`(method: HTTPRequest.Method) async throws {
-            let received = try await send(Request(method, origin.url + "/"))
-
-            #expect(received.method == method)
-            #expect(received.fields.lines.map(\.name) == ["Host"])
         }
 
         @Test(arguments: ["GET", "DELETE", "QUERY", "purge", "M-SEARCH", "PROPFIND"])
@@ -116,17 +68,6 @@ extension IsolatedTests {
             #expect(received.text == "hello")
         }
 
-        @Test(arguments: [
-            "/", "/a%2Fb?c=%20d&e=f+g", "/?", "/a//b", "/a/../b/./c", "/%E2%82%AC", "/a:b@c;d='e'(f)*!", "/[x]|{}",
-        ])
-        func `The target goes over the wire as it is`(target: String) async throws {
-            let authority = "127.0.0.1:\(origin.port)"
-            let head = HTTPRequest(method: .get, scheme: "http", authority: authority, path: target)
-            let received = try await send(Request(head: head))
-
-            #expect(received.target == target)
-        }
-
         @Test func `The server as a whole can be asked`() async throws {
             let authority = "127.0.0.1:\(origin.port)"
             let head = HTTPRequest(method: .options, scheme: "http", authority: authority, path: "*")
@@ -152,21 +93,6 @@ extension IsolatedTests {
             let head = HTTPRequest(method: .get, scheme: scheme, authority: authority, path: path)
 
             await #expect(throws: InvalidRequestError.self) { try await connection.send(Request(head: head)) }
-        }
-
-        @Test func `Cookies are neither kept nor sent`() async throws {
-            origin.enqueue(LoopbackOrigin.Answer(fields: ["Set-Cookie": "a=1; Path=/"]))
-            _ = try await send(.get(origin.url + "/"))
-            let received = try await send(.get(origin.url + "/"))
-
-            #expect(received.fields["Cookie"] == nil)
-        }
-
-        @Test func `A connection is used again`() async throws {
-            for _ in 0..<5 {
-                _ = try await send(.get(origin.url + "/"))
-            }
-            #expect(origin.connectionCount == 1)
         }
     }
 }

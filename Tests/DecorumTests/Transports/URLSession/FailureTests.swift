@@ -73,44 +73,4 @@ import Testing
         #expect(error?.stage == row.stage)
         #expect(!String(reflecting: error).contains("secret"))
     }
-
-    @Test func `What arrived before the cut is given before the error`() async throws {
-        let origin = try LoopbackOrigin()
-        origin.enqueue(.script(.raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal"), .close))
-        let response = try await URLSessionConnection().send(.get(origin.url + "/"))
-
-        var reader = try await response.body.open()
-        #expect(try await reader.next() == Data("hal".utf8))
-        await #expect(throws: TransportError.self) { try await reader.next() }
-        await #expect(throws: TransportError.self) { try await reader.next() }
-    }
-
-    @Test func `A refused connection is told, and nothing was sent`() async throws {
-        let origin = try LoopbackOrigin.refusing()
-
-        let error = await #expect(throws: TransportError.self) {
-            try await URLSessionConnection().send(.get(origin.url + "/"))
-        }
-        #expect(error?.code == .connectionRefused)
-        #expect(error?.stage == .connecting)
-        #expect(error?.underlying != nil)
-    }
-
-    @Test func `A host without an address is told, and nothing was sent`() async throws {
-        let error = await #expect(throws: TransportError.self) {
-            try await URLSessionConnection().send(.get("http://decorum.invalid/"))
-        }
-        #expect(error?.code == .hostNotFound)
-        #expect(error?.stage == .connecting)
-    }
-
-    @Test func `A server that does not speak TLS is told, and nothing was sent`() async throws {
-        let origin = try LoopbackOrigin()
-
-        let error = await #expect(throws: TransportError.self) {
-            try await URLSessionConnection().send(.get("https://127.0.0.1:\(origin.port)/"))
-        }
-        #expect(error?.code == .tls)
-        #expect(error?.stage == .connecting)
-    }
 }

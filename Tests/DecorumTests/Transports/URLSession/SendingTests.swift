@@ -20,30 +20,6 @@ import Testing
         return try #require(origin.requests.last)
     }
 
-    @Test func `A request has no field that nobody asked for`() async throws {
-        let received = try await send(.get(origin.url + "/a?b=c"))
-
-        #expect(
-            String(decoding: received.rawHead, as: UTF8.self)
-                == "GET /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:\(origin.port)\r\n\r\n")
-    }
-
-    @Test func `Content in memory is announced by its length alone`() async throws {
-        let received = try await send(.post(origin.url + "/", body: "hello"))
-
-        #expect(received.fields.lines.map(\.name) == ["Host", "Content-Length"])
-        #expect(received.text == "hello")
-    }
-
-    @Test(arguments: [HTTPRequest.Method.post, .put, .patch, .delete, .options])
-    func `A method with content but none to send announces that`(method: HTTPRequest.Method) async throws {
-        let received = try await send(Request(method, origin.url + "/"))
-
-        #expect(received.method == method)
-        #expect(received.fields.lines.map(\.name) == ["Host", "Content-Length"])
-        #expect(received.fields["Content-Length"] == "0")
-    }
-
     @Test(arguments: ["QUERY", "purge", "M-SEARCH", "PROPFIND"])
     func `Any method passes with content`(name: String) async throws {
         let method = try #require(HTTPRequest.Method(name))
@@ -110,13 +86,6 @@ import Testing
         #expect(received.fields.lines.map(\.name) == ["Host", "X-A"])
     }
 
-    @Test(arguments: ["/", "/a%2Fb?c=%20d&e=f+g", "/?", "/a//b", "/%E2%82%AC", "/a:b@c;d='e'(f)*!"])
-    func `The target goes over the wire as it is`(target: String) async throws {
-        let received = try await send(.get(origin.url + target))
-
-        #expect(received.target == target)
-    }
-
     @Test func `The fragment is not sent and stays in the metadata`() async throws {
         let response = try await connection.send(.get(origin.url + "/a#part"))
 
@@ -137,23 +106,6 @@ import Testing
             authority: parts.first.map(String.init) ?? "", path: "/")
 
         await #expect(throws: InvalidRequestError.self) { try await connection.send(Request(head: head)) }
-    }
-
-    @Test func `Cookies are neither kept nor sent`() async throws {
-        origin.enqueue(LoopbackOrigin.Answer(fields: ["Set-Cookie": "a=1; Path=/"]))
-        _ = try await send(.get(origin.url + "/"))
-        let received = try await send(.get(origin.url + "/"))
-
-        #expect(received.fields["Cookie"] == nil)
-    }
-
-    @Test func `Nothing is cached`() async throws {
-        origin.route(.get, "/fresh", LoopbackOrigin.Answer(fields: ["Cache-Control": "max-age=600", "ETag": "\"1\""]))
-        _ = try await send(.get(origin.url + "/fresh"))
-        let received = try await send(.get(origin.url + "/fresh"))
-
-        #expect(origin.requests.count == 2)
-        #expect(received.fields["If-None-Match"] == nil)
     }
 
     @Test func `The layers name the transport and its settings`() {

@@ -15,35 +15,6 @@ import Testing
 
     private func get() throws -> Request { try .get(origin.url + "/") }
 
-    @Test func `The head comes before the body, and each chunk before the next`() async throws {
-        let gate = Gate()
-        origin.enqueue(
-            .script(
-                .head(.ok, ["Transfer-Encoding": "chunked"]), .wait(gate), .chunk("a"), .wait(gate), .chunk("b"),
-                .wait(gate), .lastChunk()))
-
-        let response = try await connection.send(get())
-        #expect(response.body.length == nil)
-        var reader = try await response.body.open()
-        gate.admit()
-        #expect(try await reader.next() == Data("a".utf8))
-        gate.admit()
-        #expect(try await reader.next() == Data("b".utf8))
-        gate.admit()
-        #expect(try await reader.next() == nil)
-        #expect(try await reader.next() == nil)
-        #expect(reader.trailers == nil)
-    }
-
-    @Test(arguments: [false, true])
-    func `A large body arrives whole and in order`(isChunked: Bool) async throws {
-        origin.enqueue(.generated(count: 32 << 20, chunked: isChunked))
-
-        let response = try await connection.send(get())
-        #expect(response.body.length == (isChunked ? nil : 32 << 20))
-        #expect(try await response.body.patternLength() == 32 << 20)
-    }
-
     @Test func `A body that a reader is slow to read waits in the file and arrives whole`() async throws {
         let connection = URLSessionConnection(connectionsPerHost: 1, backlog: .init(memory: 64 << 10))
         origin.enqueue(.generated(count: 8 << 20))
@@ -75,34 +46,6 @@ import Testing
         #expect(error?.stage == .body)
     }
 
-    @Test func `A body can be read once`() async throws {
-        origin.enqueue(LoopbackOrigin.Answer(body: "hello"))
-        let response = try await connection.send(get())
-
-        #expect(try await response.body.text(upTo: 100) == "hello")
-        await #expect(throws: BodyReadTwiceError.self) { try await response.body.text(upTo: 100) }
-    }
-
-    @Test func `Dropping a response unread closes the connection`() async throws {
-        origin.enqueue(.script(.head(.ok, ["Content-Length": "9"]), .raw("hal"), .hang))
-        var response: Response? = try await connection.send(get())
-        #expect(response?.status == .ok)
-        #expect(origin.openConnectionCount == 1)
-
-        response = nil
-        try await origin.waitForOpenConnections(0)
-    }
-
-    @Test func `Dropping a reader before the end closes the connection`() async throws {
-        origin.enqueue(.script(.head(.ok, ["Content-Length": "9"]), .raw("hal"), .hang))
-        var reader: (any BodyReader)? = try await connection.send(get()).body.open()
-        #expect(try await reader?.next() == Data("hal".utf8))
-        #expect(origin.openConnectionCount == 1)
-
-        reader = nil
-        try await origin.waitForOpenConnections(0)
-    }
-
     @Test func `Dropping a response that has arrived whole keeps the connection`() async throws {
         for _ in 0..<5 {
             origin.enqueue(LoopbackOrigin.Answer(body: "hello"))
@@ -111,45 +54,6 @@ import Testing
             #expect(try await connection.send(get()).status == .noContent)
         }
         #expect(origin.connectionCount == 1)
-    }
-
-    @Test func `A cancelled task never sends`() async throws {
-        let request = try get()
-        let task = Task { [connection] in
-            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
-            return try await connection.send(request)
-        }
-
-        await #expect(throws: CancellationError.self) { _ = try await task.value }
-        #expect(origin.connectionCount == 0)
-    }
-
-    @Test func `Cancelling before the head closes the connection at once`() async throws {
-        origin.enqueue(.hanging)
-        let request = try get()
-        let task = Task { [connection] in try await connection.send(request) }
-        try await origin.waitForRequests(1)
-
-        task.cancel()
-        await #expect(throws: CancellationError.self) { _ = try await task.value }
-        try await origin.waitForOpenConnections(0)
-    }
-
-    @Test func `Cancelling within the body closes the connection at once`() async throws {
-        origin.enqueue(.script(.head(.ok, ["Content-Length": "9"]), .raw("hal"), .hang))
-        let gate = Gate()
-        let request = try get()
-        let task = Task { [connection] in
-            var reader = try await connection.send(request).body.open()
-            _ = try await reader.next()
-            gate.open()
-            return try await reader.next()
-        }
-        try await gate.wait()
-
-        task.cancel()
-        await #expect(throws: CancellationError.self) { _ = try await task.value }
-        try await origin.waitForOpenConnections(0)
     }
 
     @Test func `A reader that is cancelled throws even where bytes are at hand, and never skips any`() async throws {

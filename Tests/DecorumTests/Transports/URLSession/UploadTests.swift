@@ -22,48 +22,11 @@ import Testing
         return try #require(origin.requests.last)
     }
 
-    @Test(arguments: [0, 1, 65_536, 1 << 20, (1 << 20) + 1, 5_000_000], [true, false])
-    func `A stream is sent whole, with its length`(count: Int64, isKnown: Bool) async throws {
-        let received = try await upload(.pattern(count, length: isKnown ? count : nil))
-
-        #expect(received.bodyLength == count)
-        #expect(received.isBodyPattern)
-        #expect(received.fields.values(of: "Content-Length") == ["\(count)"])
-        #expect(received.fields["Transfer-Encoding"] == nil)
-        #expect(received.fields["Content-Type"] == nil)
-        #expect(received.fields["Expect"] == nil)
-    }
-
-    @Test(arguments: [0, 1, 5_000_000])
-    func `Bytes and files are sent whole, with their length`(count: Int) async throws {
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("upload-\(count)-\(origin.port)")
-        defer { try? FileManager.default.removeItem(at: file) }
-        try BytePattern.bytes(count).write(to: file)
-
-        for body in [Body(BytePattern.bytes(count)), try Body(contentsOf: file)] {
-            let received = try await upload(body)
-            #expect(received.bodyLength == Int64(count))
-            #expect(received.isBodyPattern)
-            #expect(received.fields.values(of: "Content-Length") == ["\(count)"])
-        }
-    }
-
     @Test func `A large file is sent whole`() async throws {
         let received = try await upload(.pattern(32 << 20))
 
         #expect(received.bodyLength == 32 << 20)
         #expect(received.isBodyPattern)
-    }
-
-    @Test(arguments: [10, 2 << 20])
-    func `A stream that fails sends nothing and keeps its error`(count: Int64) async throws {
-        let request = try Request.put(origin.url + "/", body: .pattern(count, then: SourceError()))
-
-        let error = await #expect(throws: TransportError.self) { try await connection.send(request) }
-        #expect(error?.code == .unreadableBody)
-        #expect(error?.stage == .connecting)
-        #expect(error?.underlying is SourceError)
-        #expect(origin.connectionCount == 0)
     }
 
     @Test func `A stream that pauses is sent whole, and holds up no other request`() async throws {
@@ -105,23 +68,6 @@ import Testing
         task.cancel()
         await #expect(throws: CancellationError.self) { _ = try await task.value }
         #expect(origin.connectionCount == 0)
-    }
-
-    @Test func `A stream that breaks its promise of a length sends nothing`() async throws {
-        let request = try Request.put(origin.url + "/", body: .pattern(10, length: 11))
-
-        let error = await #expect(throws: TransportError.self) { try await connection.send(request) }
-        #expect(error?.underlying is BodyLengthError)
-        #expect(origin.connectionCount == 0)
-    }
-
-    @Test func `A body that was read once is not sent empty`() async throws {
-        let body = Body.pattern(10)
-        _ = try await upload(body)
-
-        let error = await #expect(throws: TransportError.self) { try await upload(body) }
-        #expect(error?.underlying is BodyReadTwiceError)
-        #expect(origin.requests.count == 1)
     }
 
     @Test(arguments: [nil, 3])

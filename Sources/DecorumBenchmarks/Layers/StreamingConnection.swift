@@ -1,0 +1,33 @@
+import Decorum
+import Foundation
+import HTTPTypes
+
+/// A transport in memory whose responses come as transports' do: with a body that is read once, chunk by chunk.
+struct StreamingConnection: Connection {
+    private let chunk = Data(repeating: 0x78, count: 100)
+
+    @inline(never) func send(_ request: consuming Request) async throws -> Response {
+        let chunk = chunk
+        return Response(
+            status: .ok, fields: [.contentType: "text/plain", .contentLength: "100"],
+            body: Body(length: 100, replay: .once) { _ in ChunkReader(chunk: chunk) })
+    }
+}
+
+private struct ChunkReader: BodyReader {
+    var chunk: Data?
+
+    mutating func next() -> Data? { chunk.take() }
+}
+
+extension Row {
+    /// A row that sends a request through a connection and reads the body of the response.
+    init(
+        _ name: String, over baseline: String? = nil, bounds: Bound..., reading request: Request,
+        through connection: any Connection
+    ) {
+        self.init(name: name, baseline: baseline, bounds: bounds) { count in
+            for _ in 0..<count { _ = try await connection.send(request).body.data(upTo: 1000) }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+#if os(Linux)
+@testable import Decorum
+import DecorumTesting
+import Testing
+
+/// A build of libcurl that the machine offers.
+struct CurlBuild: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+
+    /// Debian's builds with OpenSSL and with GnuTLS, as far as they are there; that with NSS takes no files of PEM.
+    static let all = CurlLibrary.names
+        .filter { name in (try? CurlLibrary([name])) != nil }.map(CurlBuild.init)
+
+    func library() throws -> CurlLibrary { try CurlLibrary([testDescription]) }
+
+    /// Makes the transport that a case of the conformance suite asks for.
+    func connection(_ conditions: TransportConditions) throws -> CurlConnection {
+        var tls = CurlConnection.TLS()
+        if let root = conditions.root { tls.roots = .file(root) }
+        tls.identity = conditions.identity.map { .files(certificate: $0.certificate, key: $0.key) }
+        return try CurlConnection(library: library(), tls: tls, clock: conditions.clock)
+    }
+}
+#endif
