@@ -49,7 +49,7 @@ let package = Package(
             name: "DecorumBenchmarks",
             dependencies: [
                 "Decorum", "DecorumProbe", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
-            ]
+            ] + asyncHTTPClient
         ),
         .testTarget(
             name: "DecorumTests",

@@ -7,7 +7,7 @@ import NIOCore
 ///
 /// It is there with the package trait `AsyncHTTPClient`, which is off unless an app asks for it:
 ///
-/// ```swift
+/// ```
 /// .package(url: "https://github.com/…/decorum", from: "1.0.0", traits: ["AsyncHTTPClient"])
 /// ```
 ///
@@ -20,7 +20,7 @@ import NIOCore
 ///
 /// var configuration = AsyncHTTPClientConnection.configuration()
 /// configuration.tlsConfiguration = tls
-/// let own = AsyncHTTPClientConnection(HTTPClient(configuration: configuration))
+/// let own = AsyncHTTPClientConnection(configuration: configuration)
 /// ```
 ///
 /// Fields keep their order, their spelling and their repetitions, in both directions. A server is held back while the
@@ -46,6 +46,21 @@ public struct AsyncHTTPClientConnection: Connection {
         connectionsPerHost: Int = 8, idleTimeout: Duration = .seconds(60), clock: any DatedClock = SystemClock()
     ) {
         let configuration = Self.configuration(connectionsPerHost: connectionsPerHost)
+        self.init(configuration: configuration, idleTimeout: idleTimeout, clock: clock)
+    }
+
+    /// Creates a connection with a client of its own that is made from a configuration, such as one with roots of TLS.
+    ///
+    /// Nothing needs to be shut down.
+    ///
+    /// - Parameters:
+    ///   - configuration: What the client is made from; begin with ``configuration(connectionsPerHost:)``.
+    ///   - idleTimeout: How long a transfer may stand still where the request does not say.
+    ///   - clock: The clock that the idle timeout goes by.
+    public init(
+        configuration: HTTPClient.Configuration, idleTimeout: Duration = .seconds(60),
+        clock: any DatedClock = SystemClock()
+    ) {
         self.init(
             AsyncHTTPClientOwner(HTTPClient(configuration: configuration), shutsDown: true), idleTimeout, clock,
             .init("connectionsPerHost", configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit))

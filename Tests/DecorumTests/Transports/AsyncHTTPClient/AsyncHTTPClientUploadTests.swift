@@ -160,11 +160,9 @@ import Testing
 
     @Test func `Cancelling within the content closes the connection and lets go of the source`() async throws {
         let ended = Gate()
-        let (chunks, source) = AsyncStream<Data>.makeStream()
-        source.onTermination = { _ in ended.open() }
-        source.yield(Data("a".utf8))
         origin.enqueue(.script(.receive(atLeast: 1), .hang), answering: .afterHead)
-        let request = try Request.put(origin.url + "/", body: Body(chunks: chunks))
+        let body = Body(replay: .once) { _ in HangingReader(release: Release(opening: ended)) }
+        let request = try Request.put(origin.url + "/", body: body)
         let task = Task { [connection] in try await connection.send(request) }
         try await origin.waitForHeads(1)
 
@@ -181,6 +179,31 @@ private struct CountingReader: BodyReader {
     mutating func next() async throws -> Data? {
         count()
         return Data(count: 65_536)
+    }
+}
+
+/// Gives a byte and no more.
+private struct HangingReader: BodyReader {
+    let release: Release
+    var hasGiven = false
+
+    mutating func next() async throws -> Data? {
+        if hasGiven { try await Gate().wait() }
+        hasGiven = true
+        return Data("a".utf8)
+    }
+}
+
+/// Opens a gate when nobody holds it any more.
+private final class Release: Sendable {
+    private let gate: Gate
+
+    init(opening gate: Gate) {
+        self.gate = gate
+    }
+
+    deinit {
+        gate.open()
     }
 }
 
