@@ -1,4 +1,5 @@
 #if AsyncHTTPClient
+import AsyncHTTPClient
 import Decorum
 import DecorumTesting
 import Foundation
