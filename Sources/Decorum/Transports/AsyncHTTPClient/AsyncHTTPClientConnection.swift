@@ -24,10 +24,19 @@ import NIOCore
 /// ```
 ///
 /// Fields keep their order, their spelling and their repetitions, in both directions. A server is held back while the
-/// reader of its response is slow, and so is the stream of a request's body while the server is. What AsyncHTTPClient
-/// does not show is lost: trailers of a response, informational responses (1xx), the bytes of fields that are not
-/// UTF-8. A request for the server as a whole (`OPTIONS *`) cannot be sent. Once the response has ended, what is left of
-/// the request's content is not sent any more.
+/// reader of its response is slow, and so is the stream of a request's body while the server is. Once the response has
+/// ended, what is left of the request's content is not sent any more.
+///
+/// These are limits of AsyncHTTPClient 1.37:
+///
+/// - A response with a status below 100 ends the process. Talk only to servers that you trust.
+/// - A request that is sent just when the server closes an idle connection fails with
+///   ``TransportError/Code/connectionLost``. A layer that tries again decides whether it may.
+/// - Trailer fields in both directions, informational responses, reason phrases, and the bytes of fields that are not
+///   UTF-8 are lost.
+/// - What may not stand in a URL is percent-encoded in the target, and a request for the server as a whole (`OPTIONS *`)
+///   cannot be sent.
+/// - A head whose lines end without CR, one with a folded field, and one with two `Content-Length` fields are refused.
 public struct AsyncHTTPClientConnection: Connection {
     private let client: AsyncHTTPClientOwner
     private let watch: IdleWatch

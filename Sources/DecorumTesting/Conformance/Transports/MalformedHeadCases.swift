@@ -4,8 +4,8 @@ import HTTPTypes
 
 extension TransportCase {
     static let malformed: [TransportCase] = [
-        .malformedHeads, .unusualHeads, .foldedFields, .terseHeads, .cutHead, .noHead, .largeFields, .refusedConnection,
-        .unknownHost,
+        .malformedHeads, .lowStatus, .unusualHeads, .foldedFields, .terseHeads, .cutHead, .noHead, .largeFields,
+        .refusedConnection, .unknownHost,
     ]
 
     /// What is not HTTP is an error, not a response.
@@ -14,7 +14,7 @@ extension TransportCase {
     ) { subject in
         let bench = try await subject.bench()
         for answer in [
-            "SSH-2.0-OpenSSH\r\nabc\r\n\r\n", "hello\r\n\r\n", "HTTP/1.1 abc OK\r\n\r\n", "HTTP/1.1 099 OK\r\n\r\n",
+            "SSH-2.0-OpenSSH\r\nabc\r\n\r\n", "hello\r\n\r\n", "HTTP/1.1 abc OK\r\n\r\n",
             "HTTP/4.1 200 OK\r\nContent-Length: 0\r\n\r\n",
             "HTTP/1.1 200 OK\r\nno colon\r\nContent-Length: 0\r\n\r\n",
         ] {
@@ -23,6 +23,17 @@ extension TransportCase {
             }
         }
         try await bench.requireUsable(after: "malformed heads")
+    }
+
+    /// A status has three digits, of which the first is one of five (RFC 9110, section 15).
+    public static let lowStatus = TransportCase(
+        "statuses below 100", "An answer with a status below 100 fails as malformed before the head."
+    ) { subject in
+        let bench = try await subject.bench()
+        try await requireTransportError(of: [.malformedResponse], at: .head, "The status 099") {
+            _ = try await bench.content(ofRaw: "HTTP/1.1 099 OK\r\n\r\n")
+        }
+        try await bench.requireUsable(after: "a status below 100")
     }
 
     /// What is odd but allowed, or harmless and common, is a response.
