@@ -67,7 +67,7 @@ final class AsyncHTTPClientExchange: TransportExchange {
     }
 
     private func begin(_ request: HTTPClientRequest, _ client: AsyncHTTPClientOwner) {
-        let transfer = client.start { await self.transfer(request, client) }
+        let transfer = start { await self.transfer(request, client) }
         let isWanted = state.withLock { state in
             if state.end == nil { state.transfer = transfer }
             return state.end == nil
@@ -75,13 +75,23 @@ final class AsyncHTTPClientExchange: TransportExchange {
         if !isWanted { transfer.cancel() }
     }
 
+    /// Starts a task, where it can be at once, without waiting for a thread.
+    private func start(_ transfer: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+            Task.immediate { await transfer() }
+        } else {
+            Task { await transfer() }
+        }
+    }
+
     @concurrent private func transfer(_ request: HTTPClientRequest, _ client: AsyncHTTPClientOwner) async {
         do {
             let response = try await client.client.execute(request, deadline: .distantFuture)
-            try receive(response)
+            let kept = try receive(response)
             for try await part in response.body {
                 guard await receive(part) else { break }
             }
+            if let kept { hand(out: kept) }
             finish(.success(()))
         } catch {
             finish(.failure(AsyncHTTPClientFailure.error(for: error, at: stage)))
@@ -97,25 +107,34 @@ extension AsyncHTTPClientExchange {
         state.withLock { $0.hasHead ? .body : .head }
     }
 
-    private func receive(_ response: HTTPClientResponse) throws {
+    /// Hands out a response, or returns one without a body, to keep until its connection is free for the next request.
+    private func receive(_ response: HTTPClientResponse) throws -> Response? {
         guard response.history.count == 1 else {
             throw TransportError(.other, at: .head, underlying: RedirectingClientError())
         }
         guard let head = HTTPResponse(response) else { throw TransportError(.malformedResponse, at: .head) }
+        let answer = answer(head)
+        guard !answer.body.isEmpty else { return answer }
+        hand(out: answer)
+        return nil
+    }
+
+    private func hand(out response: Response) {
         let now = watch.clock.now
         let waiter = state.withLock { state in
             state.hasHead = true
             state.lastProgress = now
             return state.head.take()
         }
-        waiter?.resume(returning: answer(head))
+        waiter?.resume(returning: response)
     }
 
     private func answer(_ head: HTTPResponse) -> Response {
         var metadata = ResponseMetadata()
         metadata.source = .network
         metadata.url = url
-        guard method != .head, head.status != .noContent, head.status != .notModified else {
+        guard method != .head, head.status != .noContent, head.status != .notModified, head.contentLength != 0
+        else {
             return Response(head: head, metadata: metadata)
         }
         let lease = TransferLease(self)
