@@ -32,6 +32,7 @@ import NIOCore
 /// - A response with a status below 100 ends the process. Talk only to servers that you trust.
 /// - A request that is sent just when the server closes an idle connection fails with
 ///   ``TransportError/Code/connectionLost``. A layer that tries again decides whether it may.
+/// - Of far more requests at once than a server of HTTP/2 allows streams, some stand still until the idle timeout.
 /// - Trailer fields in both directions, informational responses, reason phrases, and the bytes of fields that are not
 ///   UTF-8 are lost.
 /// - What may not stand in a URL is percent-encoded in the target, and a request for the server as a whole (`OPTIONS *`)
