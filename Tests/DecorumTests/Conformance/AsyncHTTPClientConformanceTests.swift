@@ -63,7 +63,8 @@ extension ConformanceSuite<TransportCase> {
         excluding(.lowStatus, because: "A status below 100 ends the process.")
             .excluding(
                 .closedIdle,
-                because: "A request that meets a pooled connection while the server closes it fails.")
+                because: "A request that meets a pooled connection while the server closes it fails."
+            )
             .excluding(
                 .thousand.overHTTP2,
                 because: "Of far more requests at once than a server of HTTP/2 allows streams, some stand still.")
