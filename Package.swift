@@ -2,6 +2,11 @@
 
 import PackageDescription
 
+let asyncHTTPClient: [Target.Dependency] = [
+    ("AsyncHTTPClient", "async-http-client"), ("NIOCore", "swift-nio"), ("NIOHTTP1", "swift-nio"),
+    ("NIOPosix", "swift-nio"), ("NIOSSL", "swift-nio-ssl"),
+].map { .product(name: $0, package: $1, condition: .when(traits: ["AsyncHTTPClient"])) }
+
 let package = Package(
     name: "decorum",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -12,8 +17,14 @@ let package = Package(
         .executable(name: "tour", targets: ["DecorumTour"]),
         .executable(name: "benchmarks", targets: ["DecorumBenchmarks"]),
     ],
+    traits: [
+        .trait(name: "AsyncHTTPClient", description: "A transport over AsyncHTTPClient, for apps that run on SwiftNIO.")
+    ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0")
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
     ],
     targets: [
         .target(
@@ -21,7 +32,7 @@ let package = Package(
             dependencies: [
                 .target(name: "DecorumCurl", condition: .when(platforms: [.linux])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-            ]
+            ] + asyncHTTPClient
         ),
         .target(name: "DecorumCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
@@ -40,14 +51,14 @@ let package = Package(
             name: "DecorumBenchmarks",
             dependencies: [
                 "Decorum", "DecorumProbe", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
-            ]
+            ] + asyncHTTPClient
         ),
         .testTarget(
             name: "DecorumTests",
             dependencies: [
                 "Decorum", "DecorumTesting", "DecorumTestingTraits",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-            ],
+            ] + asyncHTTPClient,
             exclude: ["Documentation/Cassettes"]
         ),
         .testTarget(

@@ -7,5 +7,5 @@ extension Subject {
         [Subject(name: "data(for:)", baseline: nil) { _ in FoundationClient() }]
         + connections("URLSessionConnection", over: "data(for:)") {
             URLSessionConnection(connectionsPerHost: Exchanging.concurrency)
-        } + platform
+        } + platform + asyncHTTPClient
 }

@@ -42,9 +42,7 @@ struct TransferBodyReader: BodyReader {
     // The caller may be the main actor, which must not wait for a disk.
     @concurrent private static func read(_ count: Int, at offset: Int64, of file: SpoolFile) async throws -> Data {
         do {
-            let data = try file.read(count, at: offset)
-            guard data.count == count else { throw BodyLengthError() }
-            return data
+            return try file.read(count, at: offset)
         } catch {
             throw TransportError(.other, at: .body, underlying: error)
         }

@@ -4,7 +4,8 @@ import HTTPTypes
 
 extension TransportCase {
     static let malformed: [TransportCase] = [
-        .malformedHeads, .unusualHeads, .terseHeads, .cutHead, .noHead, .largeFields, .refusedConnection, .unknownHost,
+        .malformedHeads, .lowStatus, .unusualHeads, .foldedFields, .terseHeads, .cutHead, .noHead, .largeFields,
+        .refusedConnection, .unknownHost,
     ]
 
     /// What is not HTTP is an error, not a response.
@@ -13,7 +14,7 @@ extension TransportCase {
     ) { subject in
         let bench = try await subject.bench()
         for answer in [
-            "SSH-2.0-OpenSSH\r\nabc\r\n\r\n", "hello\r\n\r\n", "HTTP/1.1 abc OK\r\n\r\n", "HTTP/1.1 099 OK\r\n\r\n",
+            "SSH-2.0-OpenSSH\r\nabc\r\n\r\n", "hello\r\n\r\n", "HTTP/1.1 abc OK\r\n\r\n",
             "HTTP/4.1 200 OK\r\nContent-Length: 0\r\n\r\n",
             "HTTP/1.1 200 OK\r\nno colon\r\nContent-Length: 0\r\n\r\n",
         ] {
@@ -24,19 +25,39 @@ extension TransportCase {
         try await bench.requireUsable(after: "malformed heads")
     }
 
+    /// A status has three digits, of which the first is one of five (RFC 9110, section 15).
+    public static let lowStatus = TransportCase(
+        "statuses below 100", "An answer with a status below 100 fails as malformed before the head."
+    ) { subject in
+        let bench = try await subject.bench()
+        try await requireTransportError(of: [.malformedResponse], at: .head, "The status 099") {
+            _ = try await bench.content(ofRaw: "HTTP/1.1 099 OK\r\n\r\n")
+        }
+        try await bench.requireUsable(after: "a status below 100")
+    }
+
     /// What is odd but allowed, or harmless and common, is a response.
     public static let unusualHeads = TransportCase(
         "unusual heads", "Odd heads that are common or allowed make responses."
     ) { subject in
         let bench = try await subject.bench()
-        let rest = "Content-Length: 5\r\n\r\nhello"
+        // The next request cannot meet the connection while it is about to close.
+        let rest = "Connection: close\r\nContent-Length: 5\r\n\r\nhello"
         for head in [
             "HTTP/1.0 200 OK\r\n", "HTTP/1.1 200 \r\n", "HTTP/1.1 999 Odd\r\n",
-            "HTTP/1.1 200 OK\r\nX-Folded: a\r\n b\r\n",
             "HTTP/1.1 200 OK\r\nX-Empty:\r\n", "HTTP/1.1 200 OK\r\nX-Blank: \t a \t\r\n",
         ] {
             try requireEqual(try await bench.content(ofRaw: head + rest), "hello", head.debugDescription)
         }
+    }
+
+    /// A field that goes on in a second line is one field (RFC 9112, section 5.2).
+    public static let foldedFields = TransportCase(
+        "folded fields", "A response with a field that is folded over two lines is a response."
+    ) { subject in
+        let bench = try await subject.bench()
+        let answer = "HTTP/1.1 200 OK\r\nX-Folded: a\r\n b\r\nContent-Length: 5\r\n\r\nhello"
+        try requireEqual(try await bench.content(ofRaw: answer), "hello", "The content")
     }
 
     /// Blanks and returns that a recipient must or may do without (RFC 9112, sections 2.2, 4 and 5).

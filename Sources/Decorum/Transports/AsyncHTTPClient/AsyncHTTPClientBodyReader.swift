@@ -1,0 +1,24 @@
+#if AsyncHTTPClient
+import Foundation
+
+/// Reads the body of a response while it arrives.
+struct AsyncHTTPClientBodyReader: BodyReader {
+    private let lease: TransferLease<AsyncHTTPClientExchange>
+    private var batch: ArraySlice<Data> = []
+
+    init(_ lease: TransferLease<AsyncHTTPClientExchange>) {
+        self.lease = lease
+    }
+
+    mutating func next() async throws -> Data? {
+        if !Task.isCancelled, let chunk = batch.popFirst() { return chunk }
+        let exchange = lease.exchange
+        batch = try await withTaskCancellationHandler {
+            try await exchange.arrivals()
+        } onCancel: {
+            exchange.cancel()
+        }[...]
+        return batch.popFirst()
+    }
+}
+#endif

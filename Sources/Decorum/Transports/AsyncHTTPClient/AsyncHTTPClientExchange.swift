@@ -1,0 +1,287 @@
+#if AsyncHTTPClient
+import AsyncHTTPClient
+import Foundation
+import HTTPTypes
+import NIOCore
+import Synchronization
+
+/// One request and its response, from the first byte asked for to the last one received.
+///
+/// A task of its own executes the request and takes the body as it comes, so that whoever watches over the exchange
+/// can end it without ending the task of its caller. It ends once, and what comes later is ignored.
+final class AsyncHTTPClientExchange: TransportExchange {
+    private struct State {
+        var transfer: Task<Void, Never>?
+        var head: CheckedContinuation<Response, any Error>?
+        var hasHead = false
+        var end: Result<Void, any Error>?
+        var lastProgress: ContinuousClock.Instant
+
+        var reading: Task<ByteBuffer?, any Error>?
+        var chunks: [Data] = []
+        var waiting = 0
+        var reader: CheckedContinuation<Void, Never>?
+        var producer: CheckedContinuation<Void, Never>?
+    }
+
+    // What waits for the reader, beyond which the server is held back.
+    private static let bound = 256 << 10
+
+    private let content: AsyncHTTPClientContent
+    private let method: HTTPRequest.Method
+    private let url: URL?
+    private let idleTimeout: Duration
+    private let watch: IdleWatch
+    private let state: Mutex<State>
+
+    init(
+        _ request: borrowing Request, content: AsyncHTTPClientContent, idleTimeout: Duration, watch: IdleWatch
+    ) {
+        self.content = content
+        method = request.head.method
+        url = request.url
+        self.idleTimeout = idleTimeout
+        self.watch = watch
+        state = Mutex(State(lastProgress: watch.clock.now))
+    }
+
+    /// Sends the request and waits for the head of the response.
+    func response(to request: HTTPClientRequest, from client: AsyncHTTPClientOwner) async throws -> Response {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let end = state.withLock { state in
+                    if state.end == nil { state.head = continuation }
+                    return state.end
+                }
+                switch end {
+                case nil:
+                    watch.add(self)
+                    begin(request, client)
+                case .failure(let error): continuation.resume(throwing: error)
+                case .success: continuation.resume(throwing: TransportError(.other, at: .head))
+                }
+            }
+        } onCancel: {
+            cancel()
+        }
+    }
+
+    private func begin(_ request: HTTPClientRequest, _ client: AsyncHTTPClientOwner) {
+        let transfer = start { await self.transfer(request, client) }
+        let isWanted = state.withLock { state in
+            if state.end == nil { state.transfer = transfer }
+            return state.end == nil
+        }
+        if !isWanted { transfer.cancel() }
+    }
+
+    /// Starts a task, where it can be at once, without waiting for a thread.
+    private func start(_ transfer: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+            Task.immediate { await transfer() }
+        } else {
+            Task { await transfer() }
+        }
+    }
+
+    @concurrent private func transfer(_ request: HTTPClientRequest, _ client: AsyncHTTPClientOwner) async {
+        do {
+            let response = try await client.client.execute(request, deadline: .distantFuture)
+            let kept = try receive(response)
+            for try await part in response.body {
+                guard await receive(part) else { break }
+            }
+            if let kept { hand(out: kept) }
+            finish(.success(()))
+        } catch {
+            finish(.failure(AsyncHTTPClientFailure.error(for: error, at: stage)))
+        }
+        await content.close()
+    }
+}
+
+/// What the transfer tells.
+extension AsyncHTTPClientExchange {
+    /// The stage that a failure would be at now.
+    private var stage: TransportError.Stage {
+        state.withLock { $0.hasHead ? .body : .head }
+    }
+
+    /// Hands out a response, or returns one without a body, to keep until its connection is free for the next request.
+    private func receive(_ response: HTTPClientResponse) throws -> Response? {
+        guard response.history.count == 1 else {
+            throw TransportError(.other, at: .head, underlying: RedirectingClientError())
+        }
+        guard let head = HTTPResponse(response) else { throw TransportError(.malformedResponse, at: .head) }
+        let answer = answer(head)
+        guard !answer.body.isEmpty else { return answer }
+        hand(out: answer)
+        return nil
+    }
+
+    private func hand(out response: Response) {
+        let now = watch.clock.now
+        let waiter = state.withLock { state in
+            state.hasHead = true
+            state.lastProgress = now
+            return state.head.take()
+        }
+        waiter?.resume(returning: response)
+    }
+
+    private func answer(_ head: HTTPResponse) -> Response {
+        var metadata = ResponseMetadata()
+        metadata.source = .network
+        metadata.url = url
+        guard method != .head, head.status != .noContent, head.status != .notModified, head.contentLength != 0
+        else {
+            return Response(head: head, metadata: metadata)
+        }
+        let lease = TransferLease(self)
+        let body = Body(trustedLength: head.contentLength, replay: .once) { _ in AsyncHTTPClientBodyReader(lease) }
+        return Response(head: head, body: body, metadata: metadata)
+    }
+
+    /// Takes a part of the body and waits until there is room for the next; false once nobody wants it.
+    private func receive(_ part: ByteBuffer) async -> Bool {
+        let data = Data(part.readableBytesView)
+        let now = watch.clock.now
+        let (reader, isFull, isWanted) = state.withLock { state in
+            guard state.end == nil else { return (state.reader.take(), false, false) }
+            state.lastProgress = now
+            if !data.isEmpty { state.chunks.append(data) }
+            state.waiting += data.count
+            return (state.reader.take(), state.waiting >= Self.bound, true)
+        }
+        reader?.resume()
+        return isFull ? await waitForRoom() : isWanted
+    }
+
+    private func waitForRoom() async -> Bool {
+        await withCheckedContinuation { continuation in
+            let hasRoom = state.withLock { state in
+                guard state.end == nil, state.waiting >= Self.bound else { return true }
+                state.producer = continuation
+                return false
+            }
+            if hasRoom { continuation.resume() }
+        }
+        let now = watch.clock.now
+        return state.withLock { state in
+            state.lastProgress = now
+            return state.end == nil
+        }
+    }
+
+    /// Reads the next piece of the request's content, in a task that ends with the exchange.
+    func read(_ source: ContentSource) async throws -> ByteBuffer? {
+        let reading = Task { try await source.next() }
+        let isWanted = state.withLock { state in
+            if state.end == nil { state.reading = reading }
+            return state.end == nil
+        }
+        guard isWanted else {
+            reading.cancel()
+            throw CancellationError()
+        }
+        let piece = await reading.result
+        let now = watch.clock.now
+        state.withLock { state in
+            state.reading = nil
+            state.lastProgress = now
+        }
+        do {
+            return try piece.get()
+        } catch {
+            throw UnreadableContentError(underlying: error)
+        }
+    }
+}
+
+/// What the reader of the response's body asks for.
+extension AsyncHTTPClientExchange {
+    /// Waits for what has arrived of the body; nothing at its end.
+    func arrivals() async throws -> [Data] {
+        while true {
+            let now = watch.clock.now
+            let (chunks, producer) = try state.withLock { state in
+                guard state.chunks.isEmpty else {
+                    defer {
+                        state.chunks = []
+                        state.waiting = 0
+                    }
+                    if state.producer != nil { state.lastProgress = now }
+                    return (state.chunks as [Data]?, state.producer.take())
+                }
+                try state.end?.get()
+                return (state.end == nil ? nil : [], nil)
+            }
+            producer?.resume()
+            if let chunks { return chunks }
+            await waitForArrivals()
+        }
+    }
+
+    private func waitForArrivals() async {
+        await withCheckedContinuation { continuation in
+            let isReady = state.withLock { state in
+                guard state.chunks.isEmpty, state.end == nil else { return true }
+                state.reader = continuation
+                return false
+            }
+            if isReady { continuation.resume() }
+        }
+    }
+}
+
+/// Ends.
+extension AsyncHTTPClientExchange {
+    /// When the exchange fails unless something is sent or received; nil once it has ended.
+    var deadline: ContinuousClock.Instant? {
+        let now = watch.clock.now
+        return state.withLock { state in
+            guard state.end == nil else { return nil }
+            // The time stands still while it is not the server who is waited for.
+            let isOurTurn = state.producer != nil || (state.reading != nil && !state.hasHead)
+            return (isOurTurn ? now : state.lastProgress).advanced(by: idleTimeout)
+        }
+    }
+
+    /// Fails the exchange when nothing was sent or received for too long.
+    func timeOut() {
+        finish(.failure(TransportError(.timedOut, at: stage)))
+    }
+
+    /// Ends the exchange because nobody wants it any more; what has arrived is dropped.
+    func cancel() {
+        finish(.failure(CancellationError()))
+        state.withLock { state in
+            state.chunks = []
+            state.end = .failure(CancellationError())
+        }
+    }
+
+    private func finish(_ end: Result<Void, any Error>) {
+        let ended = state.withLock { state -> State? in
+            guard state.end == nil else { return nil }
+            let ended = state
+            state.end = end
+            state.transfer = nil
+            state.head = nil
+            state.reading = nil
+            state.reader = nil
+            state.producer = nil
+            return ended
+        }
+        guard let ended else { return }
+        watch.remove(self)
+        if case .failure(let error) = end {
+            ended.transfer?.cancel()
+            ended.head?.resume(throwing: error)
+        }
+        ended.reading?.cancel()
+        ended.reader?.resume()
+        ended.producer?.resume()
+    }
+}
+#endif
