@@ -45,15 +45,27 @@ public final class MemoryResponseStore: ResponseStore {
         }
     }
 
-    /// Forgets every response that was stored on behalf of a principal, as when somebody signs out.
-    ///
-    /// - Parameter principal: The principal; nil for the responses that were stored on nobody's behalf.
+    /// Forgets every response of a URI, on whosever behalf it was requested.
+    public func removeResponses(at uri: ResponseKey.URI) {
+        state.withLock { state in
+            for key in state.keys[uri] ?? [] {
+                for identifier in state.variants[key] ?? [] { state.remove(identifier) }
+            }
+        }
+    }
+
+    /// Forgets every response that was stored on behalf of a principal.
     public func removeResponses(of principal: Principal?) {
         state.withLock { state in
             for (identifier, entry) in state.entries where entry.key.principal == principal {
                 state.remove(identifier)
             }
         }
+    }
+
+    /// Forgets every response.
+    public func removeAllResponses() {
+        state.withLock { $0 = State(byteLimit: $0.byteLimit, countLimit: $0.countLimit) }
     }
 }
 
@@ -70,6 +82,8 @@ private struct State {
     var entries: [Int: Entry] = [:]
     /// The entries of each key, the latest last.
     var variants: [ResponseKey: [Int]] = [:]
+    /// The keys of each URI.
+    var keys: [ResponseKey.URI: Set<ResponseKey>] = [:]
     var recency = RecencyOrder()
 
     init(byteLimit: Int, countLimit: Int) {
@@ -105,6 +119,7 @@ private struct State {
         let identifier = recency.add()
         entries[identifier] = Entry(key: key, response: response, byteCount: size)
         variants[key, default: []].append(identifier)
+        keys[key.uri, default: []].insert(key)
         byteCount += size
     }
 
@@ -113,15 +128,14 @@ private struct State {
         recency.remove(identifier)
         byteCount -= entry.byteCount
         variants[entry.key]?.removeAll { $0 == identifier }
-        if variants[entry.key]?.isEmpty == true { variants[entry.key] = nil }
+        guard variants[entry.key]?.isEmpty == true else { return }
+        variants[entry.key] = nil
+        keys[entry.key.uri]?.remove(entry.key)
+        if keys[entry.key.uri]?.isEmpty == true { keys[entry.key.uri] = nil }
     }
 }
 
 extension StoredResponse {
-    fileprivate func isOfSameVariant(as other: StoredResponse) -> Bool {
-        Vary(head.headerFields) == Vary(other.head.headerFields) && selectingFields == other.selectingFields
-    }
-
     fileprivate var byteCount: Int {
         // What a dictionary entry, a list node and the heads' own storage take, roughly.
         let overhead = 512
