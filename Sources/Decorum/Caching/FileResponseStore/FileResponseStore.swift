@@ -53,13 +53,14 @@ public final class FileResponseStore: ResponseStore {
         // The directory may be behind a link; what is in it may not.
         let path = directory.resolvingSymlinksInPath().path
         files = ResponseFiles(path, byteLimit: byteLimit, fileSystem: fileSystem, spawner: spawner)
-        do throws(SystemError) {
+        do {
             guard directory.isFileURL else { throw SystemError(code: ENOTDIR) }
             try files.folders.prepare()
             directory.excludeFromBackup()
             directoryError = nil
         } catch {
-            directoryError = POSIXError(POSIXErrorCode(rawValue: error.code) ?? .EIO)
+            let code = (error as? SystemError).flatMap { POSIXErrorCode(rawValue: $0.code) }
+            directoryError = POSIXError(code ?? .EIO)
         }
     }
 
@@ -67,22 +68,19 @@ public final class FileResponseStore: ResponseStore {
     public func responses(for key: ResponseKey) async -> [StoredResponse] {
         let inMemory = secrets.responses(for: key)
         guard !key.holdsSecret else { return inMemory }
-        let isOnMainActor = #isolation === MainActor.shared
-        let found = isOnMainActor ? await findConcurrently(key) : files.find(key)
-        guard found.contains(where: { $0.unverified != nil }) else {
-            let onDisk = found.map(\.response)
-            return inMemory.isEmpty ? onDisk : inMemory + onDisk
-        }
-        var responses = inMemory
-        for found in found {
-            if let response = await files.verify(found) { responses.append(response) }
-        }
-        return responses
+        if #isolation.isMainActor { return await findConcurrently(key) + inMemory }
+        let found = files.find(key)
+        if found.contains(where: { $0.unverified != nil }) { return await verify(found) + inMemory }
+        return found.map(\.response) + inMemory
     }
 
     // Waits for the disk, which the main actor must not.
-    @concurrent private func findConcurrently(_ key: ResponseKey) async -> [ResponseFiles.Found] {
-        files.find(key)
+    @concurrent private func findConcurrently(_ key: ResponseKey) async -> [StoredResponse] {
+        await verify(files.find(key))
+    }
+
+    @concurrent private func verify(_ found: [ResponseFiles.Found]) async -> [StoredResponse] {
+        found.compactMap(files.verify)
     }
 
     /// Keeps a response, in place of those of the same variant.
@@ -176,4 +174,9 @@ extension StoredResponse {
                 field.indexingStrategy == .disallow || Self.secretFields.contains(field.name)
             }
     }
+}
+
+extension (any Actor)? {
+    // A function of its own, since the optimiser of Swift 6.3 miscompiles the comparison where it stands.
+    @inline(never) fileprivate var isMainActor: Bool { self === MainActor.shared }
 }

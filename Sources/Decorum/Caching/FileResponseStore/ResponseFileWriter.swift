@@ -75,7 +75,7 @@ final class ResponseFileWriter: ResponseWriter {
         }
     }
 
-    private func add(_ chunk: Data, _ state: inout State) throws(SystemError) {
+    private func add(_ chunk: Data, _ state: inout State) throws {
         var rest = chunk[...]
         while !rest.isEmpty {
             let room = ResponseFileLayout.blockLength - (state.pending.count - state.blockStart)
@@ -100,7 +100,7 @@ final class ResponseFileWriter: ResponseWriter {
         state.blockStart = state.pending.count
     }
 
-    private func flush(_ state: inout State) throws(SystemError) {
+    private func flush(_ state: inout State) throws {
         guard files.space.reserve(FileStatus.allocatedLength(state.pending.count)) else {
             throw SystemError(code: ENOSPC)
         }
@@ -111,14 +111,13 @@ final class ResponseFileWriter: ResponseWriter {
         state.blockStart = 0
     }
 
-    private func open(_ state: inout State) throws(SystemError) -> Int32 {
+    private func open(_ state: inout State) throws -> Int32 {
         if let descriptor = state.descriptor { return descriptor }
         let path = files.folders.newUnfinishedPath(name, nonce: state.nonce)
         let descriptor: Int32
-        do throws(SystemError) {
+        do {
             descriptor = try files.folders.fileSystem.create(path)
-        } catch {
-            guard error.code == ENOENT else { throw error }
+        } catch SystemError.noEntry {
             try files.folders.prepare()
             descriptor = try files.folders.fileSystem.create(path)
         }
@@ -149,7 +148,7 @@ final class ResponseFileWriter: ResponseWriter {
     }
 
     /// Writes what is left, with the first part, which says that the rest is there, last.
-    private func finishFile(_ state: inout State) throws(SystemError) -> String? {
+    private func finishFile(_ state: inout State) throws -> String? {
         if state.pending.count > state.blockStart { endBlock(&state) }
         let table = state.table.bytes
         state.pending += table
@@ -179,12 +178,9 @@ final class ResponseFileWriter: ResponseWriter {
 }
 
 extension ResponseFiles {
-    fileprivate func write(_ bytes: [UInt8], to descriptor: Int32, at offset: Int64) throws(SystemError) {
-        let outcome = unsafe bytes.withUnsafeBytes { bytes in
-            Result { () throws(SystemError) in
-                unsafe try folders.fileSystem.write(bytes, to: descriptor, at: offset)
-            }
+    fileprivate func write(_ bytes: [UInt8], to descriptor: Int32, at offset: Int64) throws {
+        unsafe try bytes.withUnsafeBytes { bytes in
+            unsafe try folders.fileSystem.write(bytes, to: descriptor, at: offset)
         }
-        try outcome.get()
     }
 }

@@ -52,7 +52,7 @@ final class ResponseFiles: Sendable {
     }
 
     /// Reads the body of a response once, so that no part of it is given out where another is damaged.
-    @concurrent func verify(_ found: Found) async -> StoredResponse? {
+    func verify(_ found: Found) -> StoredResponse? {
         guard let file = found.unverified else { return found.response }
         guard file.isWhole else {
             try? folders.fileSystem.remove(folders.path(of: found.name))

@@ -24,16 +24,16 @@ final class ResponseFolders: Sendable {
     var unfinishedPath: String { path + "/unfinished" }
 
     /// Creates the directory where there is none.
-    func prepare() throws(SystemError) {
+    func prepare() throws {
         try makeDirectory(path)
         guard try fileSystem.status(of: path).kind == .directory else { throw SystemError(code: ENOTDIR) }
         try fileSystem.makeDirectory(unfinishedPath)
     }
 
-    private func makeDirectory(_ path: String) throws(SystemError) {
-        do throws(SystemError) {
+    private func makeDirectory(_ path: String) throws {
+        do {
             try fileSystem.makeDirectory(path)
-        } catch {
+        } catch let error as SystemError {
             guard error.code == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else {
                 throw error
             }
@@ -57,12 +57,11 @@ final class ResponseFolders: Sendable {
     }
 
     /// Moves a file that is whole now to its place.
-    func moveIntoPlace(_ unfinished: String, _ name: ResponseFileName) throws(SystemError) {
+    func moveIntoPlace(_ unfinished: String, _ name: ResponseFileName) throws {
         let path = path(of: name)
-        do throws(SystemError) {
+        do {
             try fileSystem.rename(unfinished, to: path)
-        } catch {
-            guard error.code == ENOENT else { throw error }
+        } catch SystemError.noEntry {
             try fileSystem.makeDirectory(folders[name.folder].path)
             try fileSystem.rename(unfinished, to: path)
         }
@@ -148,7 +147,7 @@ private final class ResponseFolder: Sendable {
         }
     }
 
-    func list(_ fileSystem: any FileSystem, _ visit: (ResponseFileName) -> Void) throws(SystemError) {
+    func list(_ fileSystem: any FileSystem, _ visit: (ResponseFileName) -> Void) throws {
         unsafe try fileSystem.list(path) { text in
             if let name = unsafe ResponseFileName(text) { visit(name) }
         }

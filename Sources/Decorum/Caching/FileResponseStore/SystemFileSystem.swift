@@ -8,19 +8,19 @@ struct SystemFileSystem: FileSystem {
         return time.nanoseconds
     }
 
-    func makeDirectory(_ path: String) throws(SystemError) {
-        guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .last }
+    func makeDirectory(_ path: String) throws {
+        guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw SystemError.last }
     }
 
-    func status(of path: String) throws(SystemError) -> FileStatus {
+    func status(of path: String) throws -> FileStatus {
         var status = stat()
-        guard unsafe lstat(path, &status) == 0 else { throw .last }
+        guard unsafe lstat(path, &status) == 0 else { throw SystemError.last }
         return FileStatus(status)
     }
 
-    func list(_ directory: String, _ visit: (UnsafeBufferPointer<UInt8>) -> Void) throws(SystemError) {
+    func list(_ directory: String, _ visit: (UnsafeBufferPointer<UInt8>) -> Void) throws {
         let descriptor = unsafe Foundation.open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .last }
+        guard descriptor >= 0 else { throw SystemError.last }
         guard let stream = unsafe fdopendir(descriptor) else {
             let error = SystemError.last
             close(descriptor)
@@ -38,45 +38,45 @@ struct SystemFileSystem: FileSystem {
 
     private static let nameOffset = MemoryLayout<dirent>.offset(of: \.d_name) ?? 0
 
-    func open(_ path: String) throws(SystemError) -> Int32 {
+    func open(_ path: String) throws -> Int32 {
         // Not blocking, since a pipe in the place of the file would wait for a writer.
         let descriptor = unsafe Foundation.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .last }
+        guard descriptor >= 0 else { throw SystemError.last }
         return descriptor
     }
 
-    func create(_ path: String) throws(SystemError) -> Int32 {
+    func create(_ path: String) throws -> Int32 {
         let descriptor = unsafe Foundation.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw .last }
+        guard descriptor >= 0 else { throw SystemError.last }
         return descriptor
     }
 
-    func status(of descriptor: Int32) throws(SystemError) -> FileStatus {
+    func status(of descriptor: Int32) throws -> FileStatus {
         var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw .last }
+        guard unsafe fstat(descriptor, &status) == 0 else { throw SystemError.last }
         return FileStatus(status)
     }
 
-    func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError)
+    func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws
         -> Int
     {
         var done = 0
         while done < buffer.count {
             let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
             let count = unsafe pread(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
-            guard count >= 0 || errno == EINTR else { throw .last }
+            guard count >= 0 || errno == EINTR else { throw SystemError.last }
             guard count != 0 else { break }
             done += max(count, 0)
         }
         return done
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int64) throws(SystemError) {
+    func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int64) throws {
         var done = 0
         while done < bytes.count {
             let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[done...])
             let count = unsafe pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
-            guard count >= 0 || errno == EINTR else { throw .last }
+            guard count >= 0 || errno == EINTR else { throw SystemError.last }
             done += max(count, 0)
         }
     }
@@ -89,12 +89,12 @@ struct SystemFileSystem: FileSystem {
         _ = Foundation.close(descriptor)
     }
 
-    func rename(_ path: String, to newPath: String) throws(SystemError) {
-        guard unsafe Foundation.rename(path, newPath) == 0 else { throw .last }
+    func rename(_ path: String, to newPath: String) throws {
+        guard unsafe Foundation.rename(path, newPath) == 0 else { throw SystemError.last }
     }
 
-    func remove(_ path: String) throws(SystemError) {
-        guard unsafe unlink(path) == 0 else { throw .last }
+    func remove(_ path: String) throws {
+        guard unsafe unlink(path) == 0 else { throw SystemError.last }
     }
 }
 
