@@ -22,7 +22,12 @@ enum SampleResponse {
     static func content(_ number: Int, _ version: Int, _ length: Int) -> Data {
         let generator = SeededGenerator(seed: UInt64(number) << 40 | UInt64(version) << 20 | UInt64(length))
         var content = Data(capacity: length + 8)
-        while content.count < length { withUnsafeBytes(of: generator.next()) { content.append(contentsOf: $0) } }
+        while content.count < length {
+            let number = generator.next()
+            for shift in stride(from: UInt64(0), to: 64, by: 8) {
+                content.append(UInt8(truncatingIfNeeded: number >> shift))
+            }
+        }
         return content.prefix(length)
     }
 
@@ -69,8 +74,8 @@ final class StoreFolder: Sendable {
     var files: [String] {
         let paths = FileManager.default.enumerator(atPath: url.path)?.compactMap { $0 as? String } ?? []
         return paths.map { url.path + "/" + $0 }.filter { path in
-            var isDirectory: ObjCBool = false
-            return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) && !isDirectory.boolValue
+            let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+            return attributes?[.type] as? FileAttributeType == .typeRegular
         }
     }
 
