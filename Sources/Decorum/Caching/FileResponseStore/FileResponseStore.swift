@@ -50,11 +50,10 @@ public final class FileResponseStore: ResponseStore {
         spawner: @escaping @Sendable (@escaping @Sendable () async -> Void) -> Void
     ) {
         let byteLimit = max(byteLimit, 0)
-        // The directory may be behind a link; what is in it may not.
-        let path = directory.resolvingSymlinksInPath().path
+        // The directory may be behind a link; what is in it may not. What is no directory of this machine is none at all.
+        let path = directory.isFileURL ? directory.resolvingSymlinksInPath().path : "/dev/null"
         files = ResponseFiles(path, byteLimit: byteLimit, fileSystem: fileSystem, spawner: spawner)
         do {
-            guard directory.isFileURL else { throw SystemError(code: ENOTDIR) }
             try files.folders.prepare()
             directory.excludeFromBackup()
             directoryError = nil

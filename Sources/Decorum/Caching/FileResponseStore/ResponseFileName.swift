@@ -71,16 +71,22 @@ extension ResponseFileName {
     /// The name as a text in hexadecimal digits.
     var text: String {
         unsafe String(unsafeUninitializedCapacity: Self.length) { buffer in
-            var place = 0
-            for number in [uri.0, uri.1, key, principal, variant] {
-                for shift in stride(from: UInt64(60), through: 0, by: -4) {
-                    let digit = UInt8(truncatingIfNeeded: number >> shift) & 15
-                    // The place stays below the length that was asked for: five times sixteen.
-                    unsafe buffer[place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
-                    place += 1
-                }
-            }
-            return place
+            unsafe Self.write(uri.0, buffer, 0)
+            unsafe Self.write(uri.1, buffer, 16)
+            unsafe Self.write(key, buffer, 32)
+            unsafe Self.write(principal, buffer, 48)
+            unsafe Self.write(variant, buffer, 64)
+            return Self.length
+        }
+    }
+
+    private static func write(_ number: UInt64, _ buffer: UnsafeMutableBufferPointer<UInt8>, _ start: Int) {
+        var rest = number
+        // The places stay below the length that the buffer was asked for with.
+        for place in (start..<start + 16).reversed() {
+            let digit = UInt8(truncatingIfNeeded: rest) & 15
+            unsafe buffer[place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+            rest >>= 4
         }
     }
 

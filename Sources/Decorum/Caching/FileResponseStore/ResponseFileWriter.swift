@@ -138,7 +138,9 @@ final class ResponseFileWriter: ResponseWriter {
             }
             state.path = nil
             state.isOver = true
-            files.folders.noteVerified(name, nonce: state.nonce)
+            if state.bodyLength > Int64(ResponseFileLayout.blockLength) {
+                files.folders.noteVerified(name, nonce: state.nonce)
+            }
             files.secrets.removeResponses(for: key)
             // What was forgotten while the file was moved may have been looked for before it was there.
             if !files.ongoing.withLock({ $0.end(write) }) {

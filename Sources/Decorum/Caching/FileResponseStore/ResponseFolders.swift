@@ -43,7 +43,7 @@ final class ResponseFolders: Sendable {
     }
 
     func path(of name: ResponseFileName) -> String {
-        folders[name.folder].path + "/" + name.text
+        folders[name.folder].prefix + name.text
     }
 
     /// The names of the files of a key, as far as they are known.
@@ -126,10 +126,13 @@ private final class ResponseFolder: Sendable {
     }
 
     let path: String
+    /// What the paths of the files begin with.
+    let prefix: String
     private let listing = Mutex(Listing())
 
     init(_ path: String) {
         self.path = path
+        prefix = path + "/"
     }
 
     func names(of digest: ResponseKeyDigest, _ fileSystem: any FileSystem) -> [ResponseFileName] {

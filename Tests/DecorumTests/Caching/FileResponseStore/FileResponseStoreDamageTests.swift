@@ -41,7 +41,7 @@ import Testing
     @Test func `A large file of which any byte is another is not found either`() async throws {
         let (file, content) = try await storeSample(length: 400_000)
         let generator = SeededGenerator(seed: 2)
-        for _ in 0..<150 {
+        for _ in 0..<40 {
             var damaged = content
             damaged[Int(generator.next() % UInt64(content.count))] ^= 1 << UInt8(generator.next() % 8)
             try damaged.write(to: file)
@@ -54,7 +54,7 @@ import Testing
     ) async throws {
         let (file, content) = try await storeSample(length: length)
         let generator = SeededGenerator(seed: 3)
-        for round in 0..<200 {
+        for round in 0..<(length > 1000 ? 20 : 200) {
             let count = Int(generator.next() % UInt64(content.count))
             let noise = SampleResponse.content(round, 0, Int(generator.next() % 3000))
             try await expectNothingWrong(content.prefix(count), in: file)
@@ -111,7 +111,7 @@ import Testing
         #expect(await store().responses(for: try SampleResponse.key(1)).isEmpty)
         try FileManager.default.removeItem(at: file)
 
-        mkfifo(file.path, 0o600)
+        #expect(unsafe mkfifo(file.path, 0o600) == 0)
         #expect(await store().responses(for: try SampleResponse.key(1)).isEmpty)
         try FileManager.default.removeItem(at: file)
         try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)

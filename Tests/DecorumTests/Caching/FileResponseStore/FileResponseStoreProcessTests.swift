@@ -41,7 +41,7 @@ extension IsolatedTests {
         @Test func `A process may be killed at any moment`() async throws {
             let path = folder.url.path
             for seed in 0..<(Footprint.isSoak ? 200 : 10) {
-                await #expect(processExitsWith: .signal(SIGKILL)) { [path, seed] in
+                await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, seed = seed as Int] in
                     let store = FileResponseStore(
                         directory: URL(filePath: path), byteLimit: FileResponseStoreProcessTests.limit)
                     let generator = SeededGenerator(seed: UInt64(seed))
@@ -87,7 +87,7 @@ extension IsolatedTests {
 
         private func expectUse(seed: Int, _ count: Int) async {
             let path = folder.url.path
-            await #expect(processExitsWith: .success) { [path, seed, count] in
+            await #expect(processExitsWith: .success) { [path = path as String, seed, count] in
                 IsolatedTests.failAfterAMinute()
                 let store = FileResponseStore(
                     directory: URL(filePath: path), byteLimit: FileResponseStoreProcessTests.limit)

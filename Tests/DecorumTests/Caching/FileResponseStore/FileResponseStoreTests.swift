@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct FileResponseStoreTests {
+@Suite(.timeLimit(.minutes(5))) struct FileResponseStoreTests {
     let folder = StoreFolder()
 
     private func store(byteLimit: Int = 64 << 20) -> FileResponseStore {
@@ -69,8 +69,10 @@ import Testing
 
         let found = await store.responses(for: key)
 
-        #expect(found.map { $0.selectingFields[.accept] } == ["a", "b", "c"])
-        #expect(found.map { $0.date.timeIntervalSince1970 } == [1e9 + 4, 1e9 + 3, 1e9 + 2])
+        let selected = found.compactMap { $0.selectingFields[.accept] }
+        #expect(selected == ["a", "b", "c"])
+        let versions = found.map { Int($0.date.timeIntervalSince1970 - 1e9) }
+        #expect(versions == [4, 3, 2])
     }
 
     @Test func `Keys are kept apart by URI, method, principal and host`() async throws {
@@ -84,8 +86,8 @@ import Testing
         for (number, key) in keys.enumerated() { await store.store(SampleResponse.response(number), for: key) }
 
         for (number, key) in keys.enumerated() {
-            let found = await store.responses(for: key)
-            #expect(found.map { $0.head.headerFields[SampleResponse.label] } == ["\(number)-0-1000"])
+            let labels = await store.responses(for: key).map { $0.head.headerFields[SampleResponse.label] }
+            #expect(labels == ["\(number)-0-1000"])
         }
     }
 
@@ -144,7 +146,8 @@ import Testing
             await store.store(found, for: try SampleResponse.key(1))
 
             let again = await self.store().responses(for: try SampleResponse.key(1))
-            #expect(again.map { $0.head.headerFields[.age] } == ["7"])
+            let ages = again.compactMap { $0.head.headerFields[.age] }
+            #expect(ages == ["7"])
             #expect(await SampleResponse.isRight(try #require(again.first), 1))
             #expect(await SampleResponse.isRight(found, 1))
             #expect(folder.files.count == 1)
@@ -171,7 +174,9 @@ import Testing
 
         let path = try #require(folder.files.first)
         let name = path.split(separator: "/").last ?? ""
-        #expect(name.count == 80 && name.allSatisfy(\.isHexDigit))
+        #expect(name.count == 80)
+        let digits = name.allSatisfy(\.isHexDigit)
+        #expect(digits)
         func permissions(_ path: String) throws -> Int? {
             try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         }
@@ -207,10 +212,14 @@ extension FileResponseStoreTests {
         await store.store(
             SampleResponse.response(1, version: 1, fields: [.setCookie: "id=hunter2"]), for: key)
         #expect(folder.files.isEmpty)
-        #expect(await store.responses(for: key).map { $0.head.headerFields[.setCookie] } == ["id=hunter2"])
+        let secret = await store.responses(for: key)
+        #expect(secret.count == 1)
+        #expect(secret.first?.head.headerFields[.setCookie] == "id=hunter2")
 
         await store.store(SampleResponse.response(1, version: 2), for: key)
-        #expect(await store.responses(for: key).map { $0.head.headerFields[.setCookie] } == [nil])
+        let open = await store.responses(for: key)
+        #expect(open.count == 1)
+        #expect(open.first?.head.headerFields.contains(.setCookie) == false)
         #expect(folder.files.count == 1)
         let written = try folder.files.map { try Data(contentsOf: URL(filePath: $0)) }
         #expect(written.allSatisfy { $0.range(of: Data("hunter2".utf8)) == nil })

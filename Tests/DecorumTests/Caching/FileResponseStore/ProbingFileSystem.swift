@@ -128,7 +128,7 @@ extension ProbingFileSystem.Change {
         case .makeDirectory(let path):
             try FileManager.default.createDirectory(atPath: place(path), withIntermediateDirectories: true)
         case .create(let path):
-            FileManager.default.createFile(atPath: place(path), contents: Data())
+            try Data().write(to: URL(filePath: place(path)))
         case .write(let path, let offset, let data):
             let file = try FileHandle(forUpdating: URL(filePath: place(path)))
             defer { try? file.close() }

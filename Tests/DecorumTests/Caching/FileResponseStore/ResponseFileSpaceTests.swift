@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ResponseFileSpaceTests {
+@Suite(.timeLimit(.minutes(5))) struct ResponseFileSpaceTests {
     let folder = StoreFolder()
 
     @Test func `The bytes are bounded at every moment, whatever the sizes`() async throws {
@@ -30,7 +30,7 @@ import Testing
         }
         for number in 0..<10 { #expect(await store.responses(for: try SampleResponse.key(number)).count == 1) }
 
-        for number in 100..<127 {
+        for number in 100..<140 {
             await store.store(SampleResponse.response(number, length: 20_000), for: try SampleResponse.key(number))
         }
 

@@ -21,14 +21,9 @@ enum SampleResponse {
 
     static func content(_ number: Int, _ version: Int, _ length: Int) -> Data {
         let generator = SeededGenerator(seed: UInt64(number) << 40 | UInt64(version) << 20 | UInt64(length))
-        var content = Data(capacity: length + 8)
-        while content.count < length {
-            let number = generator.next()
-            for shift in stride(from: UInt64(0), to: 64, by: 8) {
-                content.append(UInt8(truncatingIfNeeded: number >> shift))
-            }
-        }
-        return content.prefix(length)
+        let numbers = (0..<length / 8 + 1).map { _ in generator.next() }
+        // Copied within the closure.
+        return unsafe numbers.withUnsafeBytes { bytes in unsafe Data(bytes.prefix(length)) }
     }
 
     /// A response of a number; with `vary`, the value of `Accept` that selected it.
