@@ -4,7 +4,9 @@ import HTTPTypes
 import Testing
 
 extension IsolatedTests {
-    /// Several processes on one directory, and processes that are killed. `DECORUM_SOAK=1` asks for the long form.
+    /// Several processes on one directory, and processes that are killed.
+    ///
+    /// `DECORUM_SOAK=1` in the environment asks for the long form.
     @Suite(.timeLimit(.minutes(30))) struct FileResponseStoreProcessTests {
         let folder = StoreFolder()
         static let limit = 4 << 20
