@@ -23,6 +23,12 @@ public struct ResponseKey: Sendable, Hashable {
             self.authority = authority
             path = request.path ?? "/"
         }
+
+        init(scheme: String, authority: String, path: String) {
+            self.scheme = scheme
+            self.authority = authority
+            self.path = path
+        }
     }
 
     /// The method of the request.

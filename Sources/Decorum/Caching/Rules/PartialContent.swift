@@ -1,0 +1,67 @@
+import HTTPTypes
+
+/// Parts of a content: those that a stored response can give, and those that make a whole (RFC 9111, sections 3.3 and 3.4).
+enum PartialContent {
+    /// The offsets of the whole content that a stored response has.
+    static func bounds(of stored: StoredResponse) -> ContentRange? {
+        if stored.head.status == .partialContent { return ContentRange(stored.head.headerFields) }
+        return stored.body.length.map { ContentRange(bounds: 0..<$0, length: $0) }
+    }
+
+    /// Answers a range from a stored response.
+    ///
+    /// - Returns: The response; nil where the stored response does not have the range.
+    static func answer(_ range: ByteRange, from stored: StoredResponse) -> (head: HTTPResponse, body: Body)? {
+        guard let held = bounds(of: stored), let length = held.length else { return nil }
+        var head = stored.head
+        guard let wanted = range.resolved(in: length) else {
+            head = HTTPResponse(status: .rangeNotSatisfiable)
+            head.headerFields[.contentRange] = "bytes */\(length)"
+            return (head, .empty)
+        }
+        guard held.bounds.lowerBound <= wanted.lowerBound, wanted.upperBound <= held.bounds.upperBound else { return nil }
+        head.status = .partialContent
+        head.headerFields[.contentRange] = ContentRange(bounds: wanted, length: length).value
+        head.headerFields[.contentLength] = String(wanted.count)
+        let offset = held.bounds.lowerBound
+        return (head, stored.body.slice((wanted.lowerBound - offset)..<(wanted.upperBound - offset)))
+    }
+
+    /// The range that completes a stored start of a content.
+    static func missing(after stored: StoredResponse) -> ByteRange? {
+        guard let held = bounds(of: stored), held.bounds.lowerBound == 0,
+            held.length.map({ held.bounds.upperBound < $0 }) ?? true
+        else { return nil }
+        return .from(held.bounds.upperBound, through: nil)
+    }
+
+    /// Puts a part that has arrived together with a stored one.
+    ///
+    /// - Returns: The head and the body of both; nil where they do not touch, or may be of different contents: a strong
+    ///   validator has to say that they are of the same (RFC 9110, section 15.3.7.3).
+    static func combined(
+        _ stored: StoredResponse, with part: HTTPResponse, _ body: Body
+    ) -> (head: HTTPResponse, body: Body)? {
+        guard let held = bounds(of: stored), let new = ContentRange(part.headerFields),
+            let tag = strongTag(of: part), tag == strongTag(of: stored.head), held.length == new.length,
+            held.bounds.lowerBound <= new.bounds.lowerBound, new.bounds.lowerBound <= held.bounds.upperBound,
+            new.bounds.upperBound >= held.bounds.upperBound
+        else { return nil }
+        let kept = new.bounds.lowerBound - held.bounds.lowerBound
+        let bounds = held.bounds.lowerBound..<new.bounds.upperBound
+        var head = Validation.freshened(stored.head, with: part.headerFields)
+        if bounds.lowerBound == 0, bounds.upperBound == new.length {
+            head.status = .ok
+            head.headerFields[.contentRange] = nil
+        } else {
+            head.headerFields[.contentRange] = ContentRange(bounds: bounds, length: new.length).value
+        }
+        head.headerFields[.contentLength] = String(bounds.count)
+        return (head, stored.body.slice(0..<kept).followed(by: body))
+    }
+
+    /// An entity tag that says that two contents are the same byte for byte.
+    static func strongTag(of head: HTTPResponse) -> String? {
+        head.headerFields.firstValue(of: .eTag).flatMap { $0.hasPrefix("W/") || $0.hasPrefix("w/") ? nil : $0 }
+    }
+}
