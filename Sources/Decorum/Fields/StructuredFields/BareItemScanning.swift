@@ -82,7 +82,9 @@ extension StructuredFieldScanner {
         // Missing padding and bits that are not zero before it are passed over, as the RFC recommends.
         var padding = (4 - count % 4) % 4
         while padding > 0, skip(UInt8(ascii: "=")) { padding -= 1 }
-        guard count % 4 != 1, skip(UInt8(ascii: ":")) else { throw fault("a byte sequence is not base64 up to a colon") }
+        guard count % 4 != 1, skip(UInt8(ascii: ":")) else {
+            throw fault("a byte sequence is not base64 up to a colon")
+        }
         return decoded
     }
 
