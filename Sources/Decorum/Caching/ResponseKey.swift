@@ -46,11 +46,18 @@ public struct ResponseKey: Sendable, Hashable {
     ///   - request: A request with an origin; nil is returned for one without.
     ///   - method: The method to look for in place of the request's own, as a `HEAD` is answered with what a `GET` got.
     public init?(_ request: borrowing Request, method: HTTPRequest.Method? = nil) {
-        guard let uri = URI(request.head) else { return nil }
+        guard let scheme = request.head.scheme, let authority = request.head.authority else { return nil }
         self.method = method ?? request.head.method
-        self.uri = uri
+        uri = URI(scheme: scheme, authority: authority, path: request.head.path ?? "/")
         principal = request.options.principal
         credentials = Self.credentials(in: request.head.headerFields, request.options.secretFields)
+    }
+
+    private init(method: HTTPRequest.Method, uri: URI, principal: Principal?, credentials: [HTTPField]) {
+        self.method = method
+        self.uri = uri
+        self.principal = principal
+        self.credentials = credentials
     }
 
     private static func credentials(in fields: HTTPFields, _ secretFields: Set<HTTPField.Name>) -> [HTTPField] {
@@ -79,6 +86,13 @@ public struct ResponseKey: Sendable, Hashable {
     /// Whether the request carries a secret itself, by which its responses are told apart.
     var holdsSecret: Bool {
         credentials.contains { $0.name.canonicalName != "host" }
+    }
+
+    /// The key of the same request from somebody who has no cookie; nil where there is none, or where there are
+    /// other credentials.
+    var withoutCookie: ResponseKey? {
+        guard !credentials.isEmpty, credentials.allSatisfy({ $0.name == .cookie }) else { return nil }
+        return ResponseKey(method: method, uri: uri, principal: principal, credentials: [])
     }
 
     /// The bytes of the texts that the key holds.

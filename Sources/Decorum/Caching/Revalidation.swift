@@ -74,10 +74,3 @@ enum Revalidation {
         return names
     }
 }
-
-extension String {
-    /// An entity tag without the mark of a weak one, since validation compares weakly (RFC 9110, section 8.8.3.2).
-    fileprivate var opaqueTag: Substring {
-        hasPrefix("W/") ? dropFirst(2) : self[...]
-    }
-}

@@ -20,6 +20,14 @@ enum ByteRange: Sendable, Equatable {
         }
     }
 
+    /// The value of the field.
+    var value: String {
+        switch self {
+        case .from(let first, let last): "bytes=\(first)-\(last.map { String($0) } ?? "")"
+        case .last(let count): "bytes=-\(count)"
+        }
+    }
+
     /// The offsets of a content of a length; nil where it has none of them.
     func resolved(in length: Int64) -> Range<Int64>? {
         switch self {

@@ -7,6 +7,8 @@ enum CacheDecision: Sendable {
     case serve(StoredResponse, age: Double, timeToLive: Double, isValidatedBehind: Bool)
     /// Ask the server whether one of the stored responses is current; the first is the one that the request selects.
     case validate([StoredResponse], reason: CacheStatus.ForwardReason, fallback: StaleFallback?)
+    /// Ask the server for the end of a content of which the start is stored (RFC 9111, section 3.3).
+    case complete(StoredResponse, missing: ByteRange)
     /// Send the request as it is.
     case forward(CacheStatus.ForwardReason, fallback: StaleFallback?)
     /// Answer `504 Gateway Timeout`, since the request must not be sent.
@@ -30,6 +32,15 @@ enum CacheDecision: Sendable {
             let candidates = variants.filter { $0.head.headerFields.contains(.eTag) }.prefix(8)
             if candidates.isEmpty { return .forward(variants.isEmpty ? .uriMiss : .varyMiss, fallback: nil) }
             return .validate(Array(candidates), reason: .varyMiss, fallback: nil)
+        }
+
+        let range = request.headerFields.firstValue(of: .range).flatMap { ByteRange($0) }
+        guard PartialContent.canAnswer(range, from: stored) else {
+            if wanted.isOnlyIfCached { return .refuse(.partial) }
+            guard range == nil, request.method == .get, let missing = PartialContent.missing(after: stored) else {
+                return .forward(.partial, fallback: nil)
+            }
+            return .complete(stored, missing: missing)
         }
 
         let freshness = stored.freshness

@@ -8,6 +8,14 @@ enum PartialContent {
         return stored.body.length.map { ContentRange(bounds: 0..<$0, length: $0) }
     }
 
+    /// Whether a stored response has what a request asks for: a range, or with nil the whole content.
+    static func canAnswer(_ range: ByteRange?, from stored: StoredResponse) -> Bool {
+        guard stored.head.status == .partialContent else { return true }
+        guard let range, let held = bounds(of: stored), let length = held.length else { return false }
+        guard let wanted = range.resolved(in: length) else { return true }
+        return held.bounds.lowerBound <= wanted.lowerBound && wanted.upperBound <= held.bounds.upperBound
+    }
+
     /// Answers a range from a stored response.
     ///
     /// - Returns: The response; nil where the stored response does not have the range.
@@ -42,6 +50,12 @@ enum PartialContent {
     static func combined(
         _ stored: StoredResponse, with part: HTTPResponse, _ body: Body
     ) -> (head: HTTPResponse, body: Body)? {
+        combinedHead(stored, with: part).map { ($0.head, stored.body.slice(0..<$0.kept).followed(by: body)) }
+    }
+
+    private static func combinedHead(
+        _ stored: StoredResponse, with part: HTTPResponse
+    ) -> (head: HTTPResponse, kept: Int64)? {
         guard let held = bounds(of: stored), let new = ContentRange(part.headerFields),
             let tag = strongTag(of: part), tag == strongTag(of: stored.head), held.length == new.length,
             held.bounds.lowerBound <= new.bounds.lowerBound, new.bounds.lowerBound <= held.bounds.upperBound,
@@ -57,7 +71,23 @@ enum PartialContent {
             head.headerFields[.contentRange] = ContentRange(bounds: bounds, length: new.length).value
         }
         head.headerFields[.contentLength] = String(bounds.count)
-        return (head, stored.body.slice(0..<kept).followed(by: body))
+        return (head, kept)
+    }
+
+    /// Finds what to put in front of a part that is being stored, so that more is stored than the part.
+    ///
+    /// - Returns: The response that both make, without its body, and the start of its body; nil where the part stands
+    ///   alone.
+    static func extended(
+        _ stored: StoredResponse, by part: StoredResponse
+    ) -> (response: StoredResponse, body: Body)? {
+        guard stored.head.status == .partialContent, part.head.status == .partialContent,
+            let both = combinedHead(stored, with: part.head)
+        else { return nil }
+        let response = StoredResponse(
+            head: both.head, body: .empty, selectingFields: part.selectingFields, requestDate: part.requestDate,
+            date: part.date)
+        return (response, stored.body.slice(0..<both.kept))
     }
 
     /// An entity tag that says that two contents are the same byte for byte.

@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// What a request's own conditions make of a stored response (RFC 9110, section 13, and RFC 9111, section 4.3.2).
 enum Preconditions {
-    private static let unsupported = FieldNames([.ifMatch, .ifUnmodifiedSince])
+    private static let unsupported = FieldNames([.ifMatch, .ifRange, .ifUnmodifiedSince])
 
     /// Whether a request has a condition that only the origin server can judge.
     static func needOrigin(_ fields: HTTPFields) -> Bool {
