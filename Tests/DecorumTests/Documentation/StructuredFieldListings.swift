@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func list() throws {
-        var request = Request.get("https://example.com")
+        var request = try Request.get("https://example.com")
         request.head.headerFields[.acceptEncoding] = "gzip, br;q=0.5"
         let list = try StructuredList(.acceptEncoding, in: request.head.headerFields)
         let codings = list.members.compactMap { $0.item?.value.token }
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func dictionary() throws {
-        var request = Request.get("https://example.com")
+        var request = try Request.get("https://example.com")
         var priority: StructuredDictionary = ["u": StructuredMember(2)]
         priority["i"] = StructuredMember(true)
         request.head.headerFields[.priority] = try priority.serialized()

@@ -7,11 +7,6 @@ public struct StructuredFieldError: Error, Hashable, Sendable {
     public let reason: String
     /// The byte at which it shows: of the field's value, or of the text that was written until then.
     public let offset: Int
-
-    init(reason: String, offset: Int) {
-        self.reason = reason
-        self.offset = offset
-    }
 }
 
 extension StructuredFieldError: CustomStringConvertible {

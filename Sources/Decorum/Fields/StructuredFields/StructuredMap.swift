@@ -7,7 +7,7 @@
 public struct StructuredMap<Value: Sendable & Hashable>: Sendable {
     private var entries: [Entry] = []
     /// Where each key stands; empty while there are so few that looking at each is faster.
-    private var indices: [String: Int] = [:]
+    private var places: [String: Int] = [:]
 
     private struct Entry: Sendable, Hashable {
         let key: String
@@ -37,22 +37,22 @@ public struct StructuredMap<Value: Sendable & Hashable>: Sendable {
         }
         entries.append(Entry(key: key, value: value))
         if entries.count == Self.scanLimit + 1 {
-            for (index, entry) in entries.enumerated() { indices[entry.key] = index }
+            for (index, entry) in entries.enumerated() { places[entry.key] = index }
         } else if entries.count > Self.scanLimit {
-            indices[key] = entries.count - 1
+            places[key] = entries.count - 1
         }
     }
 
     private mutating func remove(_ key: String) {
         guard let index = index(of: key) else { return }
         entries.remove(at: index)
-        indices = [:]
+        places = [:]
         guard entries.count > Self.scanLimit else { return }
-        for (index, entry) in entries.enumerated() { indices[entry.key] = index }
+        for (index, entry) in entries.enumerated() { places[entry.key] = index }
     }
 
     private func index(of key: String) -> Int? {
-        guard indices.isEmpty else { return indices[key] }
+        guard places.isEmpty else { return places[key] }
         for index in entries.indices where entries[index].key == key { return index }
         return nil
     }
