@@ -59,6 +59,7 @@ struct LawfulDecorator: Sendable, CustomTestStringConvertible {
             try $0.authenticating(with: .bearer("token"), for: Origin("https://other.example"))
                 .revalidating(in: MemoryResponseStore())
         },
+        .init("coalescing") { $0.coalescing() },
         .init("followingRedirects") { $0.followingRedirects() },
         .init("authenticating", adding: [.authorization]) {
             try $0.authenticating(with: .bearer("token"), for: Origin(DecoratorLaw.origin))
@@ -94,6 +95,7 @@ struct LawfulDecorator: Sendable, CustomTestStringConvertible {
             try $0.authenticating(with: .bearer("token"), for: Origin(DecoratorLaw.origin))
                 .observing(ExchangeStatistics(), as: .attempt)
                 .retrying(clock: ImpatientClock())
+                .coalescing()
                 .revalidating(in: MemoryResponseStore())
                 .followingRedirects()
                 .addingDefaultFields([.userAgent: "law"])
