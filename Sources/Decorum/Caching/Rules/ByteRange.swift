@@ -28,6 +28,11 @@ enum ByteRange: Sendable, Equatable {
         }
     }
 
+    /// Whether the range ends where the content does.
+    var isToEnd: Bool {
+        if case .from(_, through: _?) = self { false } else { true }
+    }
+
     /// The offsets of a content of a length; nil where it has none of them.
     func resolved(in length: Int64) -> Range<Int64>? {
         switch self {

@@ -3,36 +3,53 @@ import HTTPTypes
 /// Parts of a content: those that a stored response can give, and those that make a whole (RFC 9111, sections 3.3 and 3.4).
 enum PartialContent {
     /// The offsets of the whole content that a stored response has.
+    ///
+    /// Where a part turned out shorter than its `Content-Range` said, it ends where its content does.
     static func bounds(of stored: StoredResponse) -> ContentRange? {
-        if stored.head.status == .partialContent { return ContentRange(stored.head.headerFields) }
-        return stored.body.length.map { ContentRange(bounds: 0..<$0, length: $0) }
+        guard stored.head.status == .partialContent else {
+            return stored.body.length.map { ContentRange(bounds: 0..<$0, length: $0) }
+        }
+        guard var held = ContentRange(stored.head.headerFields), let count = stored.body.length else { return nil }
+        held.bounds = held.bounds.lowerBound..<min(held.bounds.upperBound, held.bounds.lowerBound + count)
+        return held
     }
 
     /// Whether a stored response has what a request asks for: a range, or with nil the whole content.
     static func canAnswer(_ range: ByteRange?, from stored: StoredResponse) -> Bool {
         guard stored.head.status == .partialContent else { return true }
-        guard let range, let held = bounds(of: stored), let length = held.length else { return false }
-        guard let wanted = range.resolved(in: length) else { return true }
-        return held.bounds.lowerBound <= wanted.lowerBound && wanted.upperBound <= held.bounds.upperBound
+        return range.flatMap { part($0, of: stored) } != nil
     }
 
     /// Answers a range from a stored response.
     ///
     /// - Returns: The response; nil where the stored response does not have the range.
     static func answer(_ range: ByteRange, from stored: StoredResponse) -> (head: HTTPResponse, body: Body)? {
-        guard let held = bounds(of: stored), let length = held.length else { return nil }
-        var head = stored.head
-        guard let wanted = range.resolved(in: length) else {
-            head = HTTPResponse(status: .rangeNotSatisfiable)
+        guard let (held, wanted) = part(range, of: stored), let length = held.length else { return nil }
+        guard !wanted.isEmpty else {
+            var head = HTTPResponse(status: .rangeNotSatisfiable)
             head.headerFields[.contentRange] = "bytes */\(length)"
             return (head, .empty)
         }
-        guard held.bounds.lowerBound <= wanted.lowerBound, wanted.upperBound <= held.bounds.upperBound else { return nil }
+        var head = stored.head
         head.status = .partialContent
         head.headerFields[.contentRange] = ContentRange(bounds: wanted, length: length).value
         head.headerFields[.contentLength] = String(wanted.count)
         let offset = held.bounds.lowerBound
         return (head, stored.body.slice((wanted.lowerBound - offset)..<(wanted.upperBound - offset)))
+    }
+
+    /// The offsets of a range within what a stored response holds; empty where no content has them.
+    private static func part(_ range: ByteRange, of stored: StoredResponse) -> (ContentRange, wanted: Range<Int64>)? {
+        guard let held = bounds(of: stored), let length = held.length else { return nil }
+        guard var wanted = range.resolved(in: length) else { return (held, 0..<0) }
+        // Who asks for all up to the end gets the end that was sent as such.
+        if range.isToEnd, ContentRange(stored.head.headerFields)?.bounds.upperBound == length,
+            wanted.lowerBound < held.bounds.upperBound
+        {
+            wanted = wanted.lowerBound..<held.bounds.upperBound
+        }
+        guard held.bounds.lowerBound <= wanted.lowerBound, wanted.upperBound <= held.bounds.upperBound else { return nil }
+        return (held, wanted)
     }
 
     /// The range that completes a stored start of a content.

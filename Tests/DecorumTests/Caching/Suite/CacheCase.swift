@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// A case of the public test suite for HTTP caches: a sequence of exchanges, and what has to be true of them.
 struct CacheCase: Decodable, Sendable, CustomTestStringConvertible {
@@ -31,7 +32,7 @@ struct CacheCase: Decodable, Sendable, CustomTestStringConvertible {
         let setup: Bool?
         let setupTests: [String]?
         let expectedType: String?
-        let expectedStatus: Optional<Maybe<Int>>
+        let expectedStatus: Maybe<Int>?
         let expectedResponseHeaders: [Field]?
         let expectedResponseHeadersMissing: [Field]?
         let expectedResponseText: Maybe<String>?
@@ -132,4 +133,13 @@ extension CacheCase {
         let file = root.deletingLastPathComponent().appending(path: "shared/cache-tests/cases.json")
         return FileManager.default.fileExists(atPath: file.path) ? file : nil
     }()
+}
+
+extension KeyedDecodingContainer {
+    /// Tells a value that is `null` from one that is missing.
+    func decodeIfPresent<Value>(
+        _ type: CacheCase.Maybe<Value>.Type, forKey key: Key
+    ) throws -> CacheCase.Maybe<Value>? {
+        contains(key) ? try decode(type, forKey: key) : nil
+    }
 }

@@ -33,7 +33,7 @@ final class CacheCaseOrigin: Sendable {
 
     func answer(_ request: Request) throws -> Response {
         let count = log.withLock { $0.count } + 1
-        let number = request.head.headerFields["Req-Num"].flatMap { Int($0) } ?? count
+        let number = request.head.headerFields[named: "Req-Num"].flatMap { Int($0) } ?? count
         let numbers = log.withLock { log in
             log.append(Seen(number: number, request: request.head))
             return log.map { String($0.number) }.joined(separator: " ")
@@ -48,18 +48,18 @@ final class CacheCaseOrigin: Sendable {
         var status = HTTPResponse.Status(
             code: entry.responseStatus?.code ?? 200, reasonPhrase: entry.responseStatus?.reason ?? "OK")
         if isConfirmed {
-            let previous = sent.withLock { $0[number - 1] } ?? [:]
+            let previous = sent.withLock { $0[number - 1] } ?? HTTPFields()
             let asked = request.head.headerFields
             let same =
                 asked[.ifModifiedSince].map { $0 == previous[.lastModified] } == true
                 || asked[.ifNoneMatch].map { $0 == previous[.eTag] } == true
             status = same ? .notModified : HTTPResponse.Status(code: 999, reasonPhrase: "304 Not Generated")
         }
-        fields["Server-Base-Url"] = "https://cache.example/\(token)"
-        fields["Server-Request-Count"] = String(count)
-        fields["Client-Request-Count"] = String(number)
-        fields["Server-Now"] = String(Int(clock.date.timeIntervalSince1970 * 1000))
-        fields["Request-Numbers"] = numbers
+        fields[named: "Server-Base-Url"] = "https://cache.example/\(token)"
+        fields[named: "Server-Request-Count"] = String(count)
+        fields[named: "Client-Request-Count"] = String(number)
+        fields[named: "Server-Now"] = String(Int(clock.date.timeIntervalSince1970 * 1000))
+        fields[named: "Request-Numbers"] = numbers
         if !fields.contains(.contentType) { fields[.contentType] = "text/plain" }
         sent.withLock { $0[number] = fields }
         log.withLock { log in
@@ -106,5 +106,13 @@ enum CacheCaseDate {
         formatter.timeZone = TimeZone(identifier: "GMT")
         formatter.dateFormat = "EEEE, dd-MMM-yy HH:mm:ss 'GMT'"
         return formatter.string(from: date)
+    }
+}
+
+extension HTTPFields {
+    /// The value of a field whose name is a text.
+    subscript(named name: String) -> String? {
+        get { HTTPField.Name(name).flatMap { self[$0] } }
+        set { if let name = HTTPField.Name(name) { self[name] = newValue } }
     }
 }
