@@ -24,7 +24,8 @@ extension Connection {
     ///
     /// **A body** is stored while the caller reads it, and kept only once its end was reached; one above the store's
     /// limit passes through. Requests for the same that miss at the same time are sent once, as by
-    /// ``coalescing(_:clock:spawner:)``. Trailer fields and `Set-Cookie` are not stored.
+    /// ``coalescing(_:clock:spawner:)``. Trailer fields are not stored. A `Set-Cookie`
+    /// is, as RFC 9111 asks: a layer that keeps cookies passes over those of the sources ``ResponseMetadata/Source/cache``.
     ///
     /// **A request** says what it accepts with `Cache-Control`, which is sent too, or with
     /// ``RequestOptions/cacheUse``, which is not. With `only-if-cached` a miss is `504 Gateway Timeout`. Its own

@@ -44,9 +44,9 @@ enum PartialContent {
         guard var wanted = range.resolved(in: length) else { return (held, 0..<0) }
         // Who asks for all up to the end gets the end that was sent as such.
         if range.isToEnd, ContentRange(stored.head.headerFields)?.bounds.upperBound == length,
-            wanted.lowerBound < held.bounds.upperBound
+            let end = range.resolved(in: held.bounds.upperBound)
         {
-            wanted = wanted.lowerBound..<held.bounds.upperBound
+            wanted = end
         }
         guard held.bounds.lowerBound <= wanted.lowerBound, wanted.upperBound <= held.bounds.upperBound else { return nil }
         return (held, wanted)

@@ -53,8 +53,8 @@ enum StoringRules {
         try check(response, to: request)
     }
 
-    /// The fields that belong to a connection and not to the response (RFC 9111, section 3.1), and cookies, which are
-    /// set by the response that brings them and by no later copy of it.
+    /// A response without the fields that belong to its connection, and those that need validation (RFC 9111,
+    /// sections 3.1 and 5.2.2.4).
     static func storable(_ head: HTTPResponse) -> HTTPResponse {
         let fields = head.headerFields
         let connection = fields.connectionFields
@@ -74,7 +74,7 @@ enum StoringRules {
         Set(
             [
                 "Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Authorization",
-                "Proxy-Connection", "TE", "Transfer-Encoding", "Upgrade", "Set-Cookie",
+                "Proxy-Connection", "TE", "Transfer-Encoding", "Upgrade",
             ].compactMap { HTTPField.Name($0) }))
 
     /// What answers a condition or a range, and not the URI.

@@ -36,6 +36,8 @@ enum Validation {
     /// Updates the fields of a stored response with those of a `304` or of a response to `HEAD` (RFC 9111, section 3.2).
     static func freshened(_ head: HTTPResponse, with update: HTTPFields) -> HTTPResponse {
         var head = head
+        // A cookie is set by the response that brings it; once more would put an old session in place of a new one.
+        if head.headerFields.contains(.setCookie) { head.headerFields[.setCookie] = nil }
         let connectionFields = update.connectionFields
         for (index, field) in update.enumerated() where !update[..<index].contains(where: { $0.name == field.name }) {
             guard !keptFields.contains(field.name), !StoringRules.unstoredFields.contains(field.name),

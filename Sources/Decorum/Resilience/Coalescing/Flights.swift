@@ -25,6 +25,7 @@ final class Flights<Key: Hashable & Sendable>: Sendable {
     ///   - key: What callers have in common who may share.
     ///   - send: Sends the request, in a task of its own, for the caller who starts the flight.
     /// - Returns: The caller's own response, which says whether it is shared.
+    /// - Throws: The error of `send`, or `CancellationError` for a caller who is cancelled.
     func response(
         for key: Key, _ send: @escaping @Sendable () async throws -> Response
     ) async throws -> Response {

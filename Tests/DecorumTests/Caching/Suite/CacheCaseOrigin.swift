@@ -48,7 +48,7 @@ final class CacheCaseOrigin: Sendable {
         var status = HTTPResponse.Status(
             code: entry.responseStatus?.code ?? 200, reasonPhrase: entry.responseStatus?.reason ?? "OK")
         if isConfirmed {
-            let previous = sent.withLock { $0[number - 1] } ?? HTTPFields()
+            let previous = sent.withLock { $0[number - 1] } ?? previousFields(number, request.head)
             let asked = request.head.headerFields
             let same =
                 asked[.ifModifiedSince].map { $0 == previous[.lastModified] } == true
@@ -69,6 +69,11 @@ final class CacheCaseOrigin: Sendable {
         let hasBody = ![204, 304].contains(status.code) && request.head.method != .head
         let body = Body(entry.responseBody ?? token)
         return Response(status: status, fields: fields, body: hasBody ? body : .empty)
+    }
+
+    /// The fields of the entry before one, which was never asked for.
+    private func previousFields(_ number: Int, _ request: HTTPRequest) -> HTTPFields {
+        number > 1 ? responseFields(of: test.requests[number - 2], to: request) : HTTPFields()
     }
 
     private func responseFields(of entry: CacheCase.Exchange, to request: HTTPRequest) -> HTTPFields {

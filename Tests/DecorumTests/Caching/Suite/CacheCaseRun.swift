@@ -140,6 +140,11 @@ struct CacheCaseRun {
     private func isMet(_ field: CacheCase.Field, _ fields: HTTPFields) -> Bool {
         guard let name = HTTPField.Name(field.name), fields.contains(name) else { return false }
         let value = fields[name]
+        if case .number(let seconds)? = field.value, CacheCaseDate.names.contains(name.canonicalName) {
+            // Dates count from when the origin made the response.
+            let made = fields[named: "Server-Now"].flatMap { Double($0) }.map { Date(timeIntervalSince1970: $0 / 1000) }
+            return value == made.map { CacheCaseDate.text($0 + Double(seconds), inRFC850: false) }
+        }
         switch field.parts.map(\.text) {
         case []: return true
         case let parts where parts.count == 1: return value == parts[0]

@@ -175,6 +175,19 @@ import Testing
         #expect(try await other.next() == nil)
     }
 
+    @Test func `Without patience, a slow reader fails at once and holds up nobody`() async throws {
+        transfer.gate.open()
+        let policy = CoalescingPolicy(backlogLimit: 1000, patience: .zero)
+        let responses = try await responses(2, sharing: transfer.body(chunks: 10), policy: policy)
+        var slow = try await responses[0].body.open()
+        #expect(try await read(responses[1]) == 10_000)
+
+        let error = await #expect(throws: CoalescingBacklogError.self) { try await slow.next() }
+        #expect(error?.description.contains("More than 1000 bytes waited for a slow reader") == true)
+        #expect(clock.pendingSleeps.isEmpty)
+        #expect(spawner.spawnedCount == 2)
+    }
+
     @Test func `A slow reader goes on when the others have gone`() async throws {
         transfer.gate.open()
         let policy = CoalescingPolicy(backlogLimit: 1000)
