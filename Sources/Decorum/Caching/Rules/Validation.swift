@@ -5,12 +5,13 @@ import HTTPTypes
 enum Validation {
     /// Adds the validators of stored responses to the conditions of a request.
     static func ask(about stored: [StoredResponse], in fields: inout HTTPFields) {
-        var tags = fields.filter { $0.name == .ifNoneMatch }.map(\.value)
-        let known = Set(tags.flatMap { Array(ListMembers($0)).map { String($0).opaqueTag } })
-        for tag in stored.compactMap({ $0.head.headerFields.firstValue(of: .eTag) }) where !known.contains(tag.opaqueTag) {
-            tags.append(tag)
+        var tags = stored.compactMap { $0.head.headerFields.firstValue(of: .eTag) }
+        if fields.contains(.ifNoneMatch) {
+            let asked = fields.filter { $0.name == .ifNoneMatch }.map(\.value)
+            let known = Set(asked.flatMap { Array(ListMembers($0)).map { String($0).opaqueTag } })
+            tags = asked + tags.filter { !known.contains($0.opaqueTag) }
         }
-        if !tags.isEmpty { fields[.ifNoneMatch] = tags.joined(separator: ", ") }
+        if let tag = tags.first { fields[.ifNoneMatch] = tags.count == 1 ? tag : tags.joined(separator: ", ") }
         // A date tells one of several responses from another no better than chance.
         if stored.count == 1, let date = stored[0].head.headerFields.firstValue(of: .lastModified) {
             fields[.ifModifiedSince] = date
