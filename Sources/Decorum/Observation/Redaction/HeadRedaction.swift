@@ -87,6 +87,7 @@ extension Redaction {
     func isSecret(_ field: HTTPField, secretFields: Set<HTTPField.Name>) -> Bool {
         let isDeclared = declaredFields && (secretFields.contains(field.name) || field.indexingStrategy == .disallow)
         return isDeclared || fields.contains(field.name)
+            || fieldNames.isSecret(Array(field.value.utf8)[...], of: Array(field.name.canonicalName.utf8))
     }
 }
 
