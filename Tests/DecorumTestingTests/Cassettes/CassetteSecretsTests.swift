@@ -75,7 +75,9 @@ import Testing
     /// Asks with a token in paths, and queries and contents, before and while a field makes it known.
     func bot(_ connection: some Connection, token: String) async throws {
         let url = "https://api.example.com/bot\(token)"
-        for method in ["getMe", "getUpdates"] { _ = try await connection.send(.get("\(url)/\(method)?to=\(token)&a=1")) }
+        for method in ["getMe", "getUpdates"] {
+            _ = try await connection.send(.get("\(url)/\(method)?to=\(token)&a=1"))
+        }
         _ = try await connection.send(.post(url, body: Body("{\"text\":\"I am \(token)\",\"a\":1}")))
         _ = try await connection.send(.post("https://api.example.com/", body: Body("I am \(token), too")))
         _ = try await connection.send(.get("https://api.example.com/x", fields: [.authorization: "Bearer \(token)"]))

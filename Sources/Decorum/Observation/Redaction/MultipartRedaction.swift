@@ -7,6 +7,7 @@ extension Redaction {
     ///   - content: The body.
     ///   - mediaType: The value of its `Content-Type`.
     ///   - replace: What stands in place of the content of a part; nil where it stays.
+    /// - Returns: The body.
     static func replacingParts(
         of content: Data, mediaType: String, _ replace: (_ part: MultipartPart) -> Data?
     ) -> Data {

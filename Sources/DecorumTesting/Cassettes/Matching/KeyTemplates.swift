@@ -85,7 +85,9 @@ struct KeyTemplates {
         place(of: placeholder, in: part) != nil
     }
 
-    /// Tells whether each part of the key is the template's, or matches it. Both have the same parts but for the hidden.
+    /// Tells whether each part of the key is the template's, or matches it.
+    ///
+    /// Both have the same parts, but for those that are hidden.
     private static func matches(template: [UInt8], _ key: [UInt8]) -> Bool {
         zip(parts(of: template), parts(of: key)).allSatisfy { $0.elementsEqual($1) || matches(part: $0, $1) }
     }

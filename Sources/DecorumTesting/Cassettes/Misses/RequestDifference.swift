@@ -26,7 +26,7 @@ struct RequestDifference {
 
     /// How near the two are; a rule that agrees counts more than any part of one.
     ///
-    /// - Parameter keys: What each of the rules makes of the live request.
+    /// The keys are what each of the rules makes of the live request.
     static func nearness(
         _ recorded: RecordedRequest, _ live: RecordedRequest, rules: [MatchingRule], keys: [[UInt8]]
     ) -> Int {
