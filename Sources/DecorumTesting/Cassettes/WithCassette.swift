@@ -43,10 +43,13 @@ package struct CassetteDefaults: Sendable {
 
     package var rules: CassetteRules?
     package var mode: CassetteMode?
+    /// What is written anew by all tests of the scope; nil where each is by itself.
+    package var run: RewritingRun?
 
-    package init(rules: CassetteRules? = nil, mode: CassetteMode? = nil) {
+    package init(rules: CassetteRules? = nil, mode: CassetteMode? = nil, run: RewritingRun? = nil) {
         self.rules = rules
         self.mode = mode
+        self.run = run
     }
 }
 

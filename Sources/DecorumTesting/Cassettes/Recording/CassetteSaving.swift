@@ -19,9 +19,10 @@ extension Cassette {
         try withLock(on: directory) {
             let (content, isForeign) = try currentContent()
             let merge = RecordingMerge(rules: rules, redactor: redactor, content: content)
+            let isShared = run?.write(file) ?? false
             let merged =
-                if isForeign {
-                    try merge.united(recorded)
+                if isForeign || isShared {
+                    try merge.united(mode == .rewrite ? merge.unchanged(recorded, since: original) : recorded)
                 } else if mode == .rewrite {
                     try merge.rewritten(recorded)
                 } else {

@@ -32,6 +32,16 @@ struct RecordingMerge {
         }
     }
 
+    /// What was recorded, with what stood in an earlier file where the answer has not changed since.
+    func unchanged(_ recorded: [Interaction], since original: CassetteContent) throws -> [Interaction] {
+        try RecordingMerge(rules: rules, redactor: redactor, content: original).rewritten(recorded).map { saved in
+            switch saved {
+            case .recorded(let interaction): interaction
+            case .existing(let ordinal): try original.interaction(at: ordinal)
+            }
+        }
+    }
+
     /// What stands in the file when another recorder has written it meanwhile: what either of them has, as often as the
     /// one that has it more often, in an order that does not depend on which of them was first.
     func united(_ recorded: [Interaction]) throws -> [SavedInteraction] {
