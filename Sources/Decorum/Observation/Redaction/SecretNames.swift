@@ -73,7 +73,13 @@ public struct SecretNames: Sendable, Hashable {
         }
     }
 
-    private func secrecy(ofPart name: some Collection<UInt8>) -> Secrecy? {
+    private func secrecy(ofPart name: some BidirectionalCollection<UInt8>) -> Secrecy? {
+        // Most names of fields end otherwise, and to normalise them all takes longer than all else.
+        if names.isEmpty, let last = name.last, Self.isLetter(last),
+            !endings.contains(where: { $0.last == last | 0x20 })
+        {
+            return nil
+        }
         let normalized = Self.normalized(name)
         if names.contains(normalized) { return .any }
         let bytes = normalized.utf8
@@ -96,6 +102,8 @@ public struct SecretNames: Sendable, Hashable {
         return value.count <= 15 && value.contains { (0x30...0x39).contains($0) }
             && value.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") }
     }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
 
     private static func ending(_ name: String) -> [UInt8]? {
         guard name.utf8.count > 1, name.utf8.first == UInt8(ascii: "*") else { return nil }
