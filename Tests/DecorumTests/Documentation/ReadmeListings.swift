@@ -8,7 +8,7 @@ import Testing
         let connection = try URLSessionConnection()
             .authenticating(with: .bearer(token), for: api)
             .retrying()
-            .revalidating(in: MemoryResponseStore())
+            .caching(in: MemoryResponseStore())
             .followingRedirects()
             .relative(to: "https://api.example.com/v1/")
             .logging(to: .standardError)
