@@ -37,6 +37,18 @@ struct CachingListings {
         }
     }
 
+    func files() {
+        let store = FileResponseStore(directory: .cachesDirectory.appending(path: "Responses"))
+        _ = store
+    }
+
+    func selected(settings: Settings, files: FileResponseStore, memory: MemoryResponseStore) {
+        let store = SelectedResponseStore { settings.keepsResponses ? files : memory }
+        _ = store
+    }
+
+    struct Settings: Sendable { var keepsResponses: Bool }
+
     func signingOut(store: FileResponseStore) async {
         await store.removeResponses(of: Principal("user-42"))
     }

@@ -25,6 +25,19 @@ import Testing
         return feed
     }
 
+    func keepingResponses(api: Origin, token: String, request: Request) async throws {
+        let responses = FileResponseStore(directory: .cachesDirectory.appending(path: "Responses"))
+        let connection = try URLSessionConnection()
+            .authenticating(with: .bearer(token), for: api)
+            .retrying()
+            .caching(in: responses)
+            .followingRedirects()
+
+        let response = try await connection.send(request)
+        print(response.metadata.cacheStatus?.description ?? "")  // Decorum;hit;ttl=42
+        await responses.removeResponses(of: Principal("user-42"))  // when they sign out
+    }
+
     @Test func decorator() async throws {
         let news = Response(status: .ok, fields: [.eTag: #""1""#], body: "news")
         let stub = StubConnection(answers: [{ _ in news }]) { _ in
