@@ -3,7 +3,7 @@ public import HTTPTypes
 /// What a response is kept under: a method, a URI, and on whose behalf it was requested.
 ///
 /// Two requests that have different principals, or differ in a field that holds credentials, have different keys. Such a
-/// field is each one that ``Redaction/standard`` lists, such as `Authorization`, `Cookie` and `X-API-Key`, that
+/// field is each one that ``Redaction/standard`` knows, such as `Authorization`, `Cookie` and `X-My-Token`, that
 /// ``RequestOptions/secretFields`` names, or that is marked as never to be indexed. The same goes for `Host`. A key is
 /// not described, since it holds those fields.
 public struct ResponseKey: Sendable, Hashable {
@@ -23,6 +23,12 @@ public struct ResponseKey: Sendable, Hashable {
             self.authority = authority
             path = request.path ?? "/"
         }
+
+        init(scheme: String, authority: String, path: String) {
+            self.scheme = scheme
+            self.authority = authority
+            self.path = path
+        }
     }
 
     /// The method of the request.
@@ -40,11 +46,18 @@ public struct ResponseKey: Sendable, Hashable {
     ///   - request: A request with an origin; nil is returned for one without.
     ///   - method: The method to look for in place of the request's own, as a `HEAD` is answered with what a `GET` got.
     public init?(_ request: borrowing Request, method: HTTPRequest.Method? = nil) {
-        guard let uri = URI(request.head) else { return nil }
+        guard let scheme = request.head.scheme, let authority = request.head.authority else { return nil }
         self.method = method ?? request.head.method
-        self.uri = uri
+        uri = URI(scheme: scheme, authority: authority, path: request.head.path ?? "/")
         principal = request.options.principal
         credentials = Self.credentials(in: request.head.headerFields, request.options.secretFields)
+    }
+
+    private init(method: HTTPRequest.Method, uri: URI, principal: Principal?, credentials: [HTTPField]) {
+        self.method = method
+        self.uri = uri
+        self.principal = principal
+        self.credentials = credentials
     }
 
     private static func credentials(in fields: HTTPFields, _ secretFields: Set<HTTPField.Name>) -> [HTTPField] {
@@ -60,7 +73,8 @@ public struct ResponseKey: Sendable, Hashable {
     }
 
     private static let tellingFields = FieldNames(
-        Redaction.standard.fields.union([HTTPField.Name("Host")].compactMap { $0 }))
+        Redaction.standard.fields.union([HTTPField.Name("Host")].compactMap { $0 }),
+        endings: Redaction.standardFieldEndings)
 
     /// Hashes what tells most keys apart.
     public func hash(into hasher: inout Hasher) {
@@ -73,6 +87,13 @@ public struct ResponseKey: Sendable, Hashable {
     /// Whether the request carries a secret itself, by which its responses are told apart.
     var holdsSecret: Bool {
         credentials.contains { $0.name.canonicalName != "host" }
+    }
+
+    /// The key of the same request from somebody who has no cookie; nil where there is none, or where there are
+    /// other credentials.
+    var withoutCookie: ResponseKey? {
+        guard !credentials.isEmpty, credentials.allSatisfy({ $0.name == .cookie }) else { return nil }
+        return ResponseKey(method: method, uri: uri, principal: principal, credentials: [])
     }
 
     /// The bytes of the texts that the key holds.

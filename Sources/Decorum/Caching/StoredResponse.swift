@@ -4,15 +4,17 @@ public import HTTPTypes
 /// A response that is kept, with what is needed to select and to validate it.
 public struct StoredResponse: Sendable {
     /// The status and the header fields.
-    public var head: HTTPResponse
+    public let head: HTTPResponse
     /// The whole content, which can be read any number of times; of a `206`, the part that its `Content-Range` names.
     public var body: Body
     /// The fields of the request that `Vary` names, as they were.
     public let selectingFields: HTTPFields
     /// When the request was sent that the response answers, or that last validated it.
-    public var requestDate: Date
+    public let requestDate: Date
     /// When the response was received, or last validated.
-    public var date: Date
+    public let date: Date
+    let freshness: Freshness
+    let vary: Vary
 
     /// Creates a stored response.
     ///
@@ -26,7 +28,8 @@ public struct StoredResponse: Sendable {
         let names = Vary(head.headerFields).names
         self.init(
             head: head, body: body,
-            selectingFields: HTTPFields(request.headerFields.filter { names.contains($0.name) }),
+            selectingFields: names.isEmpty
+                ? HTTPFields() : HTTPFields(request.headerFields.filter { names.contains($0.name) }),
             requestDate: requestDate ?? date, date: date)
     }
 
@@ -44,15 +47,21 @@ public struct StoredResponse: Sendable {
         self.selectingFields = selectingFields
         self.requestDate = requestDate
         self.date = date
+        freshness = Freshness(head, requestDate: requestDate, date: date)
+        vary = Vary(head.headerFields)
     }
 
     /// Whether the response may answer a request, going by `Vary` (RFC 9111, section 4.1).
     ///
+    /// Fields count as the same when only their blanks, or whether they stand on one line or on several, differ; the
+    /// languages in `Accept-Language` also in any order and letter case, as long as their weights are the same. A
+    /// response in the one language that a request prefers to all others is selected whatever other languages it names.
+    ///
     /// - Parameter request: The head of a request with the same key.
     /// - Returns: Whether each field that `Vary` names is the same in both requests.
     public func isSelected(by request: HTTPRequest) -> Bool {
-        let vary = Vary(head.headerFields)
-        return !vary.isAny && vary.names.allSatisfy { request.headerFields[$0] == selectingFields[$0] }
+        guard !vary.isAny else { return false }
+        return vary.names.isEmpty || SelectingFields.match(self, request)
     }
 
     /// Whether another response takes this one's place in a store: both answer the same requests.
@@ -60,7 +69,7 @@ public struct StoredResponse: Sendable {
     /// - Parameter other: A response with the same key.
     /// - Returns: Whether both have the same `Vary` and were selected by the same fields.
     public func isOfSameVariant(as other: StoredResponse) -> Bool {
-        Vary(head.headerFields) == Vary(other.head.headerFields) && selectingFields == other.selectingFields
+        vary == other.vary && (vary.names.isEmpty || SelectingFields.areSame(self, other))
     }
 }
 
