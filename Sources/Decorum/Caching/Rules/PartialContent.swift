@@ -10,7 +10,8 @@ enum PartialContent {
             return stored.body.length.map { ContentRange(bounds: 0..<$0, length: $0) }
         }
         guard var held = ContentRange(stored.head.headerFields), let count = stored.body.length else { return nil }
-        held.bounds = held.bounds.lowerBound..<min(held.bounds.upperBound, held.bounds.lowerBound + count)
+        let start = held.bounds.lowerBound
+        held.bounds = start..<(start + min(held.bounds.upperBound - start, count))
         return held
     }
 

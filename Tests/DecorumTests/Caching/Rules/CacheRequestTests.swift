@@ -1,7 +1,8 @@
-@testable import Decorum
 import Foundation
 import HTTPTypes
 import Testing
+
+@testable import Decorum
 
 /// RFC 9111, sections 5.2.1 and 5.4.
 @Suite struct CacheRequestTests {

@@ -1,7 +1,8 @@
-@testable import Decorum
 import Foundation
 import HTTPTypes
 import Testing
+
+@testable import Decorum
 
 /// RFC 9111, sections 4.2 and 5.2.2; the responses are received on Sun, 09 Sep 2001 01:46:40 GMT.
 @Suite struct FreshnessTests {

@@ -1,6 +1,7 @@
-@testable import Decorum
 import Foundation
 import HTTPTypes
+
+@testable import Decorum
 
 /// What the tests of the cache's rules have stored, and what they ask for.
 enum StoredPage {
@@ -32,7 +33,9 @@ extension HTTPFields {
         self.init()
         for line in lines.split(separator: "|") {
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = HTTPField.Name(parts[0].trimmingCharacters(in: .whitespaces)), parts.count == 2 else { continue }
+            guard let name = HTTPField.Name(parts[0].trimmingCharacters(in: .whitespaces)), parts.count == 2 else {
+                continue
+            }
             append(HTTPField(name: name, value: parts[1].trimmingCharacters(in: .whitespaces)))
         }
     }
