@@ -41,9 +41,9 @@ enum DecoratorRows {
         let validatable = MemoryConnection(fields: [.eTag: "\"1\"", .contentType: "text/plain"])
         let fresh = try filledStore([.cacheControl: "max-age=86400"])
         return [
-            try row("caching, hit", 20_000, 8, MemoryConnection().caching(in: fresh)),
-            try row("caching, miss", 30_000, 12, MemoryConnection().caching(in: MemoryResponseStore())),
-            try row("coalescing", 20_000, 8, MemoryConnection().coalescing()),
+            try row("caching, hit", 18_200, 6, MemoryConnection().caching(in: fresh)),
+            try row("caching, miss", 59_000, 27, MemoryConnection().caching(in: MemoryResponseStore())),
+            try row("coalescing", 37_500, 20, MemoryConnection().coalescing()),
             try row("revalidating, miss", 3050, 0, MemoryConnection().revalidating(in: MemoryResponseStore())),
             try row("revalidating, hit", 23_700, 4, confirming.revalidating(in: filledStore())),
             try row("revalidating, changed", 21_300, 4, validatable.revalidating(in: filledStore())),
