@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// What ``Connection/caching(in:policy:spawner:clock:)`` does where RFC 9111 leaves a choice.
+/// What ``Connection/caching(in:policy:clock:spawner:)`` does where RFC 9111 leaves a choice.
 public struct CachingPolicy: Sendable {
     /// The share of the time since `Last-Modified` for which a response is fresh whose server does not say (RFC 9111,
     /// section 4.2.2); 0 turns guessing off.

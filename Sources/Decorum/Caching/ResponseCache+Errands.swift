@@ -96,16 +96,19 @@ extension ResponseCache {
         let stored = StoredResponse(
             head: StoringRules.storable(response.head), body: response.body.isEmpty ? .empty : response.body,
             request: request, requestDate: sent, date: clock.date)
-        if let bytes = stored.body.bytes {
+        let start =
+            response.status == .partialContent
+            ? await store.responses(for: key)
+                .first { $0.isSelected(by: request) }
+                .flatMap { PartialContent.extended($0, by: stored) }
+            : nil
+        if start == nil, let bytes = stored.body.bytes {
             if bytes.count <= store.bodyLimit { await store.store(stored, for: key) }
             return response
         }
         guard response.body.length ?? 0 <= store.bodyLimit else { return response }
         var unread = stored
         unread.body = .empty
-        let start = await store.responses(for: key)
-            .first { $0.isSelected(by: request) }
-            .flatMap { PartialContent.extended($0, by: stored) }
         let announced = start?.response ?? unread
         response.body = response.body.stored(after: start?.body) { [store] in
             await store.writer(for: announced, key: key)

@@ -3,7 +3,7 @@ public import HTTPTypes
 /// What a response is kept under: a method, a URI, and on whose behalf it was requested.
 ///
 /// Two requests that have different principals, or differ in a field that holds credentials, have different keys. Such a
-/// field is each one that ``Redaction/standard`` lists, such as `Authorization`, `Cookie` and `X-API-Key`, that
+/// field is each one that ``Redaction/standard`` knows, such as `Authorization`, `Cookie` and `X-My-Token`, that
 /// ``RequestOptions/secretFields`` names, or that is marked as never to be indexed. The same goes for `Host`. A key is
 /// not described, since it holds those fields.
 public struct ResponseKey: Sendable, Hashable {
@@ -73,7 +73,8 @@ public struct ResponseKey: Sendable, Hashable {
     }
 
     private static let tellingFields = FieldNames(
-        Redaction.standard.fields.union([HTTPField.Name("Host")].compactMap { $0 }))
+        Redaction.standard.fields.union([HTTPField.Name("Host")].compactMap { $0 }),
+        endings: Redaction.standardFieldEndings)
 
     /// Hashes what tells most keys apart.
     public func hash(into hasher: inout Hasher) {

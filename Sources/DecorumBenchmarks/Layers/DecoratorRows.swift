@@ -39,17 +39,22 @@ enum DecoratorRows {
     private static func caching() throws -> [Row] {
         let confirming = MemoryConnection(.notModified, fields: [.eTag: "\"1\""])
         let validatable = MemoryConnection(fields: [.eTag: "\"1\"", .contentType: "text/plain"])
+        let fresh = try filledStore([.cacheControl: "max-age=86400"])
         return [
+            try row("caching, hit", 20_000, 8, MemoryConnection().caching(in: fresh)),
+            try row("caching, miss", 30_000, 12, MemoryConnection().caching(in: MemoryResponseStore())),
+            try row("coalescing", 20_000, 8, MemoryConnection().coalescing()),
             try row("revalidating, miss", 3050, 0, MemoryConnection().revalidating(in: MemoryResponseStore())),
             try row("revalidating, hit", 23_700, 4, confirming.revalidating(in: filledStore())),
             try row("revalidating, changed", 21_300, 4, validatable.revalidating(in: filledStore())),
         ]
     }
 
-    private static func filledStore() throws -> MemoryResponseStore {
+    private static func filledStore(_ fields: HTTPFields = [:]) throws -> MemoryResponseStore {
         let store = MemoryResponseStore()
         let request = try Request.sample()
-        let head = HTTPResponse(status: .ok, headerFields: [.eTag: "\"1\"", .contentType: "text/plain"])
+        let described: HTTPFields = [.eTag: "\"1\"", .contentType: "text/plain"]
+        let head = HTTPResponse(status: .ok, headerFields: HTTPFields(described + fields))
         if let key = ResponseKey(request) {
             store.store(StoredResponse(head: head, body: "hello, world", request: request.head, date: .now), for: key)
         }

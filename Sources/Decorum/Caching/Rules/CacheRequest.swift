@@ -49,7 +49,7 @@ struct CacheRequest: Sendable {
     }
 }
 
-/// How a request may be answered by ``Connection/caching(in:policy:spawner:clock:)``, beside what its fields say.
+/// How a request may be answered by ``Connection/caching(in:policy:clock:spawner:)``, beside what its fields say.
 ///
 /// It is never sent: use it where the server should not learn what the client does with its own cache.
 public enum CacheUse: Sendable, Hashable {

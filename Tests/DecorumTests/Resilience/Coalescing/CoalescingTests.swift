@@ -218,11 +218,3 @@ import Testing
 private enum Caller {
     @TaskLocal static var name = ""
 }
-
-extension GatedTransfer {
-    fileprivate static var open: GatedTransfer {
-        let transfer = GatedTransfer()
-        transfer.gate.open()
-        return transfer
-    }
-}

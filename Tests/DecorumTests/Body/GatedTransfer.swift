@@ -9,6 +9,13 @@ final class GatedTransfer: Sendable {
     let gate = Gate()
     private let state = Mutex((holders: 0, chunksRead: 0))
 
+    /// A transfer that gives its chunks to whoever reads them.
+    static var open: GatedTransfer {
+        let transfer = GatedTransfer()
+        transfer.gate.open()
+        return transfer
+    }
+
     var isAlive: Bool { state.withLock { $0.holders > 0 } }
     var chunksRead: Int { state.withLock { $0.chunksRead } }
 
