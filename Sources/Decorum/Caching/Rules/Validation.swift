@@ -14,7 +14,8 @@ enum Validation {
             tags = asked + tags.filter { !known.contains($0.opaqueTag) }
         }
         if let tag = tags.first { fields[.ifNoneMatch] = tags.count == 1 ? tag : tags.joined(separator: ", ") }
-        if !stored.isEmpty { fields[.ifModifiedSince] = dated?.head.headerFields.firstValue(of: .lastModified) }
+        let date = dated?.head.headerFields.firstValue(of: .lastModified)
+        if !stored.isEmpty, date != nil || fields.contains(.ifModifiedSince) { fields[.ifModifiedSince] = date }
     }
 
     /// The stored response that a `304` confirms (RFC 9111, section 4.3.4); nil where it is about none of them.
@@ -52,7 +53,9 @@ enum Validation {
         // A cookie is set by the response that brings it; once more would put an old session in place of a new one.
         if head.headerFields.contains(.setCookie) { head.headerFields[.setCookie] = nil }
         // They tell the age of the message that they came with, which is no longer what counts.
-        for name in [HTTPField.Name.age, .date] where !update.contains(name) { head.headerFields[name] = nil }
+        for name in [HTTPField.Name.age, .date] where !update.contains(name) && head.headerFields.contains(name) {
+            head.headerFields[name] = nil
+        }
         // A tag that is the same in a weak comparison only must not make the stored bytes those of a strong one.
         let keepsTag = head.headerFields.contains(.eTag)
         let connectionFields = update.connectionFields
