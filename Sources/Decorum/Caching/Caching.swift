@@ -81,7 +81,9 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         guard !baseAddsCredentials || request.options.principal != nil,
             let key = ResponseKey(request, method: .get)
         else { return try await pass(request, because: .bypass) }
-        if let reason = wanted.reasonToPass(request) { return try await pass(request, storingFor: key, because: reason) }
+        if let reason = wanted.reasonToPass(request) {
+            return try await pass(request, storingFor: key, because: reason)
+        }
 
         let now = cache.clock.date
         let variants = await cache.responses(for: key)

@@ -12,7 +12,9 @@ extension ResponseCache {
                 return await confirm(confirmed, by: response, to: errand, sent: sent)
             }
             // It may be about the caller's own condition, which the cache has sent along.
-            guard errand.plain.isConditional else { return try await performPlainly(errand, after: response, over: base) }
+            guard errand.plain.isConditional else {
+                return try await performPlainly(errand, after: response, over: base)
+            }
         case .complete(let stored) where response.status == .partialContent:
             guard let whole = PartialContent.combined(stored, with: response.head, response.body) else {
                 return try await performPlainly(errand, after: response, over: base)
@@ -48,7 +50,11 @@ extension ResponseCache {
         let refreshed = StoredResponse(
             head: head, body: stored.body, request: errand.plain.head, requestDate: sent, date: clock.date)
         let mayStore = !CacheControl(head.headerFields).contains("no-store")
-        if mayStore { await store.store(refreshed, for: errand.key) } else { await store.removeResponses(for: errand.key) }
+        if mayStore {
+            await store.store(refreshed, for: errand.key)
+        } else {
+            await store.removeResponses(for: errand.key)
+        }
         var response = response
         response.metadata.storedResponse = refreshed
         response.metadata.cacheStatus = CacheStatus(policy.name, forwarding: errand.reason, isStored: mayStore)
@@ -62,10 +68,12 @@ extension ResponseCache {
         let request = errand.plain.head
         if request.method == .head {
             await update(errand.key, with: response.head, to: request, sent: sent)
-        } else if (try? StoringRules.check(response.head, to: request)) != nil, policy.mayStore(request, response.head) {
+        } else if (try? StoringRules.check(response.head, to: request)) != nil, policy.mayStore(request, response.head)
+        {
             isStored = true
             response = await storing(response, to: request, sent: sent, for: errand.key)
-        } else if errand.isReplacing, (200..<300).contains(response.status.code) || [404, 410].contains(response.status.code)
+        } else if errand.isReplacing,
+            (200..<300).contains(response.status.code) || [404, 410].contains(response.status.code)
         {
             await store.removeResponses(for: errand.key)
         }
@@ -77,7 +85,9 @@ extension ResponseCache {
     private func update(_ key: ResponseKey, with head: HTTPResponse, to request: HTTPRequest, sent: Date) async {
         guard head.status == .ok else { return }
         let variants = await store.responses(for: key)
-        guard let stored = variants.first(where: { $0.isSelected(by: request) }), stored.head.status == .ok else { return }
+        guard let stored = variants.first(where: { $0.isSelected(by: request) }), stored.head.status == .ok else {
+            return
+        }
         guard Validation.isUpdate(head, of: stored) else {
             await store.removeResponses(for: key)
             return

@@ -86,7 +86,7 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
             guard let response else { return answer(request, with: fallback, because: "the server is slow") }
             guard fallback.replaces(response.head) else { return answer(request, with: response, of: errand) }
             return answer(request, with: fallback, because: "the server answered \(response.status.code)")
-        } catch where fallback.replaces(error) {
+        } catch  where fallback.replaces(error) {
             return answer(request, with: fallback, because: "the server cannot be reached")
         }
     }

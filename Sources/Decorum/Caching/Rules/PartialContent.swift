@@ -48,7 +48,9 @@ enum PartialContent {
         {
             wanted = end
         }
-        guard held.bounds.lowerBound <= wanted.lowerBound, wanted.upperBound <= held.bounds.upperBound else { return nil }
+        guard held.bounds.lowerBound <= wanted.lowerBound, wanted.upperBound <= held.bounds.upperBound else {
+            return nil
+        }
         return (held, wanted)
     }
 

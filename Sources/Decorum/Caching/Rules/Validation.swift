@@ -23,7 +23,8 @@ enum Validation {
     /// The stored response that a `304` confirms (RFC 9111, section 4.3.4); nil where it is about none of them.
     static func confirmed(by validation: HTTPResponse, among stored: [StoredResponse]) -> StoredResponse? {
         if let tag = validation.headerFields.firstValue(of: .eTag) {
-            if let same = stored.first(where: { $0.head.headerFields.firstValue(of: .eTag)?.opaqueTag == tag.opaqueTag }) {
+            if let same = stored.first(where: { $0.head.headerFields.firstValue(of: .eTag)?.opaqueTag == tag.opaqueTag }
+            ) {
                 return same
             }
             return stored.count == 1 && !stored[0].head.headerFields.contains(.eTag) ? stored[0] : nil

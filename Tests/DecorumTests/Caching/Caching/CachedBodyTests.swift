@@ -16,7 +16,9 @@ import Testing
         base.caching(in: store, spawner: spawner)
     }
 
-    private func get(_ fields: HTTPFields = [:]) throws -> Request { try .get("https://example.com/film", fields: fields) }
+    private func get(_ fields: HTTPFields = [:]) throws -> Request {
+        try .get("https://example.com/film", fields: fields)
+    }
 
     private func film(chunks: Int = 3) -> Response {
         Response(
@@ -43,10 +45,11 @@ import Testing
     @Test func `A body that is dropped, fails or is too long is not stored`() async throws {
         let broken = Response(
             status: .ok, fields: [.cacheControl: "max-age=60"],
-            body: Body(chunks: AsyncThrowingStream<Data, any Error> { continuation in
-                continuation.yield(Data("half".utf8))
-                continuation.finish(throwing: BrokenOff())
-            }))
+            body: Body(
+                chunks: AsyncThrowingStream<Data, any Error> { continuation in
+                    continuation.yield(Data("half".utf8))
+                    continuation.finish(throwing: BrokenOff())
+                }))
         let connection = cache(StubConnection(film(), broken, film(chunks: 400)))
 
         var iterator = try await connection.send(get()).body.makeAsyncIterator()

@@ -161,7 +161,8 @@ import Testing
     }
 
     @Test func `An unsafe request makes what it changes forgotten, for everybody`() async throws {
-        let created = Response(status: .created, fields: [.location: "/items/1", .contentLocation: "https://evil.example/x"])
+        let created = Response(
+            status: .created, fields: [.location: "/items/1", .contentLocation: "https://evil.example/x"])
         let stub = StubConnection { request in request.head.method == .post ? created : Self.fresh }
         let connection = cache(stub)
         var theirs = try get()

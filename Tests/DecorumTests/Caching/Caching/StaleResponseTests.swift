@@ -23,7 +23,9 @@ import Testing
 
     private func get() throws -> Request { try .get("https://example.com/page") }
 
-    @Test func `Within stale-while-revalidate fifty callers get the stale response and one validation runs`() async throws {
+    @Test func `Within stale-while-revalidate fifty callers get the stale response and one validation runs`()
+        async throws
+    {
         let old = page("max-age=1, stale-while-revalidate=60")
         let new = page("max-age=100", "new")
         let stub = StubConnection(answers: [{ _ in old }]) { [gate] _ in
@@ -48,7 +50,9 @@ import Testing
         #expect(try await connection.send(get()).body == "new")
     }
 
-    @Test func `A validation behind the caller's back outlives the caller, and stores a body that is streamed`() async throws {
+    @Test func `A validation behind the caller's back outlives the caller, and stores a body that is streamed`()
+        async throws
+    {
         let old = page("max-age=1, stale-while-revalidate=60")
         let stub = StubConnection(answers: [{ _ in old }]) { [gate] _ in
             try await gate.wait()
@@ -112,7 +116,8 @@ import Testing
         #expect(second.metadata.cacheStatus?.detail == "the server cannot be reached")
     }
 
-    @Test func `A response that is too old for the policy is not used where the server cannot be reached`() async throws {
+    @Test func `A response that is too old for the policy is not used where the server cannot be reached`() async throws
+    {
         let old = page("max-age=1")
         var policy = CachingPolicy.standard
         policy.staleIfUnreachable = .seconds(30)
@@ -172,7 +177,9 @@ import Testing
         #expect(clock.pendingSleeps.isEmpty)
     }
 
-    @Test func `Who is cancelled while a slow server is waited for is told so, and the request is cancelled`() async throws {
+    @Test func `Who is cancelled while a slow server is waited for is told so, and the request is cancelled`()
+        async throws
+    {
         let old = page("max-age=1")
         let stub = StubConnection(answers: [{ _ in old }]) { [gate] _ in
             try await gate.wait()
