@@ -4,6 +4,7 @@ extension Body {
     /// A part of a body that can be read from any offset.
     ///
     /// - Parameter bounds: The offsets of the part, within the body.
+    /// - Returns: A body of the part alone.
     func slice(_ bounds: Range<Int64>) -> Body {
         if let bytes {
             let start = bytes.startIndex + Int(bounds.lowerBound)

@@ -40,6 +40,7 @@ final class Handover: Sendable {
     ///   - clock: Measures it.
     ///   - task: What delivers the outcome; it is cancelled with the caller, and goes on when the time is over.
     /// - Returns: The response; nil when the time was over first.
+    /// - Throws: What was delivered, or `CancellationError`.
     func value(
         within limit: Duration, on clock: any DatedClock, orCancel task: Task<Void, Never>
     ) async throws -> Response? {

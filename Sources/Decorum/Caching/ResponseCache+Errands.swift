@@ -8,7 +8,7 @@ extension ResponseCache {
         var response = try await base.send(errand.request)
         switch errand.purpose {
         case .ask(let stored) where response.status == .notModified && !stored.isEmpty:
-            if let confirmed = Validation.confirmed(by: response.head, among: stored) {
+            if let confirmed = Validation.confirmed(by: response.head, among: stored, for: errand.plain.head) {
                 return await confirm(confirmed, by: response, to: errand, sent: sent)
             }
             // It may be about the caller's own condition, which the cache has sent along.

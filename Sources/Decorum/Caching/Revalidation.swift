@@ -36,7 +36,7 @@ enum Revalidation {
     static func refresh(
         _ stored: StoredResponse, for request: HTTPRequest, with validation: HTTPResponse, at date: Date
     ) -> StoredResponse? {
-        guard Validation.confirmed(by: validation, among: [stored]) != nil else { return nil }
+        guard Validation.confirmed(by: validation, among: [stored], for: request) != nil else { return nil }
         let head = Validation.freshened(stored.head, with: validation.headerFields)
         return StoredResponse(head: head, body: stored.body, request: request, date: date)
     }

@@ -53,15 +53,15 @@ public struct StoredResponse: Sendable {
 
     /// Whether the response may answer a request, going by `Vary` (RFC 9111, section 4.1).
     ///
-    /// Fields count as the same when only their blanks, or whether they stand on one line or on several, differ; the
-    /// languages in `Accept-Language` also in any order and letter case, as long as their weights are the same. A
-    /// response in the one language that a request prefers to all others is selected whatever other languages it names.
+    /// Fields count as the same whether they stand on one line or on several; `Accept` and `Accept-Encoding` also with
+    /// other blanks, and the languages in `Accept-Language` in any order and letter case, as long as their weights are the
+    /// same. A response in the one language that a request prefers to all others is selected whatever other languages it names.
     ///
     /// - Parameter request: The head of a request with the same key.
     /// - Returns: Whether each field that `Vary` names is the same in both requests.
     public func isSelected(by request: HTTPRequest) -> Bool {
         guard !vary.isAny else { return false }
-        return vary.names.isEmpty || SelectingFields.match(self, request)
+        return vary.names.isEmpty || SelectingFields.match(self, request.headerFields)
     }
 
     /// Whether another response takes this one's place in a store: both answer the same requests.

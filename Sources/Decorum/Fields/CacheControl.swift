@@ -35,15 +35,19 @@ struct CacheControl: Sendable {
         return directive.argument.flatMap { DeltaSeconds.parse($0.unquoted) } ?? 0
     }
 
-    /// The names of fields that the argument of a directive lists.
+    /// The names of fields that the arguments of a directive list.
     func fields(of name: String) -> [HTTPField.Name] {
-        guard let argument = argument(of: name) else { return [] }
-        return ListMembers(String(argument)).compactMap { HTTPField.Name(String($0)) }
+        directives.filter { $0.name == name }.flatMap { Self.fields(in: $0.argument) }
     }
 
-    /// Whether a directive stands without an argument, which would limit it to some fields.
+    /// Whether a directive stands without an argument that limits it to some fields.
     func isUnqualified(_ name: String) -> Bool {
-        directives.contains { $0.name == name && ($0.argument ?? "").isEmpty }
+        directives.contains { $0.name == name && Self.fields(in: $0.argument).isEmpty }
+    }
+
+    private static func fields(in argument: Substring?) -> [HTTPField.Name] {
+        guard let argument else { return [] }
+        return ListMembers(String(argument.unquoted)).compactMap { HTTPField.Name(String($0)) }
     }
 }
 

@@ -16,22 +16,42 @@ struct StoreBenchmark {
         for count in [1000, 100_000] {
             let memory = MemoryResponseStore(byteLimit: .max, countLimit: .max)
             readings.append(try await measureHits("stores/memory, hit", count, in: memory))
+            readings += try await measureCaching("stores/caching in memory, hit", count, in: memory)
         }
         for count in [1000, 100_000] {
             let reading = try await SampleCassette.withFolder { folder in
                 let store = FileResponseStore(directory: folder, byteLimit: 4 << 30)
                 let keeping = try await measureKeeping("stores/file, keep", count, in: store)
-                return [
-                    keeping, try await measureHits("stores/file, hit", count, in: store),
-                    try await measureOpening("stores/file, open and first hit", count, of: folder),
-                ]
+                let hits = try await measureHits("stores/file, hit", count, in: store)
+                let opening = try await measureOpening("stores/file, open and first hit", count, of: folder)
+                let caching = try await measureCaching("stores/caching in files, hit", count, in: store)
+                return [keeping, hits, opening] + caching
             }
             readings += reading
         }
         return readings
     }
 
-    private static let names = ["stores/memory", "stores/file"]
+    /// Measures fresh hits through a whole cache, beside answers of the stub that it stands around.
+    private func measureCaching(
+        _ name: String, _ count: Int, in store: some ResponseStore
+    ) async throws -> [StoreReading] {
+        let stub = MemoryConnection()
+        let requests = try (0..<Self.sampleCount).map(SampleResponse.request)
+        let stubbing = try await time("stores/stub", count, operations: requests.count) {
+            for request in requests { _ = try await stub.send(request) }
+        }
+        let cache = stub.caching(in: store)
+        let hits = try await time(name, count, operations: requests.count) {
+            for request in requests {
+                let response = try await cache.send(request)
+                guard response.metadata.source == .cache else { throw BenchmarkFailure("A response is not a hit.") }
+            }
+        }
+        return [stubbing, hits]
+    }
+
+    private static let names = ["stores/memory", "stores/file", "stores/caching"]
     /// The responses that are looked up; the others are there to be in the way.
     private static let sampleCount = 1000
 
@@ -97,20 +117,24 @@ private enum SampleResponse {
             head: HTTPResponse(
                 status: .ok,
                 headerFields: [
-                    .contentType: "application/json", .cacheControl: "max-age=600", .eTag: "\"33a64df551425fcc\"",
-                    .date: "Tue, 15 Nov 1994 08:12:31 GMT", .lastModified: "Tue, 15 Nov 1994 08:00:00 GMT",
+                    .contentType: "application/json", .cacheControl: "max-age=86400", .eTag: "\"33a64df551425fcc\"",
+                    .date: HTTPDate(now).description, .lastModified: "Tue, 15 Nov 1994 08:00:00 GMT",
                     .vary: "Accept-Encoding", .server: "origin", .contentLength: String(length),
                 ]),
             body: Body(Data(repeating: 0x5A, count: length)),
             request: HTTPRequest(method: .get, scheme: "https", authority: "api.example.com", path: "/"),
-            date: Date(timeIntervalSince1970: 1e9))
+            date: now)
     }
 
+    private static let now = Date()
+
     static func key(_ index: Int) throws -> ResponseKey {
-        guard let key = ResponseKey(try .get("https://api.example.com/v1/items/\(index)?sort=name")) else {
-            throw BenchmarkFailure("A request has no key.")
-        }
+        guard let key = ResponseKey(try request(index)) else { throw BenchmarkFailure("A request has no key.") }
         return key
+    }
+
+    static func request(_ index: Int) throws -> Request {
+        try .get("https://api.example.com/v1/items/\(index)?sort=name")
     }
 }
 

@@ -3,7 +3,7 @@ public import Foundation
 /// A store in a directory, bounded in bytes, which survives a restart and may be used by several processes.
 ///
 /// ```swift
-/// let store = FileResponseStore(directory: .cachesDirectory.appending(path: "Responses"))
+/// let store = FileResponseStore(directory: caches.appending(path: "Responses"))
 /// ```
 ///
 /// Each response is a file, which is written beside the others and then moved into its place. So the directory may be

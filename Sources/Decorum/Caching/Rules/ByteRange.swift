@@ -28,9 +28,9 @@ enum ByteRange: Sendable, Equatable {
         }
     }
 
-    /// Whether the range ends where the content does.
+    /// Whether the range goes from an offset up to the end.
     var isToEnd: Bool {
-        if case .from(_, through: _?) = self { false } else { true }
+        if case .from(_, through: nil) = self { true } else { false }
     }
 
     /// The offsets of a content of a length; nil where it has none of them.

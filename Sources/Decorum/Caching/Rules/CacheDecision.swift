@@ -22,14 +22,16 @@ enum CacheDecision: Sendable {
     ///   - variants: The whole responses that are stored for its key, the latest first.
     ///   - now: The date.
     ///   - policy: The choices that the rules leave.
+    /// - Returns: What to do.
     static func decide(
         _ request: HTTPRequest, wanting wanted: CacheRequest, from variants: [StoredResponse], at now: Date,
         policy: CachingPolicy
     ) -> CacheDecision {
         guard let stored = variants.first(where: { $0.isSelected(by: request) }) else {
             if wanted.isOnlyIfCached { return .refuse(variants.isEmpty ? .uriMiss : .varyMiss) }
-            // The server may choose one that it gave to other requests (RFC 9111, section 4.3.1).
-            let candidates = variants.filter { $0.head.headerFields.contains(.eTag) }.prefix(8)
+            // The server may choose one that it gave to other requests (RFC 9111, section 4.3.1); a weak tag may be the
+            // same for all variants.
+            let candidates = variants.filter { PartialContent.strongTag(of: $0.head) != nil }.prefix(8)
             if candidates.isEmpty { return .forward(variants.isEmpty ? .uriMiss : .varyMiss, fallback: nil) }
             return .validate(Array(candidates), reason: .varyMiss, fallback: nil)
         }
@@ -48,15 +50,16 @@ enum CacheDecision: Sendable {
         let timeToLive = freshness.lifetime(guessing: policy) - age
         let isYoungEnough = age <= wanted.maxAge ?? .infinity || (freshness.isImmutable && timeToLive > 0)
         let isUsable = !wanted.needsValidation && !freshness.needsValidation && isYoungEnough
-        if isUsable, timeToLive > wanted.minFresh || (timeToLive > 0 && wanted.minFresh == 0) {
+        if isUsable, timeToLive > 0, timeToLive >= wanted.minFresh {
             return .serve(stored, age: age, timeToLive: timeToLive, isValidatedBehind: false)
         }
         let staleness = max(0, -timeToLive)
-        if isUsable, !freshness.forbidsStale, wanted.minFresh == 0 || wanted.maxStale != nil {
-            if let maxStale = wanted.maxStale, staleness <= maxStale {
-                return .serve(stored, age: age, timeToLive: timeToLive, isValidatedBehind: false)
-            }
-            if wanted.maxStale == nil, staleness < freshness.staleWhileRevalidate, !wanted.isOnlyIfCached {
+        if isUsable, !freshness.forbidsStale {
+            if let maxStale = wanted.maxStale {
+                if timeToLive + maxStale >= wanted.minFresh {
+                    return .serve(stored, age: age, timeToLive: timeToLive, isValidatedBehind: false)
+                }
+            } else if wanted.minFresh == 0, staleness < freshness.staleWhileRevalidate, !wanted.isOnlyIfCached {
                 return .serve(stored, age: age, timeToLive: timeToLive, isValidatedBehind: true)
             }
         }
@@ -64,13 +67,14 @@ enum CacheDecision: Sendable {
         let reason: CacheStatus.ForwardReason =
             timeToLive > 0 && !freshness.needsValidation ? .request : .stale
         if wanted.isOnlyIfCached { return .refuse(reason) }
+        let isWithin = { (grace: Double) in grace > 0 && staleness <= grace }
         let fallback =
             freshness.forbidsStale || wanted.needsValidation || !isYoungEnough
             ? nil
             : StaleFallback(
                 stored: stored,
-                isUsedForErrors: staleness <= max(freshness.staleIfError, wanted.staleIfError),
-                isUsedWhereUnreachable: staleness <= policy.staleIfUnreachable.seconds)
+                isUsedForErrors: isWithin(max(freshness.staleIfError, wanted.staleIfError)),
+                isUsedWhereUnreachable: isWithin(policy.staleIfUnreachable.seconds))
         return stored.hasValidator
             ? .validate([stored], reason: reason, fallback: fallback) : .forward(reason, fallback: fallback)
     }
@@ -97,8 +101,11 @@ struct StaleFallback: Sendable {
 
 extension StoredResponse {
     /// The seconds since the server made the response or confirmed it: `current_age` of RFC 9111, section 4.2.3.
+    ///
+    /// When the clock has been set back since, by as much the response counts as older, so that none that was stored on a
+    /// day to come is fresh until then.
     func age(at now: Date) -> Double {
-        freshness.initialAge + max(0, now.timeIntervalSince(date))
+        freshness.initialAge + abs(now.timeIntervalSince(date))
     }
 
     var hasValidator: Bool {

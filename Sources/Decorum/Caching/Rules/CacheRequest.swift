@@ -80,10 +80,10 @@ private enum CacheUseKey: RequestOptionKey {
 extension CacheRequest {
     /// Why a request has to reach the server whatever is stored; nil where it has not.
     func reasonToPass(_ request: borrowing Request) -> CacheStatus.ForwardReason? {
+        if isNoStore { return .request }
         guard request.head.method == .get || request.head.method == .head else { return .method }
         let fields = request.head.headerFields
         if !request.body.isEmpty || Preconditions.needOrigin(fields) { return .bypass }
-        if isNoStore { return .request }
         guard let range = fields.firstValue(of: .range) else { return nil }
         return request.head.method == .get && ByteRange(range) != nil ? nil : .bypass
     }

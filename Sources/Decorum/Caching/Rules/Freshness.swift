@@ -51,7 +51,8 @@ struct Freshness: Sendable {
     func lifetime(guessing policy: CachingPolicy) -> Double {
         if let explicitLifetime { return explicitLifetime }
         guard let modifiedBefore else { return 0 }
-        return min(modifiedBefore * policy.heuristicFraction, policy.heuristicLimit.seconds)
+        // In this order a factor that is no number guesses nothing.
+        return max(0, min(modifiedBefore * policy.heuristicFraction, policy.heuristicLimit.seconds))
     }
 
     /// `corrected_initial_age` of RFC 9111, section 4.2.3.
@@ -70,10 +71,12 @@ struct Freshness: Sendable {
 }
 
 extension HTTPFields {
-    /// The seconds since 1970 that `Expires` tells; 0 for a value that is no date, or for several.
+    /// The seconds since 1970 that `Expires` tells; a value that is no date is in the past, as are several.
     fileprivate func expires(at now: Date) -> Double? {
         guard let value = firstValue(of: .expires) else { return nil }
-        guard lazy.filter({ $0.name == .expires }).count == 1, let date = HTTPDate(value, at: now) else { return 0 }
+        guard lazy.filter({ $0.name == .expires }).count == 1, let date = HTTPDate(value, at: now) else {
+            return -.infinity
+        }
         return Double(date.seconds)
     }
 

@@ -16,10 +16,14 @@ enum InvalidationRules {
         guard !isSafe(request.method), (200..<400).contains(response.status.code),
             let uri = ResponseKey.URI(request)
         else { return [] }
+        guard let origin = try? Origin(request) else { return [uri] }
+        // They are spelled as the request is, since what is stored was found under the same name.
         let named = [HTTPField.Name.location, .contentLocation]
             .compactMap { response.headerFields.firstValue(of: $0) }
             .compactMap { ResponseKey.URI($0, relativeTo: request) }
-            .filter { $0.scheme == uri.scheme && $0.authority == uri.authority && $0 != uri }
+            .filter { (try? Origin($0.description)) == origin }
+            .map { ResponseKey.URI(scheme: uri.scheme, authority: uri.authority, path: $0.path) }
+            .filter { $0 != uri }
         return [uri] + named
     }
 }

@@ -10,7 +10,8 @@ enum PartialContent {
             return stored.body.length.map { ContentRange(bounds: 0..<$0, length: $0) }
         }
         guard var held = ContentRange(stored.head.headerFields), let count = stored.body.length else { return nil }
-        held.bounds = held.bounds.lowerBound..<min(held.bounds.upperBound, held.bounds.lowerBound + count)
+        let start = held.bounds.lowerBound
+        held.bounds = start..<(start + min(held.bounds.upperBound - start, count))
         return held
     }
 
@@ -48,34 +49,35 @@ enum PartialContent {
         {
             wanted = end
         }
-        guard held.bounds.lowerBound <= wanted.lowerBound, wanted.upperBound <= held.bounds.upperBound else {
-            return nil
-        }
-        return (held, wanted)
+        let isHeld = held.bounds.lowerBound <= wanted.lowerBound && wanted.upperBound <= held.bounds.upperBound
+        return isHeld ? (held, wanted) : nil
     }
 
     /// The range that completes a stored start of a content.
     static func missing(after stored: StoredResponse) -> ByteRange? {
-        guard let held = bounds(of: stored), held.bounds.lowerBound == 0,
-            held.length.map({ held.bounds.upperBound < $0 }) ?? true
+        guard let held = bounds(of: stored), let length = held.length, held.bounds.lowerBound == 0,
+            held.bounds.upperBound < length
         else { return nil }
         return .from(held.bounds.upperBound, through: nil)
     }
 
-    /// Puts a part that has arrived together with a stored one.
+    /// Makes the whole of a stored part and one that has arrived.
     ///
-    /// - Returns: The head and the body of both; nil where they do not touch, or may be of different contents: a strong
-    ///   validator has to say that they are of the same (RFC 9110, section 15.3.7.3).
+    /// - Returns: The head and the body of both; nil where they do not make a whole, or may be of different contents: a
+    ///   strong validator has to say that they are of the same (RFC 9110, section 15.3.7.3).
     static func combined(
         _ stored: StoredResponse, with part: HTTPResponse, _ body: Body
     ) -> (head: HTTPResponse, body: Body)? {
-        combinedHead(stored, with: part).map { ($0.head, stored.body.slice(0..<$0.kept).followed(by: body)) }
+        guard let both = combinedHead(stored, with: part, body), both.head.status == .ok else { return nil }
+        return (both.head, stored.body.slice(0..<both.kept).followed(by: body))
     }
 
     private static func combinedHead(
-        _ stored: StoredResponse, with part: HTTPResponse
+        _ stored: StoredResponse, with part: HTTPResponse, _ body: Body
     ) -> (head: HTTPResponse, kept: Int64)? {
+        // A body that may be shorter than its field says would leave a gap, or make a whole that is none.
         guard let held = bounds(of: stored), let new = ContentRange(part.headerFields),
+            body.length == new.bounds.upperBound - new.bounds.lowerBound,
             let tag = strongTag(of: part), tag == strongTag(of: stored.head), held.length == new.length,
             held.bounds.lowerBound <= new.bounds.lowerBound, new.bounds.lowerBound <= held.bounds.upperBound,
             new.bounds.upperBound >= held.bounds.upperBound
@@ -101,7 +103,7 @@ enum PartialContent {
         _ stored: StoredResponse, by part: StoredResponse
     ) -> (response: StoredResponse, body: Body)? {
         guard stored.head.status == .partialContent, part.head.status == .partialContent,
-            let both = combinedHead(stored, with: part.head)
+            stored.vary == part.vary, let both = combinedHead(stored, with: part.head, part.body)
         else { return nil }
         let response = StoredResponse(
             head: both.head, body: .empty, selectingFields: part.selectingFields, requestDate: part.requestDate,
@@ -111,6 +113,8 @@ enum PartialContent {
 
     /// An entity tag that says that two contents are the same byte for byte.
     static func strongTag(of head: HTTPResponse) -> String? {
-        head.headerFields.firstValue(of: .eTag).flatMap { $0.hasPrefix("W/") || $0.hasPrefix("w/") ? nil : $0 }
+        head.headerFields.firstValue(of: .eTag).flatMap {
+            $0.isEmpty || $0.hasPrefix("W/") || $0.hasPrefix("w/") ? nil : $0
+        }
     }
 }

@@ -15,6 +15,7 @@ enum StoringRules {
 
     /// Tells whether a response to a `GET` may be stored.
     static func check(_ response: HTTPResponse, to request: HTTPRequest) throws(Refusal) {
+        guard !CacheControl(request.headerFields).contains("no-store") else { throw .request }
         let fields = response.headerFields
         let control = CacheControl(fields)
         if control.contains("must-understand") {
@@ -57,18 +58,19 @@ enum StoringRules {
     /// sections 3.1 and 5.2.2.4).
     static func storable(_ head: HTTPResponse) -> HTTPResponse {
         let fields = head.headerFields
-        let connection = fields.connectionFields
-        let unvalidated = fields.contains(.cacheControl) ? CacheControl(fields).fields(of: "no-cache") : []
-        guard
-            fields.contains(where: { unstoredFields.contains($0.name) }) || !connection.isEmpty || !unvalidated.isEmpty
-        else { return head }
+        let named = fields.connectionFields.union(CacheControl(fields).fields(of: "no-cache"))
+            .subtracting(indispensableFields)
+        guard !named.isEmpty || fields.contains(where: { unstoredFields.contains($0.name) }) else { return head }
         var head = head
         head.headerFields = HTTPFields(
-            fields.filter {
-                !unstoredFields.contains($0.name) && !connection.contains($0.name) && !unvalidated.contains($0.name)
-            })
+            fields.filter { !unstoredFields.contains($0.name) && !named.contains($0.name) })
         return head
     }
+
+    /// Without these a stored response would be used for whom it is not meant, or be read as what it is not.
+    private static let indispensableFields: Set<HTTPField.Name> = [
+        .cacheControl, .contentEncoding, .contentRange, .vary,
+    ]
 
     static let unstoredFields = FieldNames(
         Set(

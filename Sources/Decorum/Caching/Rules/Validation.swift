@@ -5,6 +5,8 @@ import HTTPTypes
 enum Validation {
     /// Adds the validators of stored responses to the conditions of a request.
     static func ask(about stored: [StoredResponse], in fields: inout HTTPFields) {
+        // A date tells one variant from another no better than chance.
+        let dated = stored.count == 1 ? stored.first { SelectingFields.match($0, fields) } : nil
         var tags = stored.compactMap { $0.head.headerFields.firstValue(of: .eTag) }
         if fields.contains(.ifNoneMatch) {
             let asked = fields.filter { $0.name == .ifNoneMatch }.map(\.value)
@@ -12,27 +14,37 @@ enum Validation {
             tags = asked + tags.filter { !known.contains($0.opaqueTag) }
         }
         if let tag = tags.first { fields[.ifNoneMatch] = tags.count == 1 ? tag : tags.joined(separator: ", ") }
-        // A date tells one of several responses from another no better than chance.
-        if stored.count == 1, let date = stored[0].head.headerFields.firstValue(of: .lastModified) {
-            fields[.ifModifiedSince] = date
-        } else if !stored.isEmpty {
-            fields[.ifModifiedSince] = nil
-        }
+        let date = dated?.head.headerFields.firstValue(of: .lastModified)
+        if !stored.isEmpty, date != nil || fields.contains(.ifModifiedSince) { fields[.ifModifiedSince] = date }
     }
 
     /// The stored response that a `304` confirms (RFC 9111, section 4.3.4); nil where it is about none of them.
-    static func confirmed(by validation: HTTPResponse, among stored: [StoredResponse]) -> StoredResponse? {
-        if let tag = validation.headerFields.firstValue(of: .eTag) {
-            if let same = stored.first(where: { $0.head.headerFields.firstValue(of: .eTag)?.opaqueTag == tag.opaqueTag }
-            ) {
-                return same
-            }
-            return stored.count == 1 && !stored[0].head.headerFields.contains(.eTag) ? stored[0] : nil
+    ///
+    /// - Parameters:
+    ///   - validation: The `304`.
+    ///   - stored: The responses that the server was asked about.
+    ///   - request: The request as the caller has made it.
+    /// - Returns: The response.
+    static func confirmed(
+        by validation: HTTPResponse, among stored: [StoredResponse], for request: HTTPRequest
+    ) -> StoredResponse? {
+        let strongTag = PartialContent.strongTag(of: validation)
+        if let strongTag, let same = stored.first(where: { PartialContent.strongTag(of: $0.head) == strongTag }) {
+            return same
         }
-        guard stored.count == 1 else { return nil }
-        let modified = validation.headerFields.firstValue(of: .lastModified)
-        let storedModified = stored[0].head.headerFields.firstValue(of: .lastModified)
-        return modified == nil || storedModified == nil || modified == storedModified ? stored[0] : nil
+        // Nothing weaker tells variants apart: a server may give the same weak tag, and has the same date, for all.
+        guard stored.count == 1, let only = stored.first, only.isSelected(by: request) else { return nil }
+        let fields = validation.headerFields
+        let storedFields = only.head.headerFields
+        if let tag = fields.firstValue(of: .eTag), let storedTag = storedFields.firstValue(of: .eTag) {
+            return tag.opaqueTag == storedTag.opaqueTag ? only : nil
+        }
+        // It may be about a tag that the caller knows.
+        guard !request.headerFields.contains(.ifNoneMatch) else { return nil }
+        guard let modified = fields.firstValue(of: .lastModified),
+            let storedModified = storedFields.firstValue(of: .lastModified)
+        else { return only }
+        return modified == storedModified ? only : nil
     }
 
     /// Updates the fields of a stored response with those of a `304` or of a response to `HEAD` (RFC 9111, section 3.2).
@@ -40,9 +52,16 @@ enum Validation {
         var head = head
         // A cookie is set by the response that brings it; once more would put an old session in place of a new one.
         if head.headerFields.contains(.setCookie) { head.headerFields[.setCookie] = nil }
+        // They tell the age of the message that they came with, which is no longer what counts.
+        for name in [HTTPField.Name.age, .date] where !update.contains(name) && head.headerFields.contains(name) {
+            head.headerFields[name] = nil
+        }
+        // A tag that is the same in a weak comparison only must not make the stored bytes those of a strong one.
+        let keepsTag = head.headerFields.contains(.eTag)
         let connectionFields = update.connectionFields
         for (index, field) in update.enumerated() where !update[..<index].contains(where: { $0.name == field.name }) {
-            guard !keptFields.contains(field.name), !StoringRules.unstoredFields.contains(field.name),
+            guard !keptFields.contains(field.name), !(keepsTag && field.name == .eTag),
+                !StoringRules.unstoredFields.contains(field.name),
                 !connectionFields.contains(field.name), !head.headerFields.hasSame(field.name, as: update)
             else { continue }
             head.headerFields[fields: field.name] = update[fields: field.name]

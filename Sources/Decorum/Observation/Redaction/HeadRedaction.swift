@@ -89,8 +89,7 @@ extension Redaction {
     func isSecret(_ field: HTTPField, secretFields: Set<HTTPField.Name>) -> Bool {
         let isDeclared = declaredFields && (secretFields.contains(field.name) || field.indexingStrategy == .disallow)
         if isDeclared || fields.contains(field.name) { return true }
-        let name = Array(field.name.canonicalName.utf8)
-        return fieldNames.secrecy(of: name) != nil && fieldNames.isSecret(Array(field.value.utf8)[...], of: name)
+        return fieldNames.isSecret(field.value.utf8, of: field.name.canonicalName.utf8)
     }
 }
 
