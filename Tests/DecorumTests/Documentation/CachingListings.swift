@@ -37,12 +37,12 @@ struct CachingListings {
         }
     }
 
-    func files() {
-        let store = FileResponseStore(directory: .cachesDirectory.appending(path: "Responses"))
+    func files(caches: URL) {
+        let store = FileResponseStore(directory: caches.appending(path: "Responses"))
         _ = store
     }
 
-    func selected(settings: Settings, files: FileResponseStore, memory: MemoryResponseStore) {
+    func selected(settings: Settings, files: any ResponseStore, memory: any ResponseStore) {
         let store = SelectedResponseStore { settings.keepsResponses ? files : memory }
         _ = store
     }

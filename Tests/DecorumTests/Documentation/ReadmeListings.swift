@@ -25,8 +25,8 @@ import Testing
         return feed
     }
 
-    func keepingResponses(api: Origin, token: String, request: Request) async throws {
-        let responses = FileResponseStore(directory: .cachesDirectory.appending(path: "Responses"))
+    func keepingResponses(caches: URL, api: Origin, token: String, request: Request) async throws {
+        let responses = FileResponseStore(directory: caches.appending(path: "Responses"))
         let connection = try URLSessionConnection()
             .authenticating(with: .bearer(token), for: api)
             .retrying()

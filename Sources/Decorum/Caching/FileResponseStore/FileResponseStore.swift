@@ -3,7 +3,7 @@ public import Foundation
 /// A store in a directory, bounded in bytes, which survives a restart and may be used by several processes.
 ///
 /// ```swift
-/// let store = FileResponseStore(directory: .cachesDirectory.appending(path: "Responses"))
+/// let store = FileResponseStore(directory: caches.appending(path: "Responses"))
 /// ```
 ///
 /// Each response is a file, which is written beside the others and then moved into its place. So the directory may be
@@ -39,16 +39,14 @@ public final class FileResponseStore: ResponseStore {
     /// - Parameters:
     ///   - directory: The directory, which is best the store's own; other files in it are left alone.
     ///   - byteLimit: The largest number of bytes to keep on the disk; a negative number counts as 0.
-    public convenience init(directory: URL, byteLimit: Int = 256 << 20) {
-        self.init(directory: directory, byteLimit: byteLimit, fileSystem: SystemFileSystem()) { work in
-            Task.detached(priority: .utility) { await work() }
-        }
+    ///   - spawner: Starts the looks at all files, which nobody waits for.
+    public convenience init(
+        directory: URL, byteLimit: Int = 256 << 20, spawner: any TaskSpawner = SystemSpawner(priority: .utility)
+    ) {
+        self.init(directory: directory, byteLimit: byteLimit, spawner: spawner, fileSystem: SystemFileSystem())
     }
 
-    init(
-        directory: URL, byteLimit: Int, fileSystem: any FileSystem,
-        spawner: @escaping @Sendable (@escaping @Sendable () async -> Void) -> Void
-    ) {
+    init(directory: URL, byteLimit: Int, spawner: any TaskSpawner = SystemSpawner(), fileSystem: any FileSystem) {
         let byteLimit = max(byteLimit, 0)
         // The directory may be behind a link; what is in it may not. What is no directory of this machine is none at all.
         let path = directory.isFileURL ? directory.resolvingSymlinksInPath().path : "/dev/null"

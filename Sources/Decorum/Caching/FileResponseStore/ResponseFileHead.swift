@@ -3,10 +3,7 @@ import HTTPTypes
 
 /// What is in the file of a stored response besides its body.
 struct ResponseFileHead: Sendable {
-    let head: HTTPResponse
-    let selectingFields: HTTPFields
-    let requestDate: Date
-    let date: Date
+    private let response: StoredResponse
     /// When the file was written, in nanoseconds.
     let time: Int64
 
@@ -55,16 +52,17 @@ struct ResponseFileHead: Sendable {
             reader.isAtEnd
         else { return nil }
         self.time = time
-        self.requestDate = Date(timeIntervalSinceReferenceDate: Double(bitPattern: requestDate))
-        self.date = Date(timeIntervalSinceReferenceDate: Double(bitPattern: date))
-        head = HTTPResponse(
-            status: .init(code: Int(code), reasonPhrase: reasonPhrase), headerFields: fields)
-        self.selectingFields = selectingFields
+        response = StoredResponse(
+            head: HTTPResponse(status: .init(code: Int(code), reasonPhrase: reasonPhrase), headerFields: fields),
+            body: .empty, selectingFields: selectingFields,
+            requestDate: Date(timeIntervalSinceReferenceDate: Double(bitPattern: requestDate)),
+            date: Date(timeIntervalSinceReferenceDate: Double(bitPattern: date)))
     }
 
     /// The stored response with a body.
     func response(_ body: Body) -> StoredResponse {
-        StoredResponse(
-            head: head, body: body, selectingFields: selectingFields, requestDate: requestDate, date: date)
+        var response = response
+        response.body = body
+        return response
     }
 }

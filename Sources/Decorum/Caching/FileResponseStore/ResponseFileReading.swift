@@ -15,7 +15,7 @@ enum ResponseFileReading {
     private static let smallLimit: Int64 = 96 << 10
 
     /// Reads a file; how long since its last use is noted in its time, once in a while.
-    init(_ path: String, key: ResponseKey, fileSystem: some FileSystem) {
+    init(_ path: String, key: ResponseKey, heads: ReadHeads, fileSystem: some FileSystem) {
         self = .missing
         guard let descriptor = try? fileSystem.open(path) else { return }
         // An open file that is handed on closes it itself.
@@ -24,9 +24,9 @@ enum ResponseFileReading {
         guard let status = try? fileSystem.status(of: descriptor), status.kind == .regular else { return }
 
         if status.length <= Self.smallLimit {
-            self = Self.small(descriptor, Int(status.length), key, fileSystem)
+            self = Self.small(descriptor, Int(status.length), key, heads, fileSystem)
         } else {
-            self = Self.large(descriptor, status.length, key, fileSystem)
+            self = Self.large(descriptor, status.length, key, heads, fileSystem)
             if case .large = self { isHandedOn = true }
         }
         let minute: Int64 = 60_000_000_000
@@ -34,7 +34,7 @@ enum ResponseFileReading {
     }
 
     private static func small(
-        _ descriptor: Int32, _ length: Int, _ key: ResponseKey, _ fileSystem: some FileSystem
+        _ descriptor: Int32, _ length: Int, _ key: ResponseKey, _ heads: ReadHeads, _ fileSystem: some FileSystem
     ) -> Self {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 16)
         defer { unsafe buffer.deallocate() }
@@ -50,12 +50,12 @@ enum ResponseFileReading {
             let table = unsafe layout.table(tableBytes),
             unsafe layout.isWhole(body, blocks: 0..<layout.blockCount, table: table)
         else { return .damaged }
-        guard let head = unsafe ResponseFileHead(headBytes, key: key) else { return .missing }
+        guard let head = unsafe layout.head(headBytes, key, heads) else { return .missing }
         return unsafe .small(head, Data(body))
     }
 
     private static func large(
-        _ descriptor: Int32, _ length: Int64, _ key: ResponseKey, _ fileSystem: some FileSystem
+        _ descriptor: Int32, _ length: Int64, _ key: ResponseKey, _ heads: ReadHeads, _ fileSystem: some FileSystem
     ) -> Self {
         let first = unsafe read(ResponseFileLayout.length, at: 0, descriptor, fileSystem) { bytes in
             unsafe ResponseFileLayout(bytes, fileLength: length)
@@ -65,7 +65,7 @@ enum ResponseFileReading {
         let headOffset = Int64(ResponseFileLayout.length)
         let head = unsafe read(layout.headLength, at: headOffset, descriptor, fileSystem) { bytes in
             let isWhole = unsafe Checksum.of(bytes, seed: layout.nonce) == layout.headChecksum
-            return unsafe (isWhole, isWhole ? ResponseFileHead(bytes, key: key) : nil)
+            return unsafe (isWhole, isWhole ? layout.head(bytes, key, heads) : nil)
         }
         let table = unsafe read(layout.tableLength, at: layout.tableOffset, descriptor, fileSystem) { bytes in
             unsafe layout.table(bytes)
@@ -88,6 +88,16 @@ enum ResponseFileReading {
 }
 
 extension ResponseFileLayout {
+    /// Makes sense of the bytes of a head, which were verified; nil where they are those of another key.
+    fileprivate func head(
+        _ bytes: UnsafeRawBufferPointer, _ key: ResponseKey, _ heads: ReadHeads
+    ) -> ResponseFileHead? {
+        if let head = heads.head(self, key: key) { return head }
+        guard let head = unsafe ResponseFileHead(bytes, key: key) else { return nil }
+        heads.note(head, self, key: key)
+        return head
+    }
+
     /// Reads the checksums of the blocks; nil where they are damaged.
     fileprivate func table(_ bytes: UnsafeRawBufferPointer) -> [UInt64]? {
         guard bytes.count == tableLength, unsafe Checksum.of(bytes, seed: nonce) == tableChecksum else { return nil }

@@ -21,13 +21,13 @@ final class ResponseFileSpace: Sendable {
 
     private let limit: Int
     private let folders: ResponseFolders
-    private let spawner: @Sendable (@escaping @Sendable () async -> Void) -> Void
+    private let spawner: any TaskSpawner
     private let state = Mutex(State())
     private let trimming = Mutex(())
 
     init(
         limit: Int, folders: ResponseFolders,
-        spawner: @escaping @Sendable (@escaping @Sendable () async -> Void) -> Void
+        spawner: any TaskSpawner
     ) {
         self.limit = limit
         self.folders = folders
@@ -47,7 +47,7 @@ final class ResponseFileSpace: Sendable {
         }
         switch urgency {
         case .none: break
-        case .soon: spawner { [self] in trim(makingRoomFor: 0) }
+        case .soon: spawner.spawn { [self] in trim(makingRoomFor: 0) }
         case .now: return trim(makingRoomFor: count)
         }
         return true

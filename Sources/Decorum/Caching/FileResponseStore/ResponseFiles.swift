@@ -8,11 +8,12 @@ final class ResponseFiles: Sendable {
     let bodyLimit: Int
     /// The responses that are not written to the disk, since they hold secrets.
     let secrets: MemoryResponseStore
+    private let heads = ReadHeads()
     let ongoing = Mutex(OngoingWrites())
 
     init(
         _ path: String, byteLimit: Int, fileSystem: any FileSystem,
-        spawner: @escaping @Sendable (@escaping @Sendable () async -> Void) -> Void
+        spawner: any TaskSpawner
     ) {
         folders = ResponseFolders(path, fileSystem: fileSystem)
         space = ResponseFileSpace(limit: byteLimit, folders: folders, spawner: spawner)
@@ -33,7 +34,7 @@ final class ResponseFiles: Sendable {
         var found: [Found] = []
         for name in names {
             let path = folders.path(of: name)
-            switch folders.fileSystem.readResponse(path, key: key) {
+            switch folders.fileSystem.readResponse(path, key, heads) {
             case .small(let head, let content):
                 found.append(
                     Found(response: head.response(Body(content)), time: head.time, name: name, unverified: nil))
@@ -88,7 +89,7 @@ final class ResponseFiles: Sendable {
 
 extension FileSystem {
     /// Reads the file of a response; opens the value of unknown type once, not for each call.
-    fileprivate func readResponse(_ path: String, key: ResponseKey) -> ResponseFileReading {
-        ResponseFileReading(path, key: key, fileSystem: self)
+    fileprivate func readResponse(_ path: String, _ key: ResponseKey, _ heads: ReadHeads) -> ResponseFileReading {
+        ResponseFileReading(path, key: key, heads: heads, fileSystem: self)
     }
 }

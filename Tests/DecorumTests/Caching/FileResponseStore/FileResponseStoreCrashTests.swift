@@ -8,9 +8,7 @@ import Testing
     let folder = StoreFolder()
 
     private func store(_ fileSystem: some FileSystem) -> FileResponseStore {
-        FileResponseStore(directory: folder.url, byteLimit: 1 << 20, fileSystem: fileSystem) { work in
-            Task { await work() }
-        }
+        FileResponseStore(directory: folder.url, byteLimit: 1 << 20, fileSystem: fileSystem)
     }
 
     /// Everything that can be done to a store, with few keys, so that much is replaced.

@@ -30,9 +30,9 @@ import Testing
 
     @Test func `Bytes that are no text come back in fields too`() async throws {
         let value: [UInt8] = [0x63, 0xE9, 0xFF, 0x80]
-        var response = SampleResponse.response(1)
-        response.head.headerFields.append(HTTPField(name: .server, lenientValue: value))
-        response.head.status = .init(code: 299, reasonPhrase: "As it were")
+        let response = SampleResponse.response(
+            1, status: .init(code: 299, reasonPhrase: "As it were"),
+            fields: HTTPFields([HTTPField(name: .server, lenientValue: value)]))
         await store().store(response, for: try SampleResponse.key(1))
 
         let found = try #require(await store().responses(for: SampleResponse.key(1)).first)
@@ -141,9 +141,9 @@ import Testing
         for length in [1000, 1 << 20] {
             let store = store()
             await store.store(SampleResponse.response(1, version: 0, length: length), for: try SampleResponse.key(1))
-            var found = try #require(await store.responses(for: SampleResponse.key(1)).first)
-            found.head.headerFields[.age] = "7"
-            await store.store(found, for: try SampleResponse.key(1))
+            let found = try #require(await store.responses(for: SampleResponse.key(1)).first)
+            let confirmed = SampleResponse.response(1, length: length, fields: [.age: "7"], body: found.body)
+            await store.store(confirmed, for: try SampleResponse.key(1))
 
             let again = await self.store().responses(for: try SampleResponse.key(1))
             let ages = again.compactMap { $0.head.headerFields[.age] }

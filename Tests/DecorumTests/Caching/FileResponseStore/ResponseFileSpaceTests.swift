@@ -1,4 +1,5 @@
 import Decorum
+import DecorumTesting
 import Foundation
 import HTTPTypes
 import Testing
@@ -17,6 +18,16 @@ import Testing
         }
         #expect(folder.allocatedLength > limit / 2)
         #expect(await store.responses(for: try SampleResponse.key(299)).count == 1)
+    }
+
+    @Test func `The files are looked at behind the caller, through the spawner`() async throws {
+        let spawner = TrackingSpawner()
+        let store = FileResponseStore(directory: folder.url, byteLimit: 10 << 20, spawner: spawner)
+        for number in 0..<6 {
+            await store.store(SampleResponse.response(number, length: 20_000), for: try SampleResponse.key(number))
+        }
+        try await spawner.finished()
+        #expect(spawner.spawnedCount > 0)
     }
 
     @Test func `What was used least recently goes first`() async throws {

@@ -28,11 +28,12 @@ enum SampleResponse {
 
     /// A response of a number; with `vary`, the value of `Accept` that selected it.
     static func response(
-        _ number: Int, version: Int = 0, length: Int = 1000, fields: HTTPFields = [:], vary: String? = nil,
+        _ number: Int, version: Int = 0, length: Int = 1000, status: HTTPResponse.Status = .ok,
+        fields: HTTPFields = [:], vary: String? = nil,
         body: Body? = nil
     ) -> StoredResponse {
         var head = HTTPResponse(
-            status: .ok, headerFields: [label: "\(number)-\(version)-\(length)", .cacheControl: "max-age=60"])
+            status: status, headerFields: [label: "\(number)-\(version)-\(length)", .cacheControl: "max-age=60"])
         head.headerFields.append(contentsOf: fields)
         var request = HTTPRequest(method: .get, scheme: "https", authority: "example.com", path: "/\(number)")
         if let vary {
