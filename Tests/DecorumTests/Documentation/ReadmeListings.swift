@@ -1,5 +1,6 @@
 import Decorum
 import DecorumTesting
+import Foundation
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct ReadmeListings {
