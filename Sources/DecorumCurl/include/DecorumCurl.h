@@ -26,7 +26,6 @@ enum decorum_curl_number_option {
     DECORUM_CURL_OPTION_NOPROGRESS = 43,
     DECORUM_CURL_OPTION_NOBODY = 44,
     DECORUM_CURL_OPTION_UPLOAD = 46,
-    DECORUM_CURL_OPTION_HTTPGET = 80,
     DECORUM_CURL_OPTION_FORBID_REUSE = 75,
     DECORUM_CURL_OPTION_HTTP_VERSION = 84,
     DECORUM_CURL_OPTION_BUFFERSIZE = 98,
@@ -36,6 +35,7 @@ enum decorum_curl_number_option {
     DECORUM_CURL_OPTION_PROTOCOLS = 181,
     DECORUM_CURL_OPTION_PATH_AS_IS = 234,
     DECORUM_CURL_OPTION_PIPEWAIT = 237,
+    DECORUM_CURL_OPTION_PROXY_SSLVERSION = 250,
     DECORUM_CURL_OPTION_SUPPRESS_CONNECT_HEADERS = 265,
     DECORUM_CURL_OPTION_UPLOAD_BUFFERSIZE = 280,
     DECORUM_CURL_OPTION_MAXAGE_CONN = 288,
@@ -59,6 +59,8 @@ enum decorum_curl_text_option {
     DECORUM_CURL_OPTION_NOPROXY = 10177,
     DECORUM_CURL_OPTION_PINNEDPUBLICKEY = 10230,
     DECORUM_CURL_OPTION_UNIX_SOCKET_PATH = 10231,
+    DECORUM_CURL_OPTION_PROXY_CAINFO = 10246,
+    DECORUM_CURL_OPTION_PROXY_CAPATH = 10247,
     DECORUM_CURL_OPTION_REQUEST_TARGET = 10266,
 };
 
@@ -80,6 +82,7 @@ enum decorum_curl_bytes_option {
     DECORUM_CURL_OPTION_SSLCERT_BLOB = 40291,
     DECORUM_CURL_OPTION_SSLKEY_BLOB = 40292,
     DECORUM_CURL_OPTION_CAINFO_BLOB = 40309,
+    DECORUM_CURL_OPTION_PROXY_CAINFO_BLOB = 40310,
 };
 
 enum decorum_curl_data_callback_option {
@@ -161,6 +164,11 @@ enum decorum_curl_status decorum_curl_open(const char *name, const decorum_curl 
 const char *decorum_curl_version(const decorum_curl *library);
 unsigned decorum_curl_version_number(const decorum_curl *library);
 const char *decorum_curl_error_text(const decorum_curl *library, int code);
+/// The name of an option of any kind, as in `CAINFO_BLOB`; null where the library does not know it.
+const char *decorum_curl_option_name(const decorum_curl *library, int option);
+
+/// Names the calling thread, in at most 15 characters, and lets no broken connection end the process through it.
+void decorum_curl_enter_thread(const char *name);
 
 void *decorum_curl_easy_init(const decorum_curl *library);
 void decorum_curl_easy_cleanup(const decorum_curl *library, void *easy);
@@ -170,6 +178,7 @@ int decorum_curl_easy_pause(const decorum_curl *library, void *easy, int directi
 int decorum_curl_set_number(const decorum_curl *library, void *easy, enum decorum_curl_number_option option, long value);
 int decorum_curl_set_offset(
     const decorum_curl *library, void *easy, enum decorum_curl_offset_option option, int64_t value);
+/// Sets a text, of which libcurl keeps a copy; null stands for none, which may differ from the option's default.
 int decorum_curl_set_text(
     const decorum_curl *library, void *easy, enum decorum_curl_text_option option, const char *value);
 int decorum_curl_set_pointer(

@@ -12,9 +12,7 @@ final class CurlEngine: Sendable {
         try settings.check(library)
         guard let inbox = CurlInbox(library) else { throw .unusable(library.version) }
         self.inbox = inbox
-        let thread = Thread { CurlLoop(inbox, settings).run() }
-        thread.name = "decorum.curl"
-        thread.start()
+        Thread.detachNewThread { CurlLoop(inbox, settings).run() }
     }
 
     deinit {
