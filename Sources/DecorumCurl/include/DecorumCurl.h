@@ -72,7 +72,9 @@ enum decorum_curl_pointer_option {
     DECORUM_CURL_OPTION_HTTPHEADER = 10023,
     DECORUM_CURL_OPTION_HEADERDATA = 10029,
     DECORUM_CURL_OPTION_XFERINFODATA = 10057,
+    DECORUM_CURL_OPTION_SOCKOPTDATA = 10149,
     DECORUM_CURL_OPTION_RESOLVE = 10203,
+    DECORUM_CURL_OPTION_RESOLVER_START_DATA = 10273,
     DECORUM_CURL_OPTION_TRAILERDATA = 10284,
     DECORUM_CURL_OPTION_PREREQDATA = 10313,
 };
@@ -93,8 +95,10 @@ enum decorum_curl_data_callback_option {
 
 /// The options of other callbacks, which have a setter each.
 enum decorum_curl_callback_option {
+    DECORUM_CURL_OPTION_SOCKOPTFUNCTION = 20148,
     DECORUM_CURL_OPTION_SEEKFUNCTION = 20167,
     DECORUM_CURL_OPTION_XFERINFOFUNCTION = 20219,
+    DECORUM_CURL_OPTION_RESOLVER_START_FUNCTION = 20272,
     DECORUM_CURL_OPTION_TRAILERFUNCTION = 20283,
     DECORUM_CURL_OPTION_PREREQFUNCTION = 20312,
 };
@@ -153,6 +157,8 @@ typedef size_t (*decorum_curl_data_callback)(char *bytes, size_t size, size_t co
 typedef int (*decorum_curl_progress_callback)(
     void *context, int64_t toReceive, int64_t received, int64_t toSend, int64_t sent);
 typedef int (*decorum_curl_trailers_callback)(void **list, void *context);
+typedef int (*decorum_curl_socket_callback)(void *context, int socket, int purpose);
+typedef int (*decorum_curl_resolver_callback)(void *resolver, void *reserved, void *context);
 typedef int (*decorum_curl_prerequest_callback)(
     void *context, char *remoteAddress, char *localAddress, int remotePort, int localPort);
 
@@ -194,6 +200,9 @@ int decorum_curl_set_trailers_callback(
     const decorum_curl *library, void *easy, decorum_curl_trailers_callback callback);
 int decorum_curl_set_prerequest_callback(
     const decorum_curl *library, void *easy, decorum_curl_prerequest_callback callback);
+int decorum_curl_set_socket_callback(const decorum_curl *library, void *easy, decorum_curl_socket_callback callback);
+int decorum_curl_set_resolver_callback(
+    const decorum_curl *library, void *easy, decorum_curl_resolver_callback callback);
 /// Lets no content be sent from its start again.
 int decorum_curl_refuse_rewinding(const decorum_curl *library, void *easy);
 

@@ -66,7 +66,8 @@ extension String {
         return utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !":,/[]".utf8.contains($0) }
     }
 
-    fileprivate var isAddress: Bool {
+    /// Whether it is an IP address of either version, with brackets or without.
+    var isAddress: Bool {
         var version4 = in_addr()
         var version6 = in6_addr()
         if unsafe inet_pton(AF_INET, self, &version4) == 1 { return true }

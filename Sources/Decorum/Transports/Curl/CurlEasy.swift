@@ -105,6 +105,18 @@ import DecorumCurl
             of: DECORUM_CURL_OPTION_PREREQFUNCTION.rawValue)
     }
 
+    func setSocketCallback(_ value: @escaping decorum_curl_socket_callback) {
+        note(
+            unsafe decorum_curl_set_socket_callback(library.functions, pointer, value),
+            of: DECORUM_CURL_OPTION_SOCKOPTFUNCTION.rawValue)
+    }
+
+    func setResolverCallback(_ value: @escaping decorum_curl_resolver_callback) {
+        note(
+            unsafe decorum_curl_set_resolver_callback(library.functions, pointer, value),
+            of: DECORUM_CURL_OPTION_RESOLVER_START_FUNCTION.rawValue)
+    }
+
     func refuseRewinding() {
         note(
             unsafe decorum_curl_refuse_rewinding(library.functions, pointer),

@@ -7,6 +7,7 @@ import Foundation
 /// The connection and each exchange hold the engine; the thread holds only the inbox.
 final class CurlEngine: Sendable {
     private let inbox: CurlInbox
+    private let progress = Locked<ContinuousClock.Instant?>(nil)
 
     init(_ library: CurlLibrary, _ settings: CurlSettings) throws(CurlUnavailableError) {
         try settings.check(library)
@@ -17,6 +18,13 @@ final class CurlEngine: Sendable {
 
     deinit {
         inbox.post(.stop)
+    }
+
+    /// When bytes were last sent or received for any exchange; nil where none was yet.
+    var lastProgress: ContinuousClock.Instant? { progress.withLock { $0 } }
+
+    func noteProgress(at instant: ContinuousClock.Instant) {
+        progress.withLock { $0 = instant }
     }
 
     func post(_ command: CurlInbox.Command) {
