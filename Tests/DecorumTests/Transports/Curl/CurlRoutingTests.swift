@@ -101,6 +101,71 @@ extension IsolatedTests {
             #expect(route.addresses == addresses)
         }
 
+        @Test(.enabled(if: SecureServer.missingForHTTP2 == nil, "nginx or openssl is not installed"))
+        func `A proxy connects to a server of TLS, and alone gets the proxy's password`() async throws {
+            let server = try await SecureServer.nginx(before: origin)
+            let relay = try Relay(at: .port, to: server.port)
+            var tls = CurlConnection.TLS()
+            tls.roots = .file(server.root)
+            let proxy = try CurlConnection.Proxy("http://127.0.0.1:\(relay.port)", user: "me", password: "secret")
+            let connection = try CurlConnection(tls: tls, proxy: proxy)
+            for _ in 0..<2 {
+                let response = try await connection.send(.get(server.url + "/a"))
+                #expect(try await response.body.text(upTo: 10) == "ok")
+            }
+
+            #expect(relay.heads.count == 1)
+            let head = try #require(relay.heads.first)
+            #expect(head.hasPrefix("CONNECT 127.0.0.1:\(server.port) HTTP/1.1\r\n"))
+            #expect(head.contains("Proxy-Authorization: Basic bWU6c2VjcmV0\r\n"))
+            #expect(origin.requests.map(\.target) == ["/a", "/a"])
+            #expect(origin.requests.allSatisfy { $0.fields["Proxy-Authorization"] == nil })
+        }
+
+        @Test(.enabled(if: SecureServer.missingForTLS == nil, "openssl is not installed"))
+        func `Behind a proxy too, a server of TLS has to lead to the roots`() async throws {
+            let server = try await SecureServer.openssl("-www")
+            let relay = try Relay(at: .port, to: server.port)
+            let proxy = try CurlConnection.Proxy("http://127.0.0.1:\(relay.port)")
+            let error = await #expect(throws: TransportError.self) {
+                try await CurlConnection(proxy: proxy).send(.get(server.url + "/"))
+            }
+
+            #expect(error?.code == .tls)
+            #expect(relay.heads.first?.contains("Proxy-Authorization") == false)
+        }
+
+        @Test(.enabled(if: SecureServer.missingForTLS == nil, "openssl is not installed"))
+        func `A proxy that is reached over TLS has to lead to the roots`() async throws {
+            let server = try await SecureServer.openssl("-www")
+            var tls = CurlConnection.TLS()
+            let proxy = try CurlConnection.Proxy("https://127.0.0.1:\(server.port)")
+            let refused = await #expect(throws: TransportError.self) {
+                try await CurlConnection(tls: tls, proxy: proxy).send(.get("http://api.decorum.invalid/"))
+            }
+            #expect(refused?.code == .tls)
+
+            // The server answers any GET with a page.
+            tls.roots = .file(server.root)
+            let response = try await CurlConnection(tls: tls, proxy: proxy).send(.get("http://api.decorum.invalid/"))
+            #expect(response.status == .ok)
+        }
+
+        @Test func `A socket of the file system stands for every host`() async throws {
+            let path = FileManager.default.temporaryDirectory.appending(
+                path: "decorum-\(UInt64.random(in: 0 ... .max))")
+            defer { try? FileManager.default.removeItem(at: path) }
+            let relay = try Relay(at: .file(path.path), to: origin.port)
+            let connection = try CurlConnection(unixSocket: path.path)
+            let response = try await connection.send(.post("http://docker.invalid/version?a", body: "hello"))
+
+            #expect(try await response.body.text(upTo: 10) == "ok")
+            #expect(origin.requests.map(\.target) == ["/version?a"])
+            #expect(origin.requests.map { $0.fields["Host"] } == ["docker.invalid"])
+            #expect(response.metadata.timings?.remoteAddress == nil)
+            withExtendedLifetime(relay) {}
+        }
+
         @Test func `A socket that is not there refuses`() async throws {
             let connection = try CurlConnection(unixSocket: "/nowhere/decorum.socket")
 
