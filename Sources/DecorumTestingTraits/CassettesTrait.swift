@@ -3,6 +3,9 @@ public import Testing
 
 /// Gives the cassettes of a suite's tests their rules and their mode; it opens none.
 ///
+/// Tests of the suite may share a cassette: in `CassetteMode.rewrite`, the first one that writes it replaces the file, and
+/// those after it add to it.
+///
 /// ```swift
 /// @Suite(.cassettes(rules: .api)) struct FeedTests {}
 /// ```
@@ -14,7 +17,8 @@ public struct CassettesTrait: SuiteTrait, TestScoping {
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
         let outer = CassetteDefaults.current
-        let defaults = CassetteDefaults(rules: defaults.rules ?? outer.rules, mode: defaults.mode ?? outer.mode)
+        let defaults = CassetteDefaults(
+            rules: defaults.rules ?? outer.rules, mode: defaults.mode ?? outer.mode, run: outer.run ?? RewritingRun())
         try await CassetteDefaults.$current.withValue(defaults, operation: function)
     }
 }

@@ -24,6 +24,20 @@ import Testing
         }
     }
 
+    @Test(.cassette(mode: .append)) func `A name (in parentheses) is a part of it`() throws {
+        #expect(try #require(Cassette.current).file.lastPathComponent == "A-name--in-parentheses--is-a-part-of-it.json")
+    }
+
+    @Test func `A name that no file system takes is shortened, and still one of its own`() async throws {
+        let names = ["a", "b"].map { String(repeating: "Grüße ", count: 100) + $0 }
+        var files: [String] = []
+        for name in names {
+            try await withCassette(name, mode: .append) { files.append($0.file.lastPathComponent) }
+        }
+        #expect(Set(files).count == 2)
+        #expect(files.allSatisfy { $0.utf8.count <= 255 && $0.hasPrefix("Grüße-Grüße-") && $0.hasSuffix(".json") })
+    }
+
     @Test func `Without a cassette there is no connection to it`() {
         #expect(throws: NoCassetteError.self) { try CassetteConnection() }
     }

@@ -76,6 +76,11 @@ package enum JSONText {
     /// A text as a string of JSON, with the shortest escapes and only where they are needed.
     package static func quoted(_ text: String) -> [UInt8] {
         var output: [UInt8] = [UInt8(ascii: "\"")]
+        guard text.utf8.contains(where: { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }) else {
+            output += text.utf8
+            output.append(UInt8(ascii: "\""))
+            return output
+        }
         for byte in text.utf8 {
             switch byte {
             case 0x08: output += Array("\\b".utf8)

@@ -30,6 +30,10 @@ public final class Cassette: Sendable {
     /// What is matched and played of it.
     let content: CassetteContent
     let redactor: CassetteRedactor
+    /// The run of a suite in which the file is written anew; nil where no other test shares it.
+    let run: RewritingRun?
+    /// What stood in the file before that run.
+    let original: CassetteContent
 
     private struct State {
         var index: PlaybackIndex
@@ -68,6 +72,8 @@ public final class Cassette: Sendable {
                 file: path, reason: "it is a cassette of \(format), which is only replayed; record on another file")
         }
         content = try opened.rewritten(by: rules)
+        run = self.mode == .rewrite ? CassetteDefaults.current.run : nil
+        original = run?.original(of: file, opened: opened) ?? opened
         redactor = CassetteRedactor(rules)
         let redactor = redactor
         var index = PlaybackIndex(count: content.count, rules: rules)

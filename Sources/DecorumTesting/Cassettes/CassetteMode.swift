@@ -9,6 +9,9 @@ public enum CassetteMode: String, Sendable, CaseIterable {
     /// Plays what is recorded, and records what is not.
     case append
     /// Records everything anew; what has not changed keeps its place and its day.
+    ///
+    /// The file then holds what the last run has recorded. Tests that share a cassette, one after the other, have to be
+    /// in a suite with `@Suite(.cassettes())`: the first of them replaces the file, and the others add to it.
     case rewrite
     /// Sends everything, writes nothing, and fails where the answers have another shape than the recorded ones.
     case verify

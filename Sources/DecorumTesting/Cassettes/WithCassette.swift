@@ -43,10 +43,13 @@ package struct CassetteDefaults: Sendable {
 
     package var rules: CassetteRules?
     package var mode: CassetteMode?
+    /// What is written anew by all tests of the scope; nil where each is by itself.
+    package var run: RewritingRun?
 
-    package init(rules: CassetteRules? = nil, mode: CassetteMode? = nil) {
+    package init(rules: CassetteRules? = nil, mode: CassetteMode? = nil, run: RewritingRun? = nil) {
         self.rules = rules
         self.mode = mode
+        self.run = run
     }
 }
 
@@ -60,13 +63,25 @@ package enum CassettePath {
         return folder.appending(path: fileName(name) + ".json").path
     }
 
-    /// The name of a function without its parameters.
+    /// The name of a function without its parameters; one in backticks may have parentheses of its own.
     package static func name(ofFunction function: String) -> String {
-        String(function.prefix { $0 != "(" }.drop { $0 == "`" }.prefix { $0 != "`" })
+        guard function.first == "`" else { return String(function.prefix { $0 != "(" }) }
+        return String(function.dropFirst().prefix { $0 != "`" })
     }
 
     private static func fileName(_ name: String) -> String {
         let hyphenated = String(name.map { $0.isLetter || $0.isNumber || "._-".contains($0) ? $0 : "-" })
-        return hyphenated.hasPrefix(".") ? "-" + hyphenated.dropFirst() : hyphenated
+        let visible = hyphenated.hasPrefix(".") ? "-" + hyphenated.dropFirst() : hyphenated
+        guard visible.utf8.count > lengthLimit else { return visible }
+        // What is cut off still tells two names apart.
+        var start = ""
+        for character in visible {
+            guard start.utf8.count + character.utf8.count <= lengthLimit else { break }
+            start.append(character)
+        }
+        return start + "-" + CassetteFiles.checksum(Data(name.utf8))
     }
+
+    /// The bytes of a name that are kept; file systems take 255, of which a checksum and an extension take some.
+    private static let lengthLimit = 180
 }

@@ -129,6 +129,38 @@ import Testing
         #expect(try await run(.replay, [second, first]) == ["2", "1"])
     }
 
+    @Test func `What stands in the file is neither read nor written anew`() async throws {
+        // Whoever decodes this fails.
+        let interaction = #"{"response":{"base64":"%%%" ,"status":200},  "request":{"url":"/a","method":"GET"}}"#
+        try folder.write(#"{"cassette": 1, "interactions": [\#(interaction)]}"#, to: "feed.json")
+        _ = try await run(.append, [try Request.get("https://example.com/b")]) { _ in Self.json("2") }
+        #expect(try folder.text("feed.json").contains(interaction))
+        #expect(
+            try await run(.replay, [try Request.get("https://example.com/b")], rules: CassetteRules(unused: .allow))
+                == ["2"])
+    }
+
+    @Test func `Files beside the cassette go with the last interaction that names them`() async throws {
+        @Sendable func image(_ byte: UInt8) -> Response {
+            Response(
+                status: .ok, fields: [.contentType: "image/png"], body: Body(Data(repeating: byte, count: 200_000)))
+        }
+        func send(_ mode: CassetteMode, _ paths: [String], _ byte: UInt8) async throws -> Int {
+            let cassette = try cassette(mode)
+            let connection = CassetteConnection(cassette, recording: StubConnection { _ in image(byte) })
+            for path in paths {
+                _ = try await connection.send(.get("https://example.com" + path)).body.data(upTo: 1 << 20)
+            }
+            try cassette.finish()
+            return try FileManager.default.contentsOfDirectory(atPath: folder.path("feed.tape")).count
+        }
+        #expect(try await send(.once, ["/a", "/b"], 1) == 1)
+        #expect(try await send(.append, ["/c"], 2) == 2)
+        #expect(try await send(.rewrite, ["/b"], 1) == 1)
+        #expect(try await send(.replay, ["/b"], 0) == 1)
+        #expect(try await send(.rewrite, ["/b"], 3) == 1)
+    }
+
     @Test func `A run that is not finished leaves no file`() async throws {
         let cassette = try cassette(.once)
         let connection = CassetteConnection(cassette, recording: StubConnection { _ in Self.json("1") })

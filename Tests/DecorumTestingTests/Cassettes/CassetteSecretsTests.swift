@@ -72,6 +72,54 @@ import Testing
         #expect(files.count == 1)
     }
 
+    /// Asks with a token in paths, and queries and contents, before and while a field makes it known.
+    func bot(_ connection: some Connection, token: String) async throws {
+        let url = "https://api.example.com/bot\(token)"
+        for method in ["getMe", "getUpdates"] {
+            _ = try await connection.send(.get("\(url)/\(method)?to=\(token)&a=1"))
+        }
+        _ = try await connection.send(.post(url, body: Body("{\"text\":\"I am \(token)\",\"a\":1}")))
+        _ = try await connection.send(.post("https://api.example.com/", body: Body("I am \(token), too")))
+        _ = try await connection.send(.get("https://api.example.com/x", fields: [.authorization: "Bearer \(token)"]))
+    }
+
+    @Test func `A secret that is known only later is found where it stood before`() async throws {
+        let recording = try Cassette(at: folder.path("bot.json"), mode: .append)
+        let stub = StubConnection { _ in Response(status: .ok) }
+        try await bot(CassetteConnection(recording, recording: stub), token: "123456:ABCdefGhIJKlm")
+        try recording.finish()
+        #expect(!(try folder.text("bot.json")).contains("123456"))
+
+        for token in ["123456:ABCdefGhIJKlm", "another", "__authorization-1__"] {
+            let replaying = try Cassette(at: folder.path("bot.json"), mode: .replay)
+            try await bot(CassetteConnection(replaying), token: token)
+            try replaying.finish()
+        }
+    }
+
+    @Test func `A miss does not show a secret that no name marks`() async throws {
+        let recording = try Cassette(at: folder.path("bot.json"), mode: .append)
+        let stub = StubConnection { _ in Response(status: .ok) }
+        try await bot(CassetteConnection(recording, recording: stub), token: "123456:ABCdefGhIJKlm")
+        try recording.finish()
+
+        let token = "654321:XYZ"
+        let requests: [Request] = [
+            try .get("https://api.example.com/bot\(token)/getYou"),
+            try .get("https://api.example.com/v2/bot\(token)/getMe?to=\(token)"),
+            try .post("https://api.example.com/bot\(token)", body: Body("{\"text\":\"I am \(token)\",\"a\":2}")),
+            try .post("https://api.example.com/bot\(token)", body: Body("{\"text\":\"You are \(token)\",\"a\":2}")),
+            try .post("https://api.example.com/", body: Body("You are \(token), too")),
+        ]
+        for request in requests {
+            let replaying = try Cassette(at: folder.path("bot.json"), mode: .replay)
+            let miss = await #expect(throws: CassetteMissError.self) {
+                try await CassetteConnection(replaying).send(request)
+            }
+            #expect(miss?.description.contains(token) == false, "\(miss?.description ?? "")")
+        }
+    }
+
     @Test func `A secret that no name marks keeps the file from being written`() async throws {
         let secret = "ghp_" + "x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1o"
         let response = Response(status: .ok, body: Body("your key: \(secret)"))

@@ -75,6 +75,28 @@ import Testing
         #expect(key("abc", "1") != key("abc", "2"))
     }
 
+    @Test func `A boundary that no multipart body may have is not sought`() {
+        // Byte by byte, and at each place the boundary, this takes hours.
+        let body = Data(String(repeating: "-", count: 4 << 20).utf8)
+        for length in [69, 100_000] {
+            let mediaType = "multipart/form-data; boundary=" + String(repeating: "-", count: length) + "x"
+            let key = BodyKey.key(of: body, mediaType: mediaType, ignoring: .none)
+            #expect(key.suffix(body.count).elementsEqual(body))
+        }
+    }
+
+    @Test(arguments: [
+        ("--ab\r\n", "--cd\r\n", true), ("x --ab\r\n", "x --cd\r\n", false), ("--abc\r\n", "--cdc\r\n", false),
+        ("--ab", "--cd", true), ("--ab--", "--cd--", true), ("a\n--ab \n", "a\n--cd \n", true),
+    ])
+    func `Only a line can be a delimiter`(one: String, other: String, isSame: Bool) {
+        func key(_ body: String, _ boundary: String) -> [UInt8] {
+            BodyKey.key(
+                of: Data(body.utf8), mediaType: "Multipart/Mixed; charset=x; Boundary=\(boundary)", ignoring: .none)
+        }
+        #expect((key(one, "ab") == key(other, "cd")) == isSame)
+    }
+
     func index(_ requests: [RecordedRequest], _ rules: CassetteRules = CassetteRules()) -> PlaybackIndex {
         PlaybackIndex(requests.map { RecordedRequest(method: $0.method, url: $0.url) }, rules: rules)
     }
@@ -125,6 +147,41 @@ import Testing
             #expect(finding == .interaction(body))
         }
         #expect(count == 2000)
+    }
+
+    static func get(_ path: String) -> RecordedRequest {
+        RecordedRequest(method: "GET", url: "https://example.com" + path)
+    }
+
+    @Test(arguments: [
+        ("/bot__secret__/me", "/bot123/me", true), ("/bot__secret__/me", "/bot/me", false),
+        ("/bot__secret__/me", "/bot1/2/me", false), ("/bot__secret__/me", "/bot1/you", false),
+        ("/a?q=__secret__&r=1", "/a?q=x=&r=1", true), ("/a?q=__secret__&r=1", "/a?q=x&r=2", false),
+        ("/a?q=__secret__", "/a?q=x&r=1", false), ("/__secret__-__secret__/", "/a-b-c/", true),
+        ("/__secret__-__secret__/", "/ab/", false), ("/__secret__", "/", false), ("/__secret__/x", "/x", false),
+    ])
+    func `A placeholder stands for one part of a URL`(recorded: String, live: String, isFound: Bool) throws {
+        var index = index([Self.get(recorded)])
+        #expect(try index.take(Self.get(live)) { _ in Self.get(recorded) } == (isFound ? .interaction(0) : .nothing))
+    }
+
+    @Test func `What is the same goes before what is the same but for a secret, and that in its order`() throws {
+        let recorded = ["/__secret__/x", "/b/x", "/a__secret__/x", "/__secret__/x"].map(Self.get)
+        var index = index(recorded)
+        let findings = try ["/b/x", "/ab/x", "/ab/x", "/ab/x", "/ab/x"].map { path in
+            try index.take(Self.get(path)) { recorded[$0] }
+        }
+        #expect(findings == [.interaction(1), .interaction(0), .interaction(2), .interaction(3), .played([0, 3])])
+    }
+
+    @Test func `Many placeholders are not searched one by one`() throws {
+        // All compared with each other, these take an hour.
+        let recorded = (0..<20_000).map { Self.get("/bot__secret__/\($0)") }
+        var index = index(recorded)
+        let found = try (0..<20_000).count { number in
+            try index.take(Self.get("/bot12345/\(number)")) { recorded[$0] } == .interaction(number)
+        }
+        #expect(found == 20_000)
     }
 
     @Test func `Rules of one's own, fields and ignored parts`() throws {

@@ -86,8 +86,8 @@ struct LogEntry {
         let isReadable =
             switch ContentKind(mediaType: mediaType) {
             case .json, .form: true
-            case .text: redaction == .none
-            case .binary, .unknown: false
+            case .text, .markup: redaction == .none
+            case .binary, .multipart, .unknown: false
             }
         guard isReadable, !fields.contains(.contentEncoding), !body.preview.isEmpty else {
             return "(\(body.count) bytes)"

@@ -6,10 +6,11 @@ extension Redaction {
     /// JSON is read strictly, as `application/json`, any type that ends in `+json`, and newline-delimited. From the
     /// first byte that is not JSON, or from where the content is cut short, the rest is replaced: what cannot be read is
     /// not shown. Forms are `application/x-www-form-urlencoded`. Content without a media type is taken as JSON
-    /// where it is.
+    /// where it is. Of a multipart body, the parts whose names are those of ``formNames`` are replaced, and all others
+    /// are read by their own media types. XML and HTML are read for their elements and attributes.
     ///
-    /// Content of every other type, multipart forms and XML among them, has no names that a redaction knows. It is
-    /// returned as it is, so whoever writes it down decides.
+    /// Content of every other type has no names that a redaction knows. It is returned as it is, so whoever writes it
+    /// down decides.
     ///
     /// - Parameters:
     ///   - content: The bytes, without a content coding.
@@ -20,6 +21,15 @@ extension Redaction {
             return content
         }
         switch ContentKind(mediaType: mediaType) {
+        case .multipart:
+            return Self.replacingParts(of: content, mediaType: mediaType ?? "") { part in
+                formNames.isSecret(Array(part.content)[...], of: part.name)
+                    ? Data(placeholder.utf8) : applied(to: part.content, mediaType: part.mediaType)
+            }
+        case .markup:
+            var secrets = SecretRanges(Array(content), redaction: self)
+            secrets.findInMarkup()
+            return secrets.replaced().map { Data($0) } ?? content
         case .json:
             return Data(JSONRedactor(Array(content), redaction: self).run().bytes)
         case .form:
@@ -40,6 +50,9 @@ extension Redaction {
 enum ContentKind: Sendable {
     case json
     case form
+    case multipart
+    /// XML or HTML.
+    case markup
     /// Text of another kind, which has no names to go by.
     case text
     case binary
@@ -58,7 +71,11 @@ enum ContentKind: Sendable {
             self = .json
         } else if essence == "application/x-www-form-urlencoded" {
             self = .form
-        } else if essence.hasPrefix("text/") || essence.hasSuffix("xml") || essence == "application/javascript" {
+        } else if essence.hasPrefix("multipart/") {
+            self = .multipart
+        } else if essence.hasSuffix("xml") || essence == "text/html" {
+            self = .markup
+        } else if essence.hasPrefix("text/") || essence == "application/javascript" {
             self = .text
         } else {
             self = .binary

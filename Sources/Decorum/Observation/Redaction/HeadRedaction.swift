@@ -86,7 +86,9 @@ extension Redaction {
     /// Tells whether the value of a field counts as secret by its name.
     func isSecret(_ field: HTTPField, secretFields: Set<HTTPField.Name>) -> Bool {
         let isDeclared = declaredFields && (secretFields.contains(field.name) || field.indexingStrategy == .disallow)
-        return isDeclared || fields.contains(field.name)
+        if isDeclared || fields.contains(field.name) { return true }
+        let name = Array(field.name.canonicalName.utf8)
+        return fieldNames.secrecy(of: name) != nil && fieldNames.isSecret(Array(field.value.utf8)[...], of: name)
     }
 }
 

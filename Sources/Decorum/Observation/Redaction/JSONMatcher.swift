@@ -5,7 +5,7 @@ struct JSONMatcher: Sendable {
 
     let patterns: Set<JSONPattern>
     /// The names of all patterns of the form `**.name`: the usual ones, which need no state.
-    private var deepNames: SecretNames = []
+    private(set) var deepNames: SecretNames = []
     private var ways: [[JSONPattern.Component]] = []
     private(set) var start: State = []
 
@@ -16,6 +16,10 @@ struct JSONMatcher: Sendable {
                 case .name(let name, nil) = pattern.components[1]
             {
                 deepNames.insert(name)
+            } else if pattern.components.count == 2, pattern.components[0] == .anyDepth,
+                case .ending(let ending) = pattern.components[1]
+            {
+                deepNames.insert("*" + ending)
             } else {
                 ways.append(pattern.components)
             }
@@ -29,21 +33,23 @@ struct JSONMatcher: Sendable {
         zip(state, ways).contains { $0 & (1 << $1.count) != 0 }
     }
 
-    func isDeepName(_ key: [UInt8]) -> Bool {
-        deepNames.contains(key)
-    }
-
     func step(_ state: State, into key: String) -> State {
         step(state) { component in
-            guard case .name(let name, _) = component else { return true }
-            return name == key
+            switch component {
+            case .name(let name, _): name == key
+            case .ending(let ending): key.utf8.suffix(ending.utf8.count).elementsEqual(ending.utf8)
+            case .any, .anyDepth: true
+            }
         }
     }
 
     func step(_ state: State, intoElement index: Int) -> State {
         let elements = step(state) { component in
-            guard case .name(_, let wanted) = component else { return true }
-            return wanted == index
+            switch component {
+            case .name(_, let wanted): wanted == index
+            case .ending: false
+            case .any, .anyDepth: true
+            }
         }
         return zip(elements, state).map { $0 | $1 }
     }

@@ -5,9 +5,10 @@
 /// | `user.token` | the value of `token` in the object under `user` |
 /// | `items.*.secret` | `secret` in each element, or each member, of `items` |
 /// | `**.password` | `password` at any depth, the top included |
+/// | `**.*_token` | the texts in what is named like `user_token` |
 /// | `keys.0` | the first element of the array under `keys` |
 ///
-/// Names are compared as in ``SecretNames``. An array is looked through, so `items.secret` also finds `secret` in the
+/// Names are compared as in ``SecretNames``, and so are those with an asterisk before them. An array is looked through, so `items.secret` also finds `secret` in the
 /// elements of `items`. A backslash takes the meaning from a dot, an asterisk or a backslash, as in `a\.b`. A leading
 /// `$` stands for the document. The empty pattern is the whole document.
 ///
@@ -17,6 +18,8 @@ public struct JSONPattern: Sendable, Hashable {
         case name(String, index: Int?)
         case any
         case anyDepth
+        /// What a name ends in, normalised.
+        case ending(String)
     }
 
     let components: [Component]
@@ -35,6 +38,8 @@ public struct JSONPattern: Sendable, Hashable {
             case "*" where !hasEscape: components.append(.any)
             case "**" where !hasEscape: components.append(.anyDepth)
             case "$" where !hasEscape && components.isEmpty: break
+            case _ where !hasEscape && name.first == "*":
+                components.append(.ending(SecretNames.normalized(name.dropFirst().utf8)))
             default: components.append(.name(SecretNames.normalized(name.utf8), index: Int(name)))
             }
             name = ""

@@ -33,7 +33,7 @@ struct JSONRedactor {
     private var tokenStart = 0
     private var stack: [Frame] = []
     /// The secret value within which the scanner is, and how deep it stands.
-    private var secret: (start: Int, depth: Int, name: Range<Int>)?
+    private var secret: (start: Int, depth: Int, name: Range<Int>, secrecy: SecretNames.Secrecy)?
     private var output: [UInt8] = []
     private var copied = 0
 
@@ -70,7 +70,7 @@ struct JSONRedactor {
 
     private mutating func scanDocument() throws(Fault) {
         while skipBlanks() != nil {
-            try scanValue(at: redaction.jsonMatcher.start, isSecret: false, name: position..<position)
+            try scanValue(at: redaction.jsonMatcher.start, secrecy: nil, name: position..<position)
             while let frame = stack.last {
                 try scanNext(in: frame)
             }
@@ -91,7 +91,7 @@ struct JSONRedactor {
 
         guard frame.isObject else {
             let state = secret == nil ? redaction.jsonMatcher.step(frame.state, intoElement: frame.count) : []
-            try scanValue(at: state, isSecret: false, name: frame.name)
+            try scanValue(at: state, secrecy: nil, name: frame.name)
             return
         }
         guard skipBlanks() == UInt8(ascii: "\"") else { throw Fault() }
@@ -99,20 +99,22 @@ struct JSONRedactor {
         let key = JSONText.unescape(bytes[name])
         try scan(UInt8(ascii: ":"))
         if secret != nil {
-            try scanValue(at: [], isSecret: false, name: name)
+            try scanValue(at: [], secrecy: nil, name: name)
         } else {
             let state = redaction.jsonMatcher.step(frame.state, into: SecretNames.normalized(key))
-            try scanValue(at: state, isSecret: redaction.jsonMatcher.isDeepName(key), name: name)
+            try scanValue(at: state, secrecy: redaction.jsonMatcher.deepNames.secrecy(of: key), name: name)
         }
     }
 
     /// Scans a value, of an object or array only the start.
     private mutating func scanValue(
-        at state: JSONMatcher.State, isSecret: Bool, name: Range<Int>
+        at state: JSONMatcher.State, secrecy: SecretNames.Secrecy?, name: Range<Int>
     ) throws(Fault) {
         guard let byte = skipBlanks() else { throw Fault() }
-        if secret == nil, isSecret || redaction.jsonMatcher.accepts(state) {
-            secret = (position, stack.count, name)
+        if secret == nil, let secrecy = redaction.jsonMatcher.accepts(state) ? .any : secrecy,
+            secrecy == .any || "\"{[".utf8.contains(byte)
+        {
+            secret = (position, stack.count, name, secrecy)
         }
         switch byte {
         case UInt8(ascii: "{"), UInt8(ascii: "["):
@@ -136,7 +138,7 @@ struct JSONRedactor {
     }
 
     private mutating func endValue() {
-        guard let (start, depth, _) = secret, depth == stack.count else { return }
+        guard let (start, depth, _, _) = secret, depth == stack.count else { return }
         secret = nil
         // Values that are named keep their type, so that what reads them can: see `renameString`.
         guard pseudonyms == nil else { return }
@@ -154,7 +156,7 @@ struct JSONRedactor {
 
     /// Replaces a secret number by zero, since a pseudonym is none; a short one only counts something.
     private mutating func renameNumber(_ range: Range<Int>) {
-        guard pseudonyms != nil, secret != nil, LooseJSON.isSecretNumber(bytes[range]) else { return }
+        guard pseudonyms != nil, secret?.secrecy == .any, LooseJSON.isSecretNumber(bytes[range]) else { return }
         replace(range, with: [UInt8(ascii: "0")])
     }
 

@@ -12,10 +12,14 @@ public import HTTPTypes
 /// let connection = transport.logging(to: .standardError, redacting: redaction)
 /// ```
 ///
-/// It goes by names, so it knows no secret that stands in a path, in plain text or under a name that is not listed.
+/// It goes by names, so it knows no secret that stands in a path, in plain text or under a name that is not listed. The
+/// standard one also takes every text for secret whose name ends as that of a secret does; see ``SecretNames``.
 public struct Redaction: Sendable, Hashable {
     /// The fields whose values are replaced.
     public var fields: Set<HTTPField.Name>
+
+    /// The names of further fields whose values are replaced, as in `*-token`.
+    public var fieldNames: SecretNames
 
     /// The names of the items in a URL's query or fragment, and of path parameters, whose values are replaced.
     ///
@@ -24,12 +28,14 @@ public struct Redaction: Sendable, Hashable {
     public var queryItems: SecretNames
 
     /// The places in JSON whose values, of any type, are replaced by a string.
+    ///
+    /// Names at any depth, as in `**.password`, also count as the names of elements and attributes in XML and HTML.
     public var jsonPaths: Set<JSONPattern> {
         get { jsonMatcher.patterns }
         set { jsonMatcher = JSONMatcher(newValue) }
     }
 
-    /// The names in `application/x-www-form-urlencoded` content whose values are replaced.
+    /// The names in forms whose values are replaced, whether the form is URL-encoded or multipart.
     public var formNames: SecretNames
 
     /// Whether the user name and password of a URL are replaced.
@@ -55,6 +61,7 @@ public struct Redaction: Sendable, Hashable {
     ///   - formNames: The names in forms whose values are replaced.
     ///   - userinfo: Whether the user name and password of a URL are replaced.
     ///   - declaredFields: Whether fields that a request declares secret are replaced.
+    ///   - fieldNames: The names of further fields whose values are replaced.
     ///   - placeholder: What stands in place of a secret.
     public init(
         fields: Set<HTTPField.Name>,
@@ -63,9 +70,11 @@ public struct Redaction: Sendable, Hashable {
         formNames: SecretNames,
         userinfo: Bool = true,
         declaredFields: Bool = true,
+        fieldNames: SecretNames = [],
         placeholder: String = "REDACTED"
     ) {
         self.fields = fields
+        self.fieldNames = fieldNames
         self.queryItems = queryItems
         self.formNames = formNames
         self.userinfo = userinfo

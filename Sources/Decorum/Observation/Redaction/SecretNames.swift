@@ -2,46 +2,112 @@
 ///
 /// Letter case, blanks, hyphens and underscores do not count: `access_token` also stands for `accessToken` and
 /// `Access-Token`. In a name with parts, such as `user[password]` or `user.password`, each part counts.
+///
+/// With an asterisk before it, a name stands for all that end in it: `*token` for `userToken` and `token`. Such a name is
+/// a guess, so numbers, `true`, `false` and `null` under it are no secrets, as in `max_tokens=100`, and neither are the
+/// cursors of lists, as in `next_page_token`.
 public struct SecretNames: Sendable, Hashable {
-    private var names: Set<String>
+    private var names: Set<String> = []
+    private var endings: Set<[UInt8]> = []
 
     /// Creates a set of names.
     ///
     /// - Parameter names: The names, in any spelling.
     public init(_ names: some Sequence<String>) {
-        self.names = Set(names.map { Self.normalized($0.utf8) })
+        for name in names { insert(name) }
     }
 
     /// Adds a name.
     ///
     /// - Parameter name: The name, in any spelling.
     public mutating func insert(_ name: String) {
-        names.insert(Self.normalized(name.utf8))
+        if let ending = Self.ending(name) {
+            endings.insert(ending)
+        } else {
+            names.insert(Self.normalized(name.utf8))
+        }
     }
 
     /// Removes a name.
     ///
     /// - Parameter name: The name, in any spelling.
     public mutating func remove(_ name: String) {
-        names.remove(Self.normalized(name.utf8))
+        if let ending = Self.ending(name) {
+            endings.remove(ending)
+        } else {
+            names.remove(Self.normalized(name.utf8))
+        }
     }
 
-    /// Tells whether a name, or a part of it, is in the set.
+    /// Tells whether a name, or a part of it, is in the set or ends as one that is.
     ///
     /// - Parameter name: The name, in any spelling.
     /// - Returns: Whether its value is secret.
     public func contains(_ name: String) -> Bool {
-        contains(Array(name.utf8))
+        secrecy(of: Array(name.utf8)) != nil
     }
 
     /// Whether there are no names.
-    public var isEmpty: Bool { names.isEmpty }
+    public var isEmpty: Bool { names.isEmpty && endings.isEmpty }
 
-    func contains(_ name: [UInt8]) -> Bool {
-        guard !names.isEmpty else { return false }
-        return names.contains(Self.normalized(name))
-            || name.contains(where: Self.separates)
-                && name.split(whereSeparator: Self.separates).contains { names.contains(Self.normalized($0)) }
+    /// Which values of a name are secret.
+    enum Secrecy: Sendable {
+        case text
+        case any
+    }
+
+    /// Which values of a name are secret; nil where none is.
+    func secrecy(of name: [UInt8]) -> Secrecy? {
+        guard !isEmpty else { return nil }
+        if let secrecy = secrecy(ofPart: name) { return secrecy }
+        guard name.contains(where: Self.separates) else { return nil }
+        return name.split(whereSeparator: Self.separates).lazy.compactMap { secrecy(ofPart: $0) }.first
+    }
+
+    /// Tells whether the value of a name is secret, where nothing tells texts from numbers.
+    func isSecret(_ value: ArraySlice<UInt8>, of name: [UInt8]) -> Bool {
+        switch secrecy(of: name) {
+        case nil: false
+        case .any: true
+        case .text: !Self.isScalar(value)
+        }
+    }
+
+    private func secrecy(ofPart name: some BidirectionalCollection<UInt8>) -> Secrecy? {
+        // Most names of fields end otherwise, and to normalise them all takes longer than all else.
+        if names.isEmpty, let last = name.last, Self.isLetter(last),
+            !endings.contains(where: { $0.last == last | 0x20 })
+        {
+            return nil
+        }
+        let normalized = Self.normalized(name)
+        if names.contains(normalized) { return .any }
+        let bytes = normalized.utf8
+        guard let last = bytes.last,
+            endings.contains(where: { $0.last == last && bytes.suffix($0.count).elementsEqual($0) })
+        else { return nil }
+        return Self.cursors.contains { bytes.suffix($0.utf8.count).elementsEqual($0.utf8) } ? nil : .text
+    }
+
+    /// What the names end in that look like names of secrets and are not: places in lists, and marks in texts.
+    private static let cursors = [
+        "bostoken", "changetoken", "clstoken", "continuationtoken", "cursortoken", "deltatoken", "endtoken", "eostoken",
+        "masktoken", "nexttoken", "padtoken", "pagetoken", "paginationtoken", "pagingtoken", "previoustoken",
+        "prevtoken", "resumetoken", "scrolltoken", "septoken", "skiptoken", "startingtoken", "starttoken", "stoptoken",
+        "stoptokens", "synctoken", "unktoken",
+    ]
+
+    private static func isScalar(_ value: ArraySlice<UInt8>) -> Bool {
+        if ["true", "false", "null"].contains(where: { value.elementsEqual($0.utf8) }) { return true }
+        return value.count <= 15 && value.contains { (0x30...0x39).contains($0) }
+            && value.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
+
+    private static func ending(_ name: String) -> [UInt8]? {
+        guard name.utf8.count > 1, name.utf8.first == UInt8(ascii: "*") else { return nil }
+        return Array(normalized(name.utf8.dropFirst()).utf8)
     }
 
     private static func separates(_ byte: UInt8) -> Bool {

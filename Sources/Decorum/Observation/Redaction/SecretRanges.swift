@@ -10,7 +10,15 @@ struct SecretRanges {
     /// What names the secrets; nil where one placeholder stands for all.
     let pseudonyms: Pseudonyms?
     private(set) var found: [Found] = []
-    private var isForm = false
+    private var coding = Coding.url
+
+    /// How values are written.
+    private enum Coding {
+        case url
+        case form
+        /// As they are.
+        case markup
+    }
 
     struct Found {
         let range: Range<Int>
@@ -30,7 +38,10 @@ struct SecretRanges {
     /// The bytes with a placeholder for each secret; nil where there is none.
     func replaced() -> [UInt8]? {
         guard !found.isEmpty else { return nil }
-        let placeholder = PercentCoding.encode(redaction.placeholder.utf8)
+        let placeholder =
+            coding == .markup
+            ? redaction.placeholder.utf8.filter { !"<&\"'".utf8.contains($0) }
+            : PercentCoding.encode(redaction.placeholder.utf8)
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count)
         var copied = 0
@@ -49,7 +60,10 @@ struct SecretRanges {
     private func pseudonym(of secret: Found, in pseudonyms: Pseudonyms) -> [UInt8] {
         let value = bytes[secret.range]
         let scheme = AuthorizationScheme.length(in: value)
-        let decoded = PercentCoding.decode(value.dropFirst(scheme), plusIsBlank: isForm)
+        let decoded =
+            coding == .markup
+            ? Array(value.dropFirst(scheme))
+            : PercentCoding.decode(value.dropFirst(scheme), plusIsBlank: coding == .form)
         let name = secret.name.map { bytes[$0] } ?? Array("userinfo".utf8)[...]
         guard let text = redaction.pseudonym(of: decoded, named: name, in: pseudonyms) else { return Array(value) }
         return value.prefix(scheme) + text
@@ -69,8 +83,14 @@ struct SecretRanges {
 
     /// Finds the secrets of a form, as a browser sends it.
     mutating func findInForm() {
-        isForm = true
+        coding = .form
         findItems(in: bytes.indices, separator: UInt8(ascii: "&"), names: redaction.formNames)
+    }
+
+    /// Finds the secrets of a page or a document by the names of its elements and attributes.
+    mutating func findInMarkup() {
+        coding = .markup
+        found += MarkupSecrets.all(in: bytes, names: redaction.jsonMatcher.deepNames)
     }
 
     /// Finds the secrets of the URLs in content, of which nothing else may change.
@@ -163,7 +183,8 @@ struct SecretRanges {
             switch bytes[index] {
             case UInt8(ascii: "="):
                 firstValue = firstValue ?? index + 1
-                if let start = nameStart, names.contains(PercentCoding.decode(bytes[start..<index])) {
+                let value = bytes[index + 1..<item.upperBound]
+                if let start = nameStart, names.isSecret(value, of: PercentCoding.decode(bytes[start..<index])) {
                     return Found(range: index + 1..<item.upperBound, name: start..<index)
                 }
                 nameStart = nil

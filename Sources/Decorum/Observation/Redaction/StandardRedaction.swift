@@ -6,9 +6,10 @@ extension Redaction {
     /// `WWW-Authenticate` is shown: a challenge holds no secret of the client's and explains a `401`.
     public static let standard = Redaction(
         fields: Set(standardFields.compactMap { HTTPField.Name($0) }),
-        queryItems: SecretNames(standardNames + standardQueryItems),
-        jsonPaths: Set(standardNames.map { JSONPattern("**." + $0) }),
-        formNames: SecretNames(standardNames + standardQueryItems)
+        queryItems: SecretNames(standardNames + standardEndings + standardQueryItems),
+        jsonPaths: Set((standardNames + standardEndings).map { JSONPattern("**." + $0) }),
+        formNames: SecretNames(standardNames + standardEndings + standardQueryItems),
+        fieldNames: SecretNames(standardFieldEndings)
     )
 
     private static let standardFields = [
@@ -36,10 +37,20 @@ extension Redaction {
         "user_password", "webhook_secret", "xsrf_token",
     ]
 
+    private static let standardEndings = [
+        "*access_key", "*api_key", "*auth", "*cookie", "*cookies", "*credential", "*credentials", "*passphrase",
+        "*passwd", "*password", "*private_key", "*secret", "*secret_key", "*session_key", "*token", "*tokens",
+    ]
+
+    private static let standardFieldEndings = [
+        "*-access-key", "*-api-key", "*-auth", "*-auth-key", "*-password", "*-secret", "*-secret-key", "*-session",
+        "*-session-id", "*-token",
+    ]
+
     // Too common in content to be replaced there: `key`, `code` and `signature` name many other things in JSON.
     private static let standardQueryItems = [
         "auth", "AWSAccessKeyId", "code", "jsessionid", "key", "oauth_signature", "oauth_token", "oauth_verifier",
-        "pass", "PHPSESSID", "SAMLResponse", "sig", "sign", "signature", "sid", "subscription-key", "ticket",
+        "pass", "PHPSESSID", "SAMLResponse", "session", "sig", "sign", "signature", "sid", "subscription-key", "ticket",
         "X-Amz-Credential", "X-Amz-Security-Token", "X-Amz-Signature", "X-API-Key", "X-Goog-Credential",
         "X-Goog-Signature",
     ]

@@ -18,8 +18,7 @@ struct CassetteFiles {
     ///
     /// The name follows from the content, so that content which has not changed is a file that has not changed.
     mutating func add(_ content: Data, mediaType: String?) -> String {
-        let checksum = String(Self.checksum(content), radix: 16)
-        let name = String(repeating: "0", count: 16 - checksum.count) + checksum + "." + Self.suffix(of: mediaType)
+        let name = Self.checksum(content) + "." + Self.suffix(of: mediaType)
         let path = folder + "/" + name
         added[path] = content
         return path
@@ -39,15 +38,17 @@ struct CassetteFiles {
         guard let content = try? Data(contentsOf: file) else { throw members.fault("its file \(path) cannot be read") }
         // Not against attackers, who can write the cassette as well, but against files that were mixed up.
         let checksum = parts[1].prefix { $0 != "." }
-        guard UInt64(checksum, radix: 16) == Self.checksum(content) else {
+        guard checksum.elementsEqual(Self.checksum(content)) else {
             throw members.fault("its file \(path) is not the one that was recorded")
         }
         return content
     }
 
-    /// FNV-1a, 64 bits.
-    private static func checksum(_ content: Data) -> UInt64 {
-        content.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    /// FNV-1a, 64 bits, in 16 digits.
+    static func checksum(_ content: Data) -> String {
+        let hash: UInt64 = content.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        let digits = String(hash, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
     private static func suffix(of mediaType: String?) -> String {

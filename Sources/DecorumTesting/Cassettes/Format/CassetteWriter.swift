@@ -9,17 +9,25 @@ struct CassetteWriter {
     /// What stands in files beside it.
     private(set) var files: CassetteFiles
 
-    init(_ interactions: [Interaction], files: CassetteFiles) {
+    /// Writes interactions; those that stand in the file already are copied, text and all.
+    init(_ interactions: [SavedInteraction], of content: CassetteContent, files: CassetteFiles) throws {
         self.files = files
         var page = JSONPage()
-        page.object { page in
+        try page.object { page in
             page.member("cassette")
             page.number(CassetteReader.version)
             page.member("interactions")
-            page.array { page in
-                for interaction in interactions {
+            try page.array { page in
+                for saved in interactions {
                     page.element()
-                    page.object { write(interaction, to: &$0) }
+                    switch (saved, content) {
+                    case (.existing(let ordinal), .file(let reader)):
+                        page.text(reader.bytes[reader.entries[ordinal].range])
+                    case (.existing(let ordinal), _):
+                        let interaction = try content.interaction(at: ordinal)
+                        page.object { write(interaction, to: &$0) }
+                    case (.recorded(let interaction), _): page.object { write(interaction, to: &$0) }
+                    }
                 }
             }
         }

@@ -50,6 +50,11 @@ struct JSONPage {
         bytes += JSONText.quoted(text)
     }
 
+    /// Writes a value that stood on a page at the same depth.
+    mutating func text(_ value: ArraySlice<UInt8>) {
+        bytes += value
+    }
+
     mutating func number(_ number: Int) {
         bytes += String(number).utf8
     }

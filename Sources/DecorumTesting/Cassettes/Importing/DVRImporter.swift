@@ -20,7 +20,7 @@ enum DVRImporter {
                 .redirected, at: node.place, "The answer came from another URL, to which the request was redirected.")
         }
         let recordedRequest = RecordedRequest(
-            method: (request["method"]?.text ?? "GET").uppercased(), url: url,
+            method: ImportedMethod.method(request["method"]?.text), url: url,
             fields: draft.fields(request["headers"]), body: draft.typedBody(of: request))
         let recordedAt = node["recorded_at"]?.text.flatMap(ImportedDate.date)
         if let error = response["error"] {

@@ -28,7 +28,7 @@ enum GoVCRImporter {
         if response["uncompressed"]?.text == "true" { recorded.coding = "gzip" }
         return Interaction(
             request: RecordedRequest(
-                method: method.isEmpty ? "GET" : method.uppercased(), url: url.text ?? "",
+                method: ImportedMethod.method(method), url: url.text ?? "",
                 fields: draft.fields(request["headers"]),
                 body: request["body"].map { draft.bytes($0) } ?? RecordedBody(),
                 trailers: draft.fields(request["trailer"])),

@@ -34,7 +34,7 @@ struct HARImporter {
             draft.warn(.leftOut, at: place, "The messages of a WebSocket were left out.")
         }
         let request = RecordedRequest(
-            method: entry.request.method.uppercased(), url: entry.request.url,
+            method: ImportedMethod.method(entry.request.method), url: entry.request.url,
             fields: fields(entry.request.headers, at: place + ".request.headers", &draft),
             body: requestBody(entry.request, at: place + ".request.postData", &draft))
         let text = entry.response.failure.flatMap { $0.isEmpty ? nil : $0 }

@@ -1,5 +1,6 @@
 import Decorum
 public import Foundation
+import HTTPTypes
 
 /// The exchanges of a file that another tool recorded, and what is to be known about them.
 ///
@@ -19,8 +20,6 @@ public struct ImportedCassette: Sendable, Hashable {
     public var interactions: [Interaction]
     /// What had to be guessed, changed or left out.
     public var warnings: [ImportWarning]
-    /// The number of values that look like secrets; nil before anybody has looked for them.
-    public var possibleSecretCount: Int?
 
     /// Reads a file.
     ///
@@ -58,10 +57,38 @@ public struct ImportedCassette: Sendable, Hashable {
         }
     }
 
+    /// The number of values in the interactions that look like secrets.
+    ///
+    /// Those of known shapes are counted, and long ones behind the names of secrets. It takes a look at each byte, so ask
+    /// once.
+    public var possibleSecretCount: Int {
+        let scanner = SecretScanner(environment: [:])
+        return interactions.reduce(0) { count, interaction in
+            let texts =
+                [interaction.request.text, interaction.request.body.bytes]
+                + (interaction.response.map { [$0.text, $0.body.bytes] } ?? [])
+            return texts.reduce(count) { $0 + scanner.findings(in: $1).count }
+        }
+    }
+
     /// How near the worst of the bodies is to what went over the wire.
     public var exactness: RecordedBody.Exactness {
         interactions.lazy.flatMap { [$0.request.body.exactness, $0.response?.body.exactness ?? .exact] }.max() ?? .exact
     }
+}
+
+extension RecordedRequest {
+    /// All but the body.
+    fileprivate var text: Data { Data("\(method) \(url)\n".utf8) + fields.text + trailers.text }
+}
+
+extension RecordedResponse {
+    /// All but the body.
+    fileprivate var text: Data { informational.reduce(fields.text + trailers.text) { $0 + $1.fields.text } }
+}
+
+extension HTTPFields {
+    fileprivate var text: Data { Data(map { "\($0.name): \($0.value)\n" }.joined().utf8) }
 }
 
 extension CassetteImportError {

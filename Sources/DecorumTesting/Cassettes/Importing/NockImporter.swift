@@ -17,7 +17,7 @@ enum NockImporter {
         let responseFields = draft.rawFields(node["rawHeaders"] ?? node["headers"])
         return Interaction(
             request: RecordedRequest(
-                method: (node["method"]?.text ?? "GET").uppercased(), url: withoutDefaultPort(scope) + path,
+                method: ImportedMethod.method(node["method"]?.text), url: withoutDefaultPort(scope) + path,
                 fields: requestFields,
                 body: draft.nockBody(node["body"], isCoded: requestFields.contains(.contentEncoding))),
             response: RecordedResponse(

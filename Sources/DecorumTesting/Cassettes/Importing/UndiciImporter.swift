@@ -11,7 +11,7 @@ enum UndiciImporter {
             let responses = snapshot["responses"]?.elements ?? snapshot["response"].map { [$0] } ?? []
             guard !responses.isEmpty else { throw snapshot.fault("the response is missing") }
             let recordedRequest = RecordedRequest(
-                method: (request["method"]?.text ?? "GET").uppercased(),
+                method: ImportedMethod.method(request["method"]?.text),
                 url: try request.required("url", as: "the URL").text ?? "", fields: draft.fields(request["headers"]),
                 body: draft.stringBody(request["body"]))
             let recordedAt = snapshot["timestamp"]?.text.flatMap(ImportedDate.date)

@@ -20,7 +20,7 @@ enum VCRPyImporter {
         }
         return Interaction(
             request: RecordedRequest(
-                method: (request["method"]?.text ?? "GET").uppercased(), url: url,
+                method: ImportedMethod.method(request["method"]?.text), url: url,
                 fields: draft.fields(request["headers"]),
                 body: draft.pythonBody(request["body"], value: request["parsed_body"])),
             response: RecordedResponse(

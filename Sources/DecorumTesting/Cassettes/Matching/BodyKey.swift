@@ -10,8 +10,9 @@ enum BodyKey {
         guard !body.isEmpty else { return [] }
         let essence = (mediaType ?? "").prefix { $0 != ";" }.lowercased()
         if essence == "application/x-www-form-urlencoded" { return form(body) }
-        if essence.hasPrefix("multipart/"), let boundary = boundary(in: mediaType ?? "") {
-            return multipart(Array(body), boundary: boundary)
+        if essence.hasPrefix("multipart/") {
+            let bytes = Array(body)
+            return MultipartLayout(bytes, mediaType: mediaType ?? "").map { multipart(bytes, $0) } ?? bytes
         }
         // Many send JSON without saying so.
         if let first = body.first(where: { $0 > 0x20 }), first == UInt8(ascii: "{") || first == UInt8(ascii: "[") {
@@ -54,7 +55,7 @@ enum BodyKey {
     }
 
     /// The digits that all spellings of a number share; those of one too large to be told apart stay as they are.
-    private static func number(_ digits: String) -> String {
+    static func number(_ digits: String) -> String {
         if let integer = Int(digits) { return String(integer) }
         guard let double = Double(digits), double.magnitude < 0x1p53 else { return digits }
         return Int(exactly: double).map { String($0) } ?? String(double)
@@ -66,30 +67,15 @@ enum BodyKey {
         return key
     }
 
-    private static func boundary(in mediaType: String) -> [UInt8]? {
-        for parameter in mediaType.split(separator: ";").dropFirst() {
-            let pair = parameter.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
-            if pair.count == 2, pair[0].lowercased() == "boundary" {
-                return Array(pair[1].trimmingCharacters(in: CharacterSet(charactersIn: "\"")).utf8)
-            }
-        }
-        return nil
-    }
-
-    private static func multipart(_ body: [UInt8], boundary: [UInt8]) -> [UInt8] {
-        guard !boundary.isEmpty else { return body }
-        let delimiter = Array("--".utf8) + boundary
+    private static func multipart(_ body: [UInt8], _ layout: MultipartLayout) -> [UInt8] {
         var key = Array("multipart ".utf8)
-        var index = 0
-        while index < body.count {
-            if body[index] == UInt8(ascii: "-"), body[index...].starts(with: delimiter) {
-                key += "--boundary".utf8
-                index += delimiter.count
-            } else {
-                key.append(body[index])
-                index += 1
-            }
+        key.reserveCapacity(body.count)
+        var copied = 0
+        for delimiter in layout.delimiters {
+            key += body[copied..<delimiter.lowerBound]
+            key += "--boundary".utf8
+            copied = delimiter.upperBound
         }
-        return key
+        return key + body[copied...]
     }
 }

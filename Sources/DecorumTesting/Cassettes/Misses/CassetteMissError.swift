@@ -18,13 +18,17 @@ public struct CassetteMissError: Error, Hashable, Sendable {
     init(
         _ live: RecordedRequest, number: Int, finding: PlaybackIndex.Finding, unplayed: Set<Int>, in cassette: Cassette
     ) throws {
-        request = "\(live.method) \(live.url)"
         self.number = number
         let rules = cassette.rules.matching
         let recorded = try (0..<cassette.content.count).map { ordinal in
             cassette.redactor.matchable(try cassette.content.request(at: ordinal))
         }
-        let nearness = recorded.map { RequestDifference.nearness($0, live, rules: rules) }
+        var live = live
+        // A secret that no name marks is known by where recorded requests have one.
+        live.url = KeyTemplates.hiding(live.url, as: recorded.lazy.map(\.url))
+        let keys = rules.map { $0.key(live) }
+        request = "\(live.method) \(live.url)"
+        let nearness = recorded.map { RequestDifference.nearness($0, live, rules: rules, keys: keys) }
         // Of those that are equally near, one that has not been played is the likelier one to be meant.
         let nearest = recorded.indices.max {
             (nearness[$0], unplayed.contains($0) ? 1 : 0, $1) < (nearness[$1], unplayed.contains($1) ? 1 : 0, $0)

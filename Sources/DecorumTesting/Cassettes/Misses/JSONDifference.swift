@@ -9,36 +9,75 @@ struct JSONDifference: Hashable {
     let live: JSONValue?
 
     /// The differences in the order of the recorded value, at most `limit` of them.
+    ///
+    /// Each value is looked at once, so that the time grows with what is compared.
     static func all(_ recorded: JSONValue, _ live: JSONValue, limit: Int) -> [JSONDifference] {
-        var differences: [JSONDifference] = []
-        collect(recorded, live, path: "$", limit: limit, &differences)
-        return differences
+        var comparison = Comparison(limit: limit)
+        comparison.compare(recorded, live)
+        return comparison.differences
     }
 
-    private static func collect(
-        _ recorded: JSONValue?, _ live: JSONValue?, path: String, limit: Int, _ differences: inout [JSONDifference]
-    ) {
-        guard recorded != live, differences.count < limit else { return }
-        switch (recorded, live) {
-        case (.object(let old), .object(let new)):
-            let oldNames = old.map(\.name)
-            for name in oldNames + new.map(\.name).filter({ !oldNames.contains($0) }) {
-                collect(recorded?[name], live?[name], path: "\(path).\(name)", limit: limit, &differences)
+    private struct Comparison {
+        let limit: Int
+        var differences: [JSONDifference] = []
+        /// The way from the top, joined only where there is a difference to be told.
+        var path: [String] = []
+
+        mutating func compare(_ recorded: JSONValue?, _ live: JSONValue?) {
+            guard differences.count < limit else { return }
+            switch (recorded, live) {
+            case (.object(let old), .object(let new)):
+                let (old, new) = (Self.members(old), Self.members(new))
+                for (member, value) in old.ordered { compare(value, new.values[member], at: "." + member.name) }
+                for (member, value) in new.ordered where old.values[member] == nil {
+                    compare(nil, value, at: "." + member.name)
+                }
+            case (.array(let old), .array(let new)):
+                for index in 0..<max(old.count, new.count) {
+                    let element = index < old.count ? old[index] : nil
+                    compare(element, index < new.count ? new[index] : nil, at: "[\(index)]")
+                }
+            case (.string(let old), .string(let new)) where KeyTemplates.matches(recorded: old, new): break
+            case (.number(let old), .number(let new)) where BodyKey.number(old) == BodyKey.number(new): break
+            default:
+                guard recorded != live else { return }
+                differences.append(JSONDifference(path: "$" + path.joined(), recorded: recorded, live: live))
             }
-        case (.array(let old), .array(let new)):
-            for index in 0..<max(old.count, new.count) {
-                collect(
-                    index < old.count ? old[index] : nil, index < new.count ? new[index] : nil,
-                    path: "\(path)[\(index)]", limit: limit, &differences)
+        }
+
+        private mutating func compare(_ recorded: JSONValue?, _ live: JSONValue?, at step: String) {
+            guard differences.count < limit else { return }
+            path.append(step)
+            compare(recorded, live)
+            path.removeLast()
+        }
+
+        /// A member by its name and by how many of that name there are before it.
+        private struct Member: Hashable {
+            let name: String
+            let number: Int
+        }
+
+        private static func members(
+            _ members: [JSONValue.Member]
+        ) -> (ordered: [(Member, JSONValue)], values: [Member: JSONValue]) {
+            var counts: [String: Int] = [:]
+            let ordered = members.map { member in
+                let number = counts[member.name, default: 0]
+                counts[member.name] = number + 1
+                return (Member(name: member.name, number: number), member.value)
             }
-        default: differences.append(JSONDifference(path: path, recorded: recorded, live: live))
+            return (ordered, Dictionary(ordered) { first, _ in first })
         }
     }
 }
 
 extension JSONDifference: CustomStringConvertible {
+    /// Whether the live value may hold the secret of which the recorded one holds the placeholder.
+    private var hidesSecret: Bool { recorded?.string?.contains(Pseudonym.erasedText) == true && live != nil }
+
     var description: String {
-        "\(path)  \(recorded?.excerpt ?? "nothing")  →  \(live?.excerpt ?? "nothing")"
+        "\(path)  \(recorded?.excerpt ?? "nothing")  →  \(hidesSecret ? "another value" : live?.excerpt ?? "nothing")"
     }
 }
 

@@ -25,8 +25,12 @@ struct RequestDifference {
     }
 
     /// How near the two are; a rule that agrees counts more than any part of one.
-    static func nearness(_ recorded: RecordedRequest, _ live: RecordedRequest, rules: [MatchingRule]) -> Int {
-        let agreeing = rules.count { $0.key(recorded) == $0.key(live) }
+    ///
+    /// The keys are what each of the rules makes of the live request.
+    static func nearness(
+        _ recorded: RecordedRequest, _ live: RecordedRequest, rules: [MatchingRule], keys: [[UInt8]]
+    ) -> Int {
+        let agreeing = zip(rules, keys).count { $0.key(recorded) == $1 }
         let common = zip(recorded.url.utf8, live.url.utf8).prefix { $0 == $1 }.count
         return agreeing << 16 + min(common, 0xFFFF)
     }
@@ -43,7 +47,9 @@ struct RequestDifference {
     }
 
     private static func change(_ recorded: String, _ live: String) -> String {
-        "\(excerpt(recorded))  →  \(excerpt(live))"
+        // Where the recorded text has a placeholder, the live one may still have the secret.
+        let hidesSecret = recorded.contains(Pseudonym.erasedText) && !live.contains(Pseudonym.erasedText)
+        return "\(excerpt(recorded))  →  \(hidesSecret ? "another text" : excerpt(live))"
     }
 
     private static func excerpt(_ text: String) -> String {
@@ -54,8 +60,9 @@ struct RequestDifference {
         let parts = (recorded.split(separator: "?", maxSplits: 1), live.split(separator: "?", maxSplits: 1))
         guard parts.0.first == parts.1.first else { return [change(recorded, live)] }
         let items = (items(parts.0), items(parts.1))
-        let gone = items.0.filter { !items.1.contains($0) }.map { "recorded  \(excerpt($0))" }
-        let new = items.1.filter { !items.0.contains($0) }.map { "now       \(excerpt($0))" }
+        let known = (Set(items.0), Set(items.1))
+        let gone = items.0.filter { !known.1.contains($0) }.map { "recorded  \(excerpt($0))" }
+        let new = items.1.filter { !known.0.contains($0) }.map { "now       \(excerpt($0))" }
         return Array((gone + new).prefix(lineLimit))
     }
 
@@ -73,7 +80,9 @@ struct RequestDifference {
         let offset = zip(contents.0, contents.1).prefix { $0 == $1 }.count
         return [
             "\(contents.0.count) bytes  →  \(contents.1.count) bytes, different from byte \(offset) on",
-            change(excerpt(contents.0, from: offset), excerpt(contents.1, from: offset)),
+            contents.0.firstRange(of: Data(Pseudonym.erasedText.utf8)) == nil
+                ? change(excerpt(contents.0, from: offset), excerpt(contents.1, from: offset))
+                : "not shown, since a secret stands in the recorded one",
         ]
     }
 

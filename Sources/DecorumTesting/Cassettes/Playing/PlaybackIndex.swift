@@ -25,6 +25,14 @@ struct PlaybackIndex: Sendable {
         var ordinals: [Int]
         /// By the key of all other rules; nil until the first request comes.
         var queues: [Key: Queue]?
+        /// Those of these keys that hold placeholders; nil until a request comes that none of them fits.
+        var templates: KeyTemplates?
+    }
+
+    /// Where the interactions stand that answer a request.
+    private struct Place {
+        let group: Int
+        let key: Key
     }
 
     private struct Queue {
@@ -35,6 +43,8 @@ struct PlaybackIndex: Sendable {
     private let rules: CassetteRules
     private var groups: [Group] = []
     private var groupNumbers: [Key: Int] = [:]
+    /// The keys of groups that hold placeholders; nil until a request comes that has no group of its own.
+    private var templates: KeyTemplates?
     private var count = 0
     private var cursor = 0
     private(set) var played: Set<Int> = []
@@ -69,11 +79,10 @@ struct PlaybackIndex: Sendable {
     mutating func take(
         _ request: RecordedRequest, recorded: (Int) throws -> RecordedRequest
     ) throws -> Finding {
-        guard let group = groupNumbers[key(of: request, forTarget: true)] else { return .nothing }
-        let key = key(of: request, forTarget: false)
-        let finding = try find(key, in: group, recorded)
+        guard let place = try place(of: request, recorded) else { return .nothing }
+        let finding = find(at: place)
         if case .interaction(let ordinal) = finding {
-            if played.insert(ordinal).inserted { groups[group].queues?[key]?.next += 1 }
+            if played.insert(ordinal).inserted { groups[place.group].queues?[place.key]?.next += 1 }
             cursor = max(cursor, ordinal + 1)
         }
         return finding
@@ -85,22 +94,56 @@ struct PlaybackIndex: Sendable {
     ) throws -> Finding {
         var findings: [(place: (Int, Int), request: RecordedRequest)] = []
         for request in requests {
-            guard let group = groupNumbers[key(of: request, forTarget: true)],
-                case .interaction(let ordinal) = try find(key(of: request, forTarget: false), in: group, recorded)
-            else { continue }
+            guard let place = try place(of: request, recorded), case .interaction(let ordinal) = find(at: place) else {
+                continue
+            }
             findings.append(((played.contains(ordinal) ? 1 : 0, ordinal), request))
         }
         guard let first = findings.min(by: { $0.place < $1.place })?.request ?? requests.first else { return .nothing }
         return try take(first, recorded: recorded)
     }
 
-    private mutating func find(
-        _ key: Key, in group: Int, _ recorded: (Int) throws -> RecordedRequest
-    ) throws -> Finding {
-        if groups[group].queues == nil {
-            groups[group].queues = try queues(of: groups[group].ordinals, recorded)
+    /// Where the interactions stand that a request is the same as, or else the same but for a secret.
+    private mutating func place(
+        of request: RecordedRequest, _ recorded: (Int) throws -> RecordedRequest
+    ) throws -> Place? {
+        let target = key(of: request, forTarget: true)
+        let content = key(of: request, forTarget: false)
+        let group = groupNumbers[target]
+        if let group {
+            try fillQueues(of: group, recorded)
+            if groups[group].queues?[content] != nil { return Place(group: group, key: content) }
         }
-        guard let queue = groups[group].queues?[key] else { return .nothing }
+        if templates == nil { templates = KeyTemplates(groupNumbers.keys.lazy.map(\.bytes)) }
+        let similar = (templates?.matches(target.bytes) ?? []).compactMap { groupNumbers[Key(bytes: $0)] }
+        let places = try (similar + (group.map { [$0] } ?? [])).flatMap { group in
+            try fillQueues(of: group, recorded)
+            if groups[group].queues?[content] != nil { return [Place(group: group, key: content)] }
+            return keys(like: content, in: group).map { Place(group: group, key: $0) }
+        }
+        return places.min { urgency(of: $0) < urgency(of: $1) }
+    }
+
+    private mutating func fillQueues(of group: Int, _ recorded: (Int) throws -> RecordedRequest) throws {
+        guard groups[group].queues == nil else { return }
+        groups[group].queues = try queues(of: groups[group].ordinals, recorded)
+    }
+
+    private mutating func keys(like key: Key, in group: Int) -> [Key] {
+        if groups[group].templates == nil {
+            groups[group].templates = KeyTemplates((groups[group].queues ?? [:]).keys.lazy.map(\.bytes))
+        }
+        return (groups[group].templates?.matches(key.bytes) ?? []).map { Key(bytes: $0) }
+    }
+
+    /// What has not been played comes first, in the order of the file.
+    private func urgency(of place: Place) -> (Int, Int) {
+        guard let queue = groups[place.group].queues?[place.key] else { return (2, 0) }
+        return queue.next < queue.ordinals.count ? (0, queue.ordinals[queue.next]) : (1, queue.ordinals[0])
+    }
+
+    private func find(at place: Place) -> Finding {
+        guard let queue = groups[place.group].queues?[place.key] else { return .nothing }
         if queue.next < queue.ordinals.count {
             let ordinal = queue.ordinals[queue.next]
             return rules.order == .any || ordinal == cursor ? .interaction(ordinal) : .nothing

@@ -10,33 +10,61 @@ struct CassetteDocument {
     /// By their paths.
     let files: [String: Data]
 
-    init(of interactions: [Interaction], as file: URL) {
-        let current = try? Data(contentsOf: file)
-        let archive = current.flatMap { try? HAR($0) }
-        if archive != nil || file.pathExtension.lowercased() == "har" {
-            let kept = archive.map { Self.entries($0, of: current ?? Data(), in: file) } ?? [:]
-            var written = kept.isEmpty ? HAR() : archive ?? HAR()
-            written.entries = interactions.flatMap { interaction in
-                kept[interaction].map { [$0] } ?? HAR([interaction]).entries
-            }
-            bytes = written.document()
+    init(of interactions: [SavedInteraction], over content: CassetteContent, as file: URL) throws {
+        let isArchive = if case .imported = content { true } else { file.pathExtension.lowercased() == "har" }
+        if isArchive {
+            bytes = try Self.archive(of: interactions, over: content, as: file).document()
             files = [:]
         } else {
-            let writer = CassetteWriter(interactions, files: CassetteFiles(beside: file))
+            let writer = try CassetteWriter(interactions, of: content, files: CassetteFiles(beside: file))
             bytes = Data(writer.bytes)
             files = writer.files.added
         }
     }
 
-    /// The entries of an archive by what they are read as, so that those which stay keep what only archives say.
-    private static func entries(_ archive: HAR, of document: Data, in file: URL) -> [Interaction: HAR.Entry] {
-        let folder = file.deletingLastPathComponent()
-        let imported = try? ImportedCassette(document, named: file.lastPathComponent, folder: folder)
-        // Recorders with rules of their own read their entries by them, and ours too.
-        guard let imported, imported.format == .har else { return [:] }
-        let interactions = imported.decodingContent().interactions
-        return Dictionary(zip(interactions, archive.entries)) { first, _ in first }
+    /// The files beside the cassette that nothing in it will name any more.
+    static func filesLeftOver(
+        by interactions: [SavedInteraction], of content: CassetteContent, as file: URL
+    ) throws -> Set<String> {
+        var dropped = Set(0..<content.count)
+        for case .existing(let ordinal) in interactions { dropped.remove(ordinal) }
+        func files(_ ordinals: Set<Int>) throws -> Set<String> {
+            let interactions = try ordinals.map { SavedInteraction.recorded(try content.interaction(at: $0)) }
+            return Set(
+                try CassetteWriter(interactions, of: content, files: CassetteFiles(beside: file)).files.added.keys)
+        }
+        guard case .file = content, !dropped.isEmpty else { return [] }
+        let left = try files(dropped)
+        // What is dropped here may be the same content as what stays there.
+        return left.isEmpty ? [] : left.subtracting(try files(Set(0..<content.count).subtracting(dropped)))
     }
+
+    /// Entries that stay are kept as they are, with all that only archives say.
+    private static func archive(
+        of interactions: [SavedInteraction], over content: CassetteContent, as file: URL
+    ) throws -> HAR {
+        var archive = HAR()
+        var kept: [HAR.Entry] = []
+        // Recorders with rules of their own read their entries by them, and ours too.
+        if case .imported(let existing, .har) = content, let current = try? HAR(Data(contentsOf: file)),
+            current.entries.count == existing.count, interactions.contains(where: \.isExisting)
+        {
+            archive = current
+            kept = current.entries
+        }
+        archive.entries = try interactions.flatMap { saved in
+            switch saved {
+            case .recorded(let interaction): HAR([interaction]).entries
+            case .existing(let ordinal):
+                kept.isEmpty ? HAR([try content.interaction(at: ordinal)]).entries : [kept[ordinal]]
+            }
+        }
+        return archive
+    }
+}
+
+extension SavedInteraction {
+    fileprivate var isExisting: Bool { if case .existing = self { true } else { false } }
 }
 
 extension Cassette {

@@ -17,18 +17,18 @@ extension Cassette {
         let directory = file.deletingLastPathComponent()
         try writing { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) }
         try withLock(on: directory) {
-            let current = try currentContent()
-            let existing = try current.content.interactions()
-            let merge = RecordingMerge(rules: rules, redactor: redactor)
+            let (content, isForeign) = try currentContent()
+            let merge = RecordingMerge(rules: rules, redactor: redactor, content: content)
+            let isShared = run?.write(file) ?? false
             let merged =
-                if current.isForeign {
-                    merge.united(existing, with: recorded)
+                if isForeign || isShared {
+                    try merge.united(mode == .rewrite ? merge.unchanged(recorded, since: original) : recorded)
                 } else if mode == .rewrite {
-                    merge.rewritten(existing, with: recorded)
+                    try merge.rewritten(recorded)
                 } else {
-                    existing + recorded
+                    merge.appended(recorded)
                 }
-            try write(merged, over: existing)
+            try write(merged, over: content)
         }
     }
 
@@ -36,21 +36,24 @@ extension Cassette {
     private func currentContent() throws -> (content: CassetteContent, isForeign: Bool) {
         guard FileManager.default.fileExists(atPath: file.path) else { return (.none, false) }
         let current = try CassetteContent(reading: file)
+        guard current.count == opened.count else { return (current, true) }
+        if !current.text.isEmpty, current.text == opened.text { return (current, false) }
         return (current, try current.interactions() != opened.interactions())
     }
 
-    private func write(_ interactions: [Interaction], over existing: [Interaction]) throws {
-        let document = CassetteDocument(of: interactions, as: file)
+    private func write(_ interactions: [SavedInteraction], over content: CassetteContent) throws {
+        let document = try CassetteDocument(of: interactions, over: content, as: file)
         let scanner = SecretScanner(environment: ProcessInfo.processInfo.environment, allowing: rules.allowedSecrets)
         try scanner.check(document.bytes, file: file.relativePath)
         for (path, data) in document.files { try scanner.check(data, file: path) }
         // What stands there as base64 is looked through as what it is.
-        for interaction in interactions {
+        for case .recorded(let interaction) in interactions {
             for body in [interaction.request.body, interaction.response?.body].compactMap({ $0 }) {
                 try scanner.check(body.bytes, file: file.relativePath)
             }
         }
-        let obsolete = Set(CassetteDocument(of: existing, as: file).files.keys).subtracting(document.files.keys)
+        let obsolete = try CassetteDocument.filesLeftOver(by: interactions, of: content, as: file)
+            .subtracting(document.files.keys)
         try writing {
             let directory = file.deletingLastPathComponent()
             if !document.files.isEmpty {

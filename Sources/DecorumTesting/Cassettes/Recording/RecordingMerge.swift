@@ -1,48 +1,88 @@
 import Decorum
 import HTTPTypes
 
+/// An interaction of a file that is to be written.
+enum SavedInteraction: Sendable {
+    /// One that stands in the file, by its place: it is neither read nor written anew.
+    case existing(Int)
+    case recorded(Interaction)
+}
+
 /// Puts together what a file holds and what was recorded anew.
 struct RecordingMerge {
     let rules: CassetteRules
     let redactor: CassetteRedactor
+    let content: CassetteContent
+
+    /// What stands in the file, and behind it what is new.
+    func appended(_ recorded: [Interaction]) -> [SavedInteraction] {
+        (0..<content.count).map { .existing($0) } + recorded.map { .recorded($0) }
+    }
 
     /// What stands in the file when each request was made anew: an answer that has not changed stays as it was, with the
     /// day and the fields that it had, so that nothing changes in the file.
-    func rewritten(_ existing: [Interaction], with recorded: [Interaction]) -> [Interaction] {
-        var known = Dictionary(grouping: existing) { key(of: $0) }.mapValues { $0[...] }
-        return recorded.map { interaction in
-            guard let old = known[key(of: interaction)]?.popFirst(), old.isSame(as: interaction) else {
-                return interaction
+    func rewritten(_ recorded: [Interaction]) throws -> [SavedInteraction] {
+        var known = Dictionary(grouping: try existing()) { key(of: $0.request) }.mapValues { $0[...] }
+        return try recorded.map { interaction in
+            let old = known[key(of: redactor.matchable(interaction.request))]?.popFirst()?.ordinal
+            guard let old, try content.interaction(at: old).isSame(as: interaction) else {
+                return .recorded(interaction)
             }
-            return old
+            return .existing(old)
+        }
+    }
+
+    /// What was recorded, with what stood in an earlier file where the answer has not changed since.
+    func unchanged(_ recorded: [Interaction], since original: CassetteContent) throws -> [Interaction] {
+        try RecordingMerge(rules: rules, redactor: redactor, content: original).rewritten(recorded).map { saved in
+            switch saved {
+            case .recorded(let interaction): interaction
+            case .existing(let ordinal): try original.interaction(at: ordinal)
+            }
         }
     }
 
     /// What stands in the file when another recorder has written it meanwhile: what either of them has, as often as the
     /// one that has it more often, in an order that does not depend on which of them was first.
-    func united(_ existing: [Interaction], with recorded: [Interaction]) -> [Interaction] {
-        var known = Dictionary(grouping: existing) { key(of: $0) }.mapValues { $0[...] }
-        let new = recorded.filter { known[key(of: $0)]?.popFirst() == nil }
-        return (existing + new).sorted { redactor.matchable($0.request) }
+    func united(_ recorded: [Interaction]) throws -> [SavedInteraction] {
+        let existing = try existing()
+        var known = Dictionary(grouping: existing) { key(of: $0.request) }.mapValues { $0[...] }
+        let new = recorded.map { (request: redactor.matchable($0.request), interaction: $0) }
+            .filter { known[key(of: $0.request)]?.popFirst() == nil }
+        let all =
+            existing.map { (request: $0.request, saved: SavedInteraction.existing($0.ordinal)) }
+            + new.map { (request: $0.request, saved: .recorded($0.interaction)) }
+        return all.sorted(by: \.request).map(\.saved)
     }
 
-    private func key(of interaction: Interaction) -> [[UInt8]] {
-        let request = redactor.matchable(interaction.request)
-        return rules.matching.map { $0.key(request) }
+    /// The requests that stand in the file, as they are matched.
+    private func existing() throws -> [(ordinal: Int, request: RecordedRequest)] {
+        try (0..<content.count).map { ordinal in
+            (ordinal, redactor.matchable(try content.request(at: ordinal, for: rules.matching)))
+        }
+    }
+
+    private func key(of request: RecordedRequest) -> [[UInt8]] {
+        rules.matching.map { $0.key(request) }
     }
 }
 
-extension [Interaction] {
+extension Array {
     /// In the order of their requests' text, so that it does not depend on chance.
-    func sorted(by request: (Interaction) -> RecordedRequest) -> [Interaction] {
+    func sorted(by request: (Element) -> RecordedRequest) -> [Element] {
         enumerated()
-            .map { offset, interaction in
-                let request = request(interaction)
-                let body = String(decoding: request.body.bytes, as: UTF8.self)
-                return (offset: offset, text: [request.url, request.method, body], interaction: interaction)
+            .map { offset, element in
+                let request = request(element)
+                let text = [[UInt8](request.url.utf8), [UInt8](request.method.utf8), [UInt8](request.body.bytes)]
+                return (offset: offset, text: text, element: element)
             }
-            .sorted { $0.text == $1.text ? $0.offset < $1.offset : $0.text.lexicographicallyPrecedes($1.text) }
-            .map(\.interaction)
+            .sorted { one, other in
+                for (text, otherText) in zip(one.text, other.text) where text != otherText {
+                    return text.lexicographicallyPrecedes(otherText)
+                }
+                return one.offset < other.offset
+            }
+            .map(\.element)
     }
 }
 

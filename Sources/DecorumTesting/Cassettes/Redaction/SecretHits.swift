@@ -5,11 +5,19 @@ import Foundation
 struct SecretHits {
     private let bytes: [UInt8]
     private var hits: [SecretHit] = []
+    /// Those that go by a name alone.
+    private var named: [SecretHit] = []
 
     static func all(in bytes: [UInt8]) -> [SecretHit] {
         var scanner = SecretHits(bytes: bytes)
         scanner.run()
+        // What has a shape, too, is told once, and by its shape.
+        var shaped = scanner.hits[...]
         return scanner.hits
+            + scanner.named.filter { hit in
+                while let first = shaped.first, first.range.upperBound <= hit.range.lowerBound { shaped.removeFirst() }
+                return shaped.first.map { !$0.range.overlaps(hit.range) } ?? true
+            }
     }
 
     private init(bytes: [UInt8]) {
@@ -24,12 +32,15 @@ struct SecretHits {
         while index < bytes.count {
             let byte = bytes[index]
             if byte == UInt8(ascii: ":") || byte == UInt8(ascii: "-") {
-                if let hit = byte == UInt8(ascii: ":") ? urlPassword(at: index) : privateKey(at: index) {
+                if let hit = byte == UInt8(ascii: "-") ? privateKey(at: index) : urlPassword(at: index) {
                     hits.append(hit)
                     index = hit.range.upperBound
                     isInWord = false
                     continue
                 }
+            }
+            if NamedValue.separates(byte), let range = NamedValue.range(in: bytes, behind: index) {
+                named.append(SecretHit(kind: .namedValue, range: range))
             }
             let startsWord = !isInWord || isAfterEscape(index)
             isInWord = Self.isWord(byte)

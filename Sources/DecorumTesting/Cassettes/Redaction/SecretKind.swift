@@ -24,6 +24,8 @@ public struct SecretKind: Sendable, Hashable {
     public static let gitHubToken = SecretKind("GitHub token")
     /// A signed or encrypted token of JSON.
     public static let jsonWebToken = SecretKind("JSON Web Token")
+    /// A long value of letters and digits behind a name such as `token` or `secret`.
+    public static let namedValue = SecretKind("value named like a secret")
     /// A private key in text form.
     public static let privateKey = SecretKind("private key")
     /// A password in a URL.

@@ -34,9 +34,76 @@ import Testing
     }
 
     @Test func `Other content stays as it is`() {
-        #expect(redacted("<token>x</token>", "application/xml") == "<token>x</token>")
+        #expect(redacted("<token>x</token>", "text/plain") == "<token>x</token>")
         let bytes = Data((0...255).map { UInt8($0) })
         #expect(Redaction.standard.applied(to: bytes, mediaType: "application/octet-stream") == bytes)
+    }
+
+    @Test(arguments: [
+        ("<r><access_token>s3cret</access_token></r>", "<r><access_token>REDACTED</access_token></r>"),
+        ("<a:Password x='1'>\n s3cret\n</a:Password>", "<a:Password x='1'>\n REDACTED\n</a:Password>"),
+        ("<secret><![CDATA[s3<c>ret]]></secret>b", "<secret><![CDATA[REDACTED]]></secret>b"),
+        ("<user api-key=\"s3cret\" id='1'/>s", "<user api-key=\"REDACTED\" id='1'/>s"),
+        ("<meta name=\"csrf-token\" content=\"s3cret\">", "<meta name=\"csrf-token\" content=\"REDACTED\">"),
+        ("<input value='s3cret' name=user[password]>", "<input value='s3cret' name=user[password]>"),
+        (
+            "<input type=hidden name='user[password]' value='s3cret'>",
+            "<input type=hidden name='user[password]' value='REDACTED'>"
+        ),
+        ("<token>s3cret", "<token>REDACTED"), ("<secret key='", "<secret key='"),
+        ("<token/>a<token></token>", "<token/>a<token></token>"),
+        ("<max_tokens>12</max_tokens><key>a</key><p>token</p>", "<max_tokens>12</max_tokens><key>a</key><p>token</p>"),
+        ("a < b && c > d <", "a < b && c > d <"), ("<token", "<token"), ("", ""),
+    ])
+    func `XML and HTML lose the values of listed elements and attributes`(text: String, expected: String) {
+        #expect(redacted(text, "application/xml") == expected)
+        #expect(redacted(expected, "text/html; charset=utf-8") == expected)
+    }
+
+    @Test func `A multipart body loses the parts of listed names, and others by their types`() {
+        func body(_ secret: String) -> String {
+            """
+            preamble
+            --b
+            Content-Disposition: form-data; name="password"
+
+            \(secret)
+            --b
+            content-disposition: form-data; filename="a.json"; name=meta
+            Content-Type: application/json
+
+            {"token":"\(secret)","a":1}
+            --b
+            Content-Disposition: form-data; name="max_tokens"
+
+            100
+            --b
+            Content-Disposition: form-data; name="text"
+
+            password
+            --b--
+            epilogue
+            """
+        }
+        for newline in ["\n", "\r\n"] {
+            let text = redacted(body("s3cret").replacing("\n", with: newline), "multipart/form-data; boundary=\"b\"")
+            #expect(text == body("REDACTED").replacing("\n", with: newline))
+        }
+        for broken in ["--b", "--b\r\n", "--b\nname=\"password\"\n\nx", "--b\n--b\n\n--b--", "--b\n\n\n\n--b\n\n--b--"]
+        {
+            #expect(redacted(broken, "multipart/form-data; boundary=b") == broken)
+        }
+    }
+
+    @Test func `A part that is no text does not hide the secret beside it`() {
+        var body = Data("--b\r\nContent-Type: image/png\r\n\r\n".utf8)
+        body += Data([0xFF, 0, 0xFE])
+        body += Data("\r\n--b\r\nContent-Disposition: form-data; name=api_key\r\n\r\ns3cret-s3cret\r\n--b--\r\n".utf8)
+        let named = Redaction.standard.applied(
+            to: body, mediaType: "multipart/form-data; boundary=b", naming: Pseudonyms())
+        #expect(named.firstRange(of: Data("s3cret".utf8)) == nil)
+        #expect(named.firstRange(of: Data("\r\n\r\n__api-key-1__\r\n--b".utf8)) != nil)
+        #expect(named.firstRange(of: Data([0xFF, 0, 0xFE])) != nil)
     }
 
     @Test func `No redaction leaves even broken JSON alone`() {

@@ -30,9 +30,11 @@ struct LooseJSON {
             guard let end = bytes[index...].prefix(Self.keyLimit).firstIndex(of: UInt8(ascii: "\"")) else { continue }
             let colon = afterBlanks(end + 1)
             guard colon < bytes.endIndex, bytes[colon] == UInt8(ascii: ":"),
-                redaction.jsonMatcher.isDeepName(JSONText.unescape(bytes[index..<end]))
+                let secrecy = redaction.jsonMatcher.deepNames.secrecy(of: JSONText.unescape(bytes[index..<end]))
             else { continue }
-            index = replaceValue(at: afterBlanks(colon + 1), named: bytes[index..<end])
+            let value = afterBlanks(colon + 1)
+            let isText = value < bytes.endIndex && bytes[value] == UInt8(ascii: "\"")
+            index = secrecy == .any || isText ? replaceValue(at: value, named: bytes[index..<end]) : value
         }
         return replacedLinks(in: copied == bytes.startIndex ? bytes : output + bytes[copied...])
     }

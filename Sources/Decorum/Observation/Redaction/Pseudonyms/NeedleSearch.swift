@@ -9,14 +9,16 @@ package struct NeedleSearch: Sendable {
     private struct Needle {
         let bytes: [UInt8]
         let tag: Int
+        /// Where in it the bytes stand by which it is looked up.
+        let offset: Int
     }
 
     /// The bytes by which a needle is looked up; a shorter one is not taken.
     package static let minimumLength = 8
 
-    // Longest first, so that of two that match at one place the longer wins.
+    private var known: Set<[UInt8]> = []
     private var needles: [UInt64: [Needle]] = [:]
-    /// For each pair of bytes, whether a needle starts with it: it spares the lookup at most places.
+    /// For each pair of bytes, whether what is looked up starts with it: it spares the lookup at most places.
     private var starts: [Bool] = []
 
     package init() {}
@@ -24,36 +26,53 @@ package struct NeedleSearch: Sendable {
     package var isEmpty: Bool { needles.isEmpty }
 
     /// Adds a needle unless it is too short or there already.
+    ///
+    /// It is looked up by those of its bytes by which the fewest others are: tokens of one kind all start in one way.
     package mutating func insert(_ bytes: [UInt8], tag: Int) {
-        guard bytes.count >= Self.minimumLength else { return }
+        guard bytes.count >= Self.minimumLength, known.insert(bytes).inserted else { return }
         if starts.isEmpty { starts = Array(repeating: false, count: 1 << 16) }
-        let key = bytes.prefix(Self.minimumLength).reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
-        var bucket = needles[key] ?? []
-        guard !bucket.contains(where: { $0.bytes == bytes }) else { return }
-        let index = bucket.firstIndex { $0.bytes.count < bytes.count } ?? bucket.endIndex
-        bucket.insert(Needle(bytes: bytes, tag: tag), at: index)
-        needles[key] = bucket
-        starts[Int(key >> 48)] = true
+        var best = (key: 0 as UInt64, offset: 0, count: Int.max)
+        let last = bytes.count - Self.minimumLength
+        for offset in Array(stride(from: 0, to: last, by: Self.minimumLength)) + [last] {
+            let key = bytes[offset..<offset + Self.minimumLength].reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+            let count = needles[key]?.count ?? 0
+            if count < best.count { best = (key, offset, count) }
+            if count == 0 { break }
+        }
+        needles[best.key, default: []].append(Needle(bytes: bytes, tag: tag, offset: best.offset))
+        starts[Int(best.key >> 48)] = true
     }
 
-    /// Finds the places of the needles, from the left, none overlapping another.
+    /// Finds the places of the needles, from the left, none overlapping another; of two at one place, the longer.
     package func matches(in text: [UInt8]) -> [Match] {
         guard !needles.isEmpty, text.count >= Self.minimumLength else { return [] }
         var matches: [Match] = []
         var window: UInt64 = 0
-        var matched = 0
         for index in 0..<text.count {
             window = window << 8 | UInt64(text[index])
             let start = index + 1 - Self.minimumLength
-            guard start >= matched, starts[Int(window >> 48)], let bucket = needles[window] else { continue }
-            guard let needle = bucket.first(where: { Self.matches($0.bytes, in: text, at: start) }) else { continue }
-            matched = start + needle.bytes.count
-            matches.append(Match(range: start..<matched, tag: needle.tag))
+            guard start >= 0, starts[Int(window >> 48)], let bucket = needles[window] else { continue }
+            for needle in bucket where Self.matches(needle.bytes, in: text, at: start - needle.offset) {
+                let start = start - needle.offset
+                matches.append(Match(range: start..<start + needle.bytes.count, tag: needle.tag))
+            }
         }
-        return matches
+        return matches.count < 2 ? matches : Self.apart(matches)
+    }
+
+    private static func apart(_ matches: [Match]) -> [Match] {
+        var end = 0
+        return matches.sorted { one, other in
+            (one.range.lowerBound, -one.range.count) < (other.range.lowerBound, -other.range.count)
+        }.filter { match in
+            guard match.range.lowerBound >= end else { return false }
+            end = match.range.upperBound
+            return true
+        }
     }
 
     private static func matches(_ needle: [UInt8], in text: [UInt8], at start: Int) -> Bool {
-        start + needle.count <= text.count && text[start..<start + needle.count].elementsEqual(needle)
+        start >= 0 && start + needle.count <= text.count
+            && text[start..<start + needle.count].elementsEqual(needle)
     }
 }

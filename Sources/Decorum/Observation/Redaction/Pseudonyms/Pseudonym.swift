@@ -7,7 +7,7 @@ package enum Pseudonym {
     /// What a pseudonym becomes when it is compared: the same for all.
     ///
     /// The name goes with the number, since it only says where the secret was seen first.
-    private static let erasedText = Array("__secret__".utf8)
+    package static let erasedText = "__secret__"
 
     private static let nameLimit = 32
     private static let digitLimit = 9
@@ -39,7 +39,7 @@ package enum Pseudonym {
         var copied = 0
         for pseudonym in found {
             output += bytes[copied..<pseudonym.range.lowerBound]
-            output += erasedText
+            output += erasedText.utf8
             copied = pseudonym.range.upperBound
         }
         return output + bytes[copied...]

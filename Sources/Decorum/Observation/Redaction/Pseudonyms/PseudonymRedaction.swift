@@ -98,9 +98,13 @@ extension Redaction {
     ///   - pseudonyms: The names given so far.
     /// - Returns: The content; its length may differ.
     package func applied(to content: Data, mediaType: String?, naming pseudonyms: Pseudonyms) -> Data {
+        let kind = ContentKind(mediaType: mediaType)
+        // Each part is text or not by itself.
+        let content =
+            kind == .multipart ? named(inMultipart: content, mediaType: mediaType ?? "", pseudonyms) : content
         let bytes = Array(content)
         guard !bytes.isEmpty, UTF8Text.isValid(bytes) else { return content }
-        let named = named(inContent: bytes, kind: ContentKind(mediaType: mediaType), pseudonyms)
+        let named = named(inContent: bytes, kind: kind, pseudonyms)
         let known = pseudonyms.replacingKnown(in: named ?? bytes)
         return (known ?? named).map { Data($0) } ?? content
     }
@@ -135,12 +139,31 @@ extension Redaction {
             let result = JSONRedactor(bytes, redaction: self, pseudonyms: pseudonyms).run()
             return result.foundSecret ? result.bytes : nil
         }
-        var secrets = SecretRanges(bytes, redaction: self, pseudonyms: pseudonyms)
+        if kind == .multipart { return nil }
+        let marked = kind == .form ? nil : named(inMarkup: bytes, pseudonyms)
+        var secrets = SecretRanges(marked ?? bytes, redaction: self, pseudonyms: pseudonyms)
         if kind == .form {
             secrets.findInForm()
         } else {
             secrets.findInLinks()
         }
+        return secrets.replaced() ?? marked
+    }
+
+    private func named(inMarkup bytes: [UInt8], _ pseudonyms: Pseudonyms) -> [UInt8]? {
+        guard bytes.first(where: { $0 > 0x20 && $0 < 0x80 }) == UInt8(ascii: "<") else { return nil }
+        var secrets = SecretRanges(bytes, redaction: self, pseudonyms: pseudonyms)
+        secrets.findInMarkup()
         return secrets.replaced()
+    }
+
+    private func named(inMultipart content: Data, mediaType: String, _ pseudonyms: Pseudonyms) -> Data {
+        Self.replacingParts(of: content, mediaType: mediaType) { part in
+            let bytes = Array(part.content)
+            guard formNames.isSecret(bytes[...], of: part.name) else {
+                return applied(to: part.content, mediaType: part.mediaType, naming: pseudonyms)
+            }
+            return pseudonym(of: bytes, named: part.name, in: pseudonyms).map { Data($0) }
+        }
     }
 }

@@ -1,0 +1,29 @@
+import Foundation
+import Synchronization
+
+/// Which files the tests of a suite have written anew, so that those that share one add to it.
+package final class RewritingRun: Sendable {
+    private struct State {
+        var originals: [String: CassetteContent] = [:]
+        var written: Set<String> = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Creates a run in which nothing is written yet.
+    package init() {}
+
+    /// What stood in a file when the first test opened it.
+    func original(of file: URL, opened: CassetteContent) -> CassetteContent {
+        state.withLock { state in
+            let original = state.originals[file.path] ?? opened
+            state.originals[file.path] = original
+            return original
+        }
+    }
+
+    /// Notes that a file is written; returns whether it was before.
+    func write(_ file: URL) -> Bool {
+        state.withLock { !$0.written.insert(file.path).inserted }
+    }
+}

@@ -1,0 +1,35 @@
+import Decorum
+import Testing
+
+@testable import DecorumTesting
+
+@Suite struct JSONDifferenceTests {
+    func differences(_ recorded: String, _ live: String, limit: Int = 8) throws -> [String] {
+        let values = try [recorded, live].map { try JSONValue(parsing: Array($0.utf8)) }
+        return JSONDifference.all(values[0], values[1], limit: limit).map(\.description)
+    }
+
+    @Test(
+        arguments: [
+            (#"{"a":1,"b":2}"#, #"{"b":2,"a":1}"#, []), ("[1,2]", "[1,2.0]", []),
+            (#"{"a":{"b":[1,2]}}"#, #"{"a":{"b":[1,3,4]}}"#, ["$.a.b[1]  2  →  3", "$.a.b[2]  nothing  →  4"]),
+            (#"{"a":1}"#, #"{"c":true}"#, ["$.a  1  →  nothing", "$.c  nothing  →  true"]),
+            (#"{"a":1,"a":2}"#, #"{"a":1,"a":3}"#, ["$.a  2  →  3"]),
+            (#"{"a":[]}"#, #"{"a":{}}"#, ["$.a  [0 elements]  →  {0 members}"]),
+        ] as [(String, String, [String])])
+    func `Differences are told by their paths`(recorded: String, live: String, expected: [String]) throws {
+        #expect(try differences(recorded, live) == expected)
+    }
+
+    @Test func `No more differences are told than are asked for`() throws {
+        #expect(try differences("[1,2,3,4]", "[5,6,7,8]", limit: 2) == ["$[0]  1  →  5", "$[1]  2  →  6"])
+    }
+
+    @Test func `A wide object is compared member by member`() throws {
+        // Each name sought among all the others, this takes half an hour.
+        func object(_ last: Int) -> String {
+            "{" + (0..<100_000).map { "\"k\($0)\":0" }.joined(separator: ",") + ",\"last\":\(last)}"
+        }
+        #expect(try differences(object(1), object(2)) == ["$.last  1  →  2"])
+    }
+}
