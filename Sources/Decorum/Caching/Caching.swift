@@ -80,9 +80,9 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         let wanted = CacheRequest(request.head.headerFields, use: request.options.cacheUse)
         guard !baseAddsCredentials || request.options.principal != nil,
             let key = ResponseKey(request, method: .get)
-        else { return try await pass(request, because: .bypass) }
+        else { return try await pass(request, wanting: wanted, because: .bypass) }
         if let reason = wanted.reasonToPass(request) {
-            return try await pass(request, storingFor: key, because: reason)
+            return try await pass(request, wanting: wanted, storingFor: key, because: reason)
         }
 
         let now = cache.clock.date
@@ -110,20 +110,27 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
 
     /// Sends a request that nothing stored can answer, and forgets what its response makes worthless.
     private func pass(
-        _ request: consuming Request, storingFor key: ResponseKey? = nil, because reason: CacheStatus.ForwardReason
+        _ request: consuming Request, wanting wanted: CacheRequest, storingFor key: ResponseKey? = nil,
+        because reason: CacheStatus.ForwardReason
     ) async throws -> Response {
+        if wanted.isOnlyIfCached { return cache.refuse(because: reason) }
         let head = request.head
-        let sent = cache.clock.date
-        var response = try await base.send(request)
-        for uri in InvalidationRules.invalidated(by: response.head, to: head) {
-            await cache.store.removeResponses(at: uri)
+        let date = cache.clock.date
+        var response: Response
+        do {
+            response = try await base.send(request)
+        } catch {
+            // Whether the server has done what it was asked to is not known.
+            await cache.forget(by: nil, to: head)
+            throw error
         }
+        await cache.forget(by: response.head, to: head)
         var isStored = false
         if let key, head.method == .post, reason == .method,
             (try? StoringRules.check(response.head, toPost: head)) != nil, cache.policy.mayStore(head, response.head)
         {
-            isStored = true
-            response = await cache.storing(response, to: head, sent: sent, for: key)
+            let departure = cache.changes.departure(of: key, at: date)
+            isStored = await cache.store(&response, to: head, departure, for: key)
         }
         cache.note(CacheStatus(cache.policy.name, forwarding: reason, isStored: isStored), in: &response)
         return response

@@ -4,12 +4,12 @@ import HTTPTypes
 extension ResponseCache {
     /// Asks the server, and brings the store up to date with its answer.
     func perform(_ errand: CacheErrand, over base: some Connection) async throws -> Response {
-        let sent = clock.date
+        let departure = changes.departure(of: errand.key, at: clock.date)
         var response = try await base.send(errand.request)
         switch errand.purpose {
         case .ask(let stored) where response.status == .notModified && !stored.isEmpty:
             if let confirmed = Validation.confirmed(by: response.head, among: stored, for: errand.plain.head) {
-                return await confirm(confirmed, by: response, to: errand, sent: sent)
+                return await confirm(confirmed, by: response, to: errand, departure)
             }
             // It may be about the caller's own condition, which the cache has sent along.
             guard errand.plain.isConditional else {
@@ -26,7 +26,7 @@ extension ResponseCache {
         case .ask, .complete:
             break
         }
-        return await bringIn(response, of: errand, sent: sent)
+        return await bringIn(response, of: errand, departure)
     }
 
     /// Asks again as the caller did, where the answer to what the cache asked is of no use.
@@ -44,15 +44,17 @@ extension ResponseCache {
 
     /// Refreshes what a `304` has confirmed (RFC 9111, section 4.3.4).
     private func confirm(
-        _ stored: StoredResponse, by response: Response, to errand: CacheErrand, sent: Date
+        _ stored: StoredResponse, by response: Response, to errand: CacheErrand, _ departure: OriginChanges.Departure
     ) async -> Response {
         let head = StoringRules.storable(Validation.freshened(stored.head, with: response.head.headerFields))
         let refreshed = StoredResponse(
-            head: head, body: stored.body, request: errand.plain.head, requestDate: sent, date: clock.date)
-        let mayStore = !CacheControl(head.headerFields).contains("no-store")
+            head: head, body: stored.body, request: errand.plain.head, requestDate: departure.date,
+            date: clock.date)
+        let isForbidden = CacheControl(head.headerFields).contains("no-store")
+        let mayStore = !isForbidden && changes.isCurrent(departure, of: errand.key)
         if mayStore {
             await store.store(refreshed, for: errand.key)
-        } else {
+        } else if isForbidden {
             await store.removeResponses(for: errand.key)
         }
         var response = response
@@ -62,16 +64,17 @@ extension ResponseCache {
     }
 
     /// Stores a response that may be, and forgets what it makes worthless.
-    private func bringIn(_ response: consuming Response, of errand: CacheErrand, sent: Date) async -> Response {
+    private func bringIn(
+        _ response: consuming Response, of errand: CacheErrand, _ departure: OriginChanges.Departure
+    ) async -> Response {
         var response = response
         var isStored = false
         let request = errand.plain.head
         if request.method == .head {
-            await update(errand.key, with: response.head, to: request, sent: sent)
+            await update(errand.key, with: response.head, to: request, departure)
         } else if (try? StoringRules.check(response.head, to: request)) != nil, policy.mayStore(request, response.head)
         {
-            isStored = true
-            response = await storing(response, to: request, sent: sent, for: errand.key)
+            isStored = await store(&response, to: request, departure, for: errand.key)
         } else if errand.isReplacing,
             (200..<300).contains(response.status.code) || [404, 410].contains(response.status.code)
         {
@@ -82,8 +85,10 @@ extension ResponseCache {
     }
 
     /// Updates, or forgets, what is stored by the response to a `HEAD` (RFC 9111, section 4.3.5).
-    private func update(_ key: ResponseKey, with head: HTTPResponse, to request: HTTPRequest, sent: Date) async {
-        guard head.status == .ok else { return }
+    private func update(
+        _ key: ResponseKey, with head: HTTPResponse, to request: HTTPRequest, _ departure: OriginChanges.Departure
+    ) async {
+        guard head.status == .ok, changes.isCurrent(departure, of: key) else { return }
         let variants = await store.responses(for: key)
         guard let stored = variants.first(where: { $0.isSelected(by: request) }), stored.head.status == .ok else {
             return
@@ -94,36 +99,37 @@ extension ResponseCache {
         }
         let freshened = StoringRules.storable(Validation.freshened(stored.head, with: head.headerFields))
         await store.store(
-            StoredResponse(head: freshened, body: stored.body, request: request, requestDate: sent, date: clock.date),
+            StoredResponse(
+                head: freshened, body: stored.body, request: request, requestDate: departure.date, date: clock.date),
             for: key)
     }
 
-    /// Stores a response at once, or while its body is read.
-    func storing(
-        _ response: consuming Response, to request: HTTPRequest, sent: Date, for key: ResponseKey
-    ) async -> Response {
-        var response = response
-        let stored = StoredResponse(
+    /// Stores a response at once, or while its body is read, unless something was changed in the meantime.
+    ///
+    /// - Returns: Whether it is stored, if its body is read to its end.
+    func store(
+        _ response: inout Response, to request: HTTPRequest, _ departure: OriginChanges.Departure, for key: ResponseKey
+    ) async -> Bool {
+        guard response.body.length ?? 0 <= store.bodyLimit, changes.isCurrent(departure, of: key) else { return false }
+        var stored = StoredResponse(
             head: StoringRules.storable(response.head), body: response.body.isEmpty ? .empty : response.body,
-            request: request, requestDate: sent, date: clock.date)
+            request: request, requestDate: departure.date, date: clock.date)
         let start =
             response.status == .partialContent
             ? await store.responses(for: key)
                 .first { $0.isSelected(by: request) }
                 .flatMap { PartialContent.extended($0, by: stored) }
             : nil
-        if start == nil, let bytes = stored.body.bytes {
-            if bytes.count <= store.bodyLimit { await store.store(stored, for: key) }
-            return response
+        if start == nil, stored.body.bytes != nil {
+            await store.store(stored, for: key)
+            return true
         }
-        guard response.body.length ?? 0 <= store.bodyLimit else { return response }
-        var unread = stored
-        unread.body = .empty
-        let announced = start?.response ?? unread
-        response.body = response.body.stored(after: start?.body) { [store] in
-            await store.writer(for: announced, key: key)
-        }
-        return response
+        stored.body = .empty
+        let announced = start?.response ?? stored
+        response.body = response.body.stored(
+            after: start?.body, by: { [store] in await store.writer(for: announced, key: key) },
+            unless: { [changes] in !changes.isCurrent(departure, of: key) })
+        return true
     }
 }
 

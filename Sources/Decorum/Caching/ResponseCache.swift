@@ -10,6 +10,7 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
     let spawner: any TaskSpawner
     let flights: Flights<FlightKey>
     let errandsBehind = ErrandsBehind()
+    let changes = OriginChanges()
 
     init(_ store: Store, policy: CachingPolicy, clock: any DatedClock, spawner: any TaskSpawner) {
         self.store = store
@@ -30,7 +31,8 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
 
     /// Answers a request from a stored response, by the request's own conditions, range and method.
     func answer(
-        _ request: borrowing Request, with stored: StoredResponse, age: Double, timeToLive: Double
+        _ request: borrowing Request, with stored: StoredResponse, age: Double, timeToLive: Double,
+        because detail: String? = nil
     ) -> Response {
         var response = representation(of: stored, for: request.head)
         response.head.headerFields[.age] = String(Int(min(age, 0x1p31)))
@@ -38,6 +40,7 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
         response.metadata.urlText = request.urlText
         var status = CacheStatus(cache: policy.name)
         status.isHit = true
+        status.detail = detail
         status.timeToLive = .seconds(Int64(max(-0x1p31, min(timeToLive.rounded(.down), 0x1p31))))
         note(status, in: &response)
         return response
@@ -86,7 +89,8 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
             guard let response else { return answer(request, with: fallback, because: "the server is slow") }
             guard fallback.replaces(response.head) else { return answer(request, with: response, of: errand) }
             return answer(request, with: fallback, because: "the server answered \(response.status.code)")
-        } catch  where fallback.replaces(error) {
+        } catch {
+            guard fallback.replaces(error) else { throw error }
             return answer(request, with: fallback, because: "the server cannot be reached")
         }
     }
@@ -94,9 +98,7 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
     private func answer(_ request: Request, with fallback: StaleFallback, because detail: String) -> Response {
         let age = fallback.stored.age(at: clock.date)
         let timeToLive = fallback.stored.freshness.lifetime(guessing: policy) - age
-        var response = answer(request, with: fallback.stored, age: age, timeToLive: timeToLive)
-        response.metadata.cacheStatus?.detail = detail
-        return response
+        return answer(request, with: fallback.stored, age: age, timeToLive: timeToLive, because: detail)
     }
 
     /// Gives a caller what came of an errand that several may share.
@@ -144,6 +146,15 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
             if let response = try? await share(errand, over: base) { await finish(response) }
             errandsBehind.end(key)
         }
+    }
+
+    /// Forgets what a request with an unsafe method makes worthless, also what is under way.
+    func forget(by response: HTTPResponse?, to request: HTTPRequest) async {
+        guard let authority = request.authority, !InvalidationRules.isSafe(request.method) else { return }
+        changes.note(at: authority)
+        flights.close { $0.authority == authority }
+        guard let response else { return }
+        for uri in InvalidationRules.invalidated(by: response, to: request) { await store.removeResponses(at: uri) }
     }
 
     /// Reads a response that nobody waits for to its end, so that it is stored.

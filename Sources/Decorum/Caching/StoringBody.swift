@@ -8,16 +8,18 @@ extension Body {
     /// - Parameters:
     ///   - start: What goes into the store in front of the body.
     ///   - open: Opens the writer, once the body is read; nothing is stored where it gives none.
+    ///   - isOutdated: Tells at the end of the body whether it is not worth keeping any more.
     /// - Returns: A body with the same content, length and replay rule.
     func stored(
-        after start: Body? = nil, by open: @escaping @Sendable () async -> (any ResponseWriter)?
+        after start: Body? = nil, by open: @escaping @Sendable () async -> (any ResponseWriter)?,
+        unless isOutdated: @escaping @Sendable () -> Bool
     ) -> Body {
         let content = self
         let turn = FirstTurn()
         return Body(trustedLength: length, replay: replay) { offset in
             let reader = try await content.open(at: offset)
             guard offset == 0, turn.take() else { return reader }
-            return StoringBodyReader(reader: reader, start: start, open: open)
+            return StoringBodyReader(reader: reader, start: start, open: open, isOutdated: isOutdated)
         }
     }
 }
@@ -34,6 +36,7 @@ private struct StoringBodyReader: BodyReader {
     var reader: any BodyReader
     let start: Body?
     var open: (@Sendable () async -> (any ResponseWriter)?)?
+    let isOutdated: @Sendable () -> Bool
     var writer: (any ResponseWriter)?
 
     mutating func next() async throws -> Data? {
@@ -46,7 +49,7 @@ private struct StoringBodyReader: BodyReader {
         if let chunk {
             if let writer, await !writer.write(chunk) { self.writer = nil }
         } else {
-            await writer?.finish()
+            if !isOutdated() { await writer?.finish() }
             writer = nil
         }
         return chunk

@@ -204,4 +204,36 @@ import Testing
         await #expect(throws: CancellationError.self) { try await caller.value }
         #expect(store.count == 0)
     }
+
+    @Test func `What was asked for before a change is neither kept nor shared after it`() async throws {
+        let stub = StubConnection { [gate, self] request in
+            guard request.head.method == .get else { return Response(status: .noContent) }
+            try await gate.wait()
+            return film()
+        }
+        let connection = cache(stub)
+        let request = try get()
+        let early = await Callers.start { _ in try await connection.send(request).body.data(upTo: 3000) }
+        try await gate.waitForWaiting(1)
+        _ = try await connection.send(.put("https://example.com/other", body: "x"))
+        let late = await Callers.start { _ in try await connection.send(request).metadata.cacheStatus?.isCollapsed }
+        try await gate.waitForWaiting(2)
+        gate.open()
+
+        #expect(try await early[0].value == BytePattern.bytes(3000))
+        #expect(try await late[0].value == nil)
+        #expect(store.count == 0)
+        #expect(stub.requests.count == 3)
+    }
+
+    @Test func `What may not be sent is refused also where nothing stored could answer it`() async throws {
+        let stub = StubConnection()
+        let connection = cache(stub)
+        for fields: HTTPFields in [[.ifMatch: #""1""#], [.range: "bytes=0-1,3-4"]] {
+            var request = try get(fields)
+            request.options.cacheUse = .onlyStored
+            #expect(try await connection.send(request).status == .gatewayTimeout)
+        }
+        #expect(stub.requests.isEmpty)
+    }
 }

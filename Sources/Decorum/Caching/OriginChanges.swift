@@ -1,0 +1,29 @@
+import Foundation
+import Synchronization
+
+/// Counts the requests with unsafe methods that each origin has answered, so that what was asked for before one of them
+/// is not kept after it.
+final class OriginChanges: Sendable {
+    /// When a request was sent, and what had been changed by then.
+    struct Departure: Sendable {
+        let date: Date
+        fileprivate let count: Int
+    }
+
+    private let counts = Mutex<[String: Int]>([:])
+
+    /// Notes that a request is sent.
+    func departure(of key: ResponseKey, at date: Date) -> Departure {
+        Departure(date: date, count: counts.withLock { $0[key.uri.authority] ?? 0 })
+    }
+
+    /// Notes that something may have been changed.
+    func note(at authority: String) {
+        counts.withLock { $0[authority, default: 0] += 1 }
+    }
+
+    /// Whether nothing was changed since a request was sent.
+    func isCurrent(_ departure: Departure, of key: ResponseKey) -> Bool {
+        counts.withLock { $0[key.uri.authority] ?? 0 } == departure.count
+    }
+}
