@@ -3,19 +3,18 @@ import HTTPTypes
 
 /// Asking a server about stored responses, and what its answer means for them (RFC 9111, section 4.3).
 enum Validation {
-    /// Adds the validators of stored responses to the conditions of a request.
+    /// Adds the validators of stored responses to a request.
+    ///
+    /// The tags of a caller are left alone, and its date where it is of no stored response that the request selects: a
+    /// `304` would not tell whose condition it is about.
     static func ask(about stored: [StoredResponse], in fields: inout HTTPFields) {
         // A date tells one variant from another no better than chance.
         let dated = stored.count == 1 ? stored.first { SelectingFields.match($0, fields) } : nil
-        var tags = stored.compactMap { $0.head.headerFields.firstValue(of: .eTag) }
-        if fields.contains(.ifNoneMatch) {
-            let asked = fields.filter { $0.name == .ifNoneMatch }.map(\.value)
-            let known = Set(asked.flatMap { Array(ListMembers($0)).map { String($0).opaqueTag } })
-            tags = asked + tags.filter { !known.contains($0.opaqueTag) }
-        }
+        guard !fields.contains(.ifNoneMatch), dated != nil || !fields.contains(.ifModifiedSince) else { return }
+        let tags = stored.compactMap { $0.head.headerFields.firstValue(of: .eTag) }
         if let tag = tags.first { fields[.ifNoneMatch] = tags.count == 1 ? tag : tags.joined(separator: ", ") }
         let date = dated?.head.headerFields.firstValue(of: .lastModified)
-        if !stored.isEmpty, date != nil || fields.contains(.ifModifiedSince) { fields[.ifModifiedSince] = date }
+        if date != nil || fields.contains(.ifModifiedSince) { fields[.ifModifiedSince] = date }
     }
 
     /// The stored response that a `304` confirms (RFC 9111, section 4.3.4); nil where it is about none of them.
@@ -39,7 +38,7 @@ enum Validation {
         if let tag = fields.firstValue(of: .eTag), let storedTag = storedFields.firstValue(of: .eTag) {
             return tag.opaqueTag == storedTag.opaqueTag ? only : nil
         }
-        // It may be about a tag that the caller knows.
+        // It is about a tag that the caller knows.
         guard !request.headerFields.contains(.ifNoneMatch) else { return nil }
         guard let modified = fields.firstValue(of: .lastModified),
             let storedModified = storedFields.firstValue(of: .lastModified)
