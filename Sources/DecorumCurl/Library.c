@@ -63,4 +63,9 @@ const char *decorum_curl_version(const decorum_curl *library) { return library->
 unsigned decorum_curl_version_number(const decorum_curl *library) { return library->version_number; }
 const char *decorum_curl_error_text(const decorum_curl *library, int code) { return library->easy_strerror(code); }
 
+const char *decorum_curl_option_name(const decorum_curl *library, int option) {
+    const struct decorum_curl_option_start *start = library->easy_option_by_id(option);
+    return start ? start->name : NULL;
+}
+
 #endif

@@ -14,6 +14,7 @@
     FUNCTION(void, easy_reset, (void *))                                                  \
     FUNCTION(int, easy_pause, (void *, int))                                              \
     FUNCTION(int, easy_setopt, (void *, int, ...))                                        \
+    FUNCTION(const struct decorum_curl_option_start *, easy_option_by_id, (int))          \
     FUNCTION(int, easy_getinfo, (void *, int, ...))                                       \
     FUNCTION(void *, slist_append, (void *, const char *))                                \
     FUNCTION(void, slist_free_all, (void *))                                              \
@@ -39,6 +40,11 @@ struct decorum_curl_version_start {
     int age;
     const char *version;
     unsigned version_num;
+};
+
+/// The start of `struct curl_easyoption`.
+struct decorum_curl_option_start {
+    const char *name;
 };
 
 /// `CURLMsg`.

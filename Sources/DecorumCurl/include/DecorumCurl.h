@@ -26,7 +26,6 @@ enum decorum_curl_number_option {
     DECORUM_CURL_OPTION_NOPROGRESS = 43,
     DECORUM_CURL_OPTION_NOBODY = 44,
     DECORUM_CURL_OPTION_UPLOAD = 46,
-    DECORUM_CURL_OPTION_HTTPGET = 80,
     DECORUM_CURL_OPTION_FORBID_REUSE = 75,
     DECORUM_CURL_OPTION_HTTP_VERSION = 84,
     DECORUM_CURL_OPTION_BUFFERSIZE = 98,
@@ -36,6 +35,7 @@ enum decorum_curl_number_option {
     DECORUM_CURL_OPTION_PROTOCOLS = 181,
     DECORUM_CURL_OPTION_PATH_AS_IS = 234,
     DECORUM_CURL_OPTION_PIPEWAIT = 237,
+    DECORUM_CURL_OPTION_PROXY_SSLVERSION = 250,
     DECORUM_CURL_OPTION_SUPPRESS_CONNECT_HEADERS = 265,
     DECORUM_CURL_OPTION_UPLOAD_BUFFERSIZE = 280,
     DECORUM_CURL_OPTION_MAXAGE_CONN = 288,
@@ -59,6 +59,8 @@ enum decorum_curl_text_option {
     DECORUM_CURL_OPTION_NOPROXY = 10177,
     DECORUM_CURL_OPTION_PINNEDPUBLICKEY = 10230,
     DECORUM_CURL_OPTION_UNIX_SOCKET_PATH = 10231,
+    DECORUM_CURL_OPTION_PROXY_CAINFO = 10246,
+    DECORUM_CURL_OPTION_PROXY_CAPATH = 10247,
     DECORUM_CURL_OPTION_REQUEST_TARGET = 10266,
 };
 
@@ -70,7 +72,9 @@ enum decorum_curl_pointer_option {
     DECORUM_CURL_OPTION_HTTPHEADER = 10023,
     DECORUM_CURL_OPTION_HEADERDATA = 10029,
     DECORUM_CURL_OPTION_XFERINFODATA = 10057,
+    DECORUM_CURL_OPTION_SOCKOPTDATA = 10149,
     DECORUM_CURL_OPTION_RESOLVE = 10203,
+    DECORUM_CURL_OPTION_RESOLVER_START_DATA = 10273,
     DECORUM_CURL_OPTION_TRAILERDATA = 10284,
     DECORUM_CURL_OPTION_PREREQDATA = 10313,
 };
@@ -80,6 +84,7 @@ enum decorum_curl_bytes_option {
     DECORUM_CURL_OPTION_SSLCERT_BLOB = 40291,
     DECORUM_CURL_OPTION_SSLKEY_BLOB = 40292,
     DECORUM_CURL_OPTION_CAINFO_BLOB = 40309,
+    DECORUM_CURL_OPTION_PROXY_CAINFO_BLOB = 40310,
 };
 
 enum decorum_curl_data_callback_option {
@@ -90,8 +95,10 @@ enum decorum_curl_data_callback_option {
 
 /// The options of other callbacks, which have a setter each.
 enum decorum_curl_callback_option {
+    DECORUM_CURL_OPTION_SOCKOPTFUNCTION = 20148,
     DECORUM_CURL_OPTION_SEEKFUNCTION = 20167,
     DECORUM_CURL_OPTION_XFERINFOFUNCTION = 20219,
+    DECORUM_CURL_OPTION_RESOLVER_START_FUNCTION = 20272,
     DECORUM_CURL_OPTION_TRAILERFUNCTION = 20283,
     DECORUM_CURL_OPTION_PREREQFUNCTION = 20312,
 };
@@ -150,6 +157,8 @@ typedef size_t (*decorum_curl_data_callback)(char *bytes, size_t size, size_t co
 typedef int (*decorum_curl_progress_callback)(
     void *context, int64_t toReceive, int64_t received, int64_t toSend, int64_t sent);
 typedef int (*decorum_curl_trailers_callback)(void **list, void *context);
+typedef int (*decorum_curl_socket_callback)(void *context, int socket, int purpose);
+typedef int (*decorum_curl_resolver_callback)(void *resolver, void *reserved, void *context);
 typedef int (*decorum_curl_prerequest_callback)(
     void *context, char *remoteAddress, char *localAddress, int remotePort, int localPort);
 
@@ -161,6 +170,11 @@ enum decorum_curl_status decorum_curl_open(const char *name, const decorum_curl 
 const char *decorum_curl_version(const decorum_curl *library);
 unsigned decorum_curl_version_number(const decorum_curl *library);
 const char *decorum_curl_error_text(const decorum_curl *library, int code);
+/// The name of an option of any kind, as in `CAINFO_BLOB`; null where the library does not know it.
+const char *decorum_curl_option_name(const decorum_curl *library, int option);
+
+/// Names the calling thread, in at most 15 characters, and lets no broken connection end the process through it.
+void decorum_curl_enter_thread(const char *name);
 
 void *decorum_curl_easy_init(const decorum_curl *library);
 void decorum_curl_easy_cleanup(const decorum_curl *library, void *easy);
@@ -170,6 +184,7 @@ int decorum_curl_easy_pause(const decorum_curl *library, void *easy, int directi
 int decorum_curl_set_number(const decorum_curl *library, void *easy, enum decorum_curl_number_option option, long value);
 int decorum_curl_set_offset(
     const decorum_curl *library, void *easy, enum decorum_curl_offset_option option, int64_t value);
+/// Sets a text, of which libcurl keeps a copy; null stands for none, which may differ from the option's default.
 int decorum_curl_set_text(
     const decorum_curl *library, void *easy, enum decorum_curl_text_option option, const char *value);
 int decorum_curl_set_pointer(
@@ -185,6 +200,9 @@ int decorum_curl_set_trailers_callback(
     const decorum_curl *library, void *easy, decorum_curl_trailers_callback callback);
 int decorum_curl_set_prerequest_callback(
     const decorum_curl *library, void *easy, decorum_curl_prerequest_callback callback);
+int decorum_curl_set_socket_callback(const decorum_curl *library, void *easy, decorum_curl_socket_callback callback);
+int decorum_curl_set_resolver_callback(
+    const decorum_curl *library, void *easy, decorum_curl_resolver_callback callback);
 /// Lets no content be sent from its start again.
 int decorum_curl_refuse_rewinding(const decorum_curl *library, void *easy);
 

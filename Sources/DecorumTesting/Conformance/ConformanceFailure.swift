@@ -1,13 +1,47 @@
+import Foundation
+
 /// What a subject did that a case of a conformance suite forbids.
-public struct ConformanceFailure: Error, Hashable, Sendable, CustomStringConvertible {
+public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
+    /// The name of the case; nil where none has told it.
+    public let name: String?
     /// What happened, in a sentence.
-    public let description: String
+    public let sentence: String
+    /// The error that the subject threw where it should not; nil where it threw none.
+    public let underlying: (any Error)?
 
     /// Creates a failure.
     ///
-    /// - Parameter description: What happened, in a sentence.
-    public init(_ description: String) {
-        self.description = description
+    /// - Parameters:
+    ///   - sentence: What happened, in a sentence.
+    ///   - name: The name of the case.
+    ///   - underlying: The error that the subject threw where it should not.
+    public init(_ sentence: String, of name: String? = nil, underlying: (any Error)? = nil) {
+        self.name = name
+        self.sentence = sentence
+        self.underlying = underlying
+    }
+
+    /// The name of the case and what happened.
+    public var description: String {
+        name.map { "\($0): \(sentence)" } ?? sentence
+    }
+}
+
+extension ConformanceCase {
+    /// Lets a case decide, and names it in what it throws, which is a failure or the caller's own cancellation.
+    func decide(within limit: Duration, _ examine: @escaping @Sendable () async throws -> Void) async throws {
+        do {
+            try await withDeadline(of: limit, "\(demand) It was not decided within \(limit).", examine)
+        } catch let failure as ConformanceFailure {
+            throw ConformanceFailure(failure.sentence, of: name, underlying: failure.underlying)
+        } catch let skip as ConformanceSkip {
+            throw skip
+        } catch let error as CancellationError where Task.isCancelled {
+            throw error
+        } catch {
+            throw ConformanceFailure(
+                "\(demand) It threw \(type(of: error)) instead: \(error)", of: name, underlying: error)
+        }
     }
 }
 
@@ -20,7 +54,29 @@ func require(_ condition: Bool, _ sentence: @autoclosure () -> String) throws(Co
 func requireEqual<Value: Equatable>(
     _ value: Value, _ expected: Value, _ what: @autoclosure () -> String
 ) throws(ConformanceFailure) {
-    try require(value == expected, "\(what()): \(value) in place of \(expected).")
+    try require(value == expected, "\(what()): \(shown(value)) in place of \(shown(expected)).")
+}
+
+/// Bytes as a text, and everything else as it describes itself.
+private func shown<Value>(_ value: Value) -> String {
+    // Not by a cast of the value: an empty array is one of bytes too.
+    if Value.self is [UInt8].Type || Value.self is [UInt8]?.Type {
+        return (value as? [UInt8]).map { text(of: $0) } ?? "nothing"
+    }
+    if let text = value as? String { return text.debugDescription }
+    return (value as? Data).map { text(of: $0) } ?? "\(value)"
+}
+
+/// The start of some bytes, with those that are no visible ASCII as `\\xFF`.
+private func text(of bytes: some Collection<UInt8>) -> String {
+    let shown = bytes.prefix(200).map { byte in
+        (0x20..<0x7F).contains(byte) ? String(UnicodeScalar(byte)) : "\\x" + hexadecimal(byte)
+    }
+    return "“\(shown.joined())\(bytes.count > 200 ? "…" : "")” of \(bytes.count) bytes"
+}
+
+private func hexadecimal(_ byte: UInt8) -> String {
+    (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
 }
 
 /// Waits for a value, or fails with a sentence when it takes too long.

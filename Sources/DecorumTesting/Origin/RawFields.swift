@@ -78,6 +78,16 @@ public struct RawFields: Sendable, Hashable {
     }
 }
 
+extension RawFields: CustomStringConvertible {
+    /// The lines in brackets, as in `[ETag: "1", Vary: A]`.
+    public var description: String { "[\(lines.map(\.description).joined(separator: ", "))]" }
+}
+
+extension RawFields.Line: CustomStringConvertible {
+    /// The line as it goes over the wire.
+    public var description: String { "\(name): \(value)" }
+}
+
 extension RawFields: ExpressibleByDictionaryLiteral {
     /// Creates fields from names and values, which may repeat.
     ///

@@ -45,9 +45,11 @@ final class Reactor: Sendable {
         self.opened = opened
         self.closed = closed
         wakeUp = try WakeUp()
-        let thread = Thread { [self] in run() }
-        thread.name = "LoopbackOrigin"
-        thread.start()
+        Thread.detachNewThread { [self] in
+            // On Linux a name is lost that is given before the thread runs.
+            Thread.current.name = "LoopbackOrigin"
+            run()
+        }
     }
 
     func submit(_ change: Change) {

@@ -28,6 +28,8 @@ package final class SecureServer: Sendable {
     package var url: String { "https://127.0.0.1:\(port)" }
     /// The certificate that the server's leads to.
     package var root: URL { script.folder.appendingPathComponent("root.pem") }
+    /// A folder that holds ``root`` under the name that OpenSSL looks for; of a server of openssl.
+    package var folderOfRoots: URL { script.folder.appendingPathComponent("roots") }
     /// A certificate that a server's of openssl does not lead to.
     package var stranger: URL { script.folder.appendingPathComponent("stranger.pem") }
     /// The SHA-256 digest of the public key of a server of openssl.

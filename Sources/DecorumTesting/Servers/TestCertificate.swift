@@ -29,11 +29,13 @@ package struct TestCertificate: Sendable {
     }
 
     /// Goes on with `client.pem` and its key, which the root has signed too; `stranger.pem`, a root that has signed
-    /// nothing; and `pin`, the digest of the server's public key.
+    /// nothing; `roots`, a folder with the root; and `pin`, the digest of the server's public key.
     var furtherScript: String {
         """
         make_root stranger 2>>openssl.log
         sign client "-days 2" 2>>openssl.log
+        mkdir roots
+        cp root.pem roots/$($openssl x509 -in root.pem -noout -hash).0
         $openssl x509 -in server.pem -noout -pubkey | $openssl pkey -pubin -outform der \
             | $openssl dgst -sha256 -binary >pin
 

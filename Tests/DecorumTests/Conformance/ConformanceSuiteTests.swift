@@ -33,10 +33,62 @@ import Testing
 
     @Test func `A case that fails says how`() async throws {
         let error = try await #require(throws: ConformanceFailure.self) {
-            try await TransportCase.setCookies.check { _ in StubConnection(Response(status: .ok)) }
+            _ = try await TransportCase.setCookies.check { _ in StubConnection(Response(status: .ok)) }
         }
 
-        #expect(error.description.hasPrefix("The cookies: [] in place of"))
+        #expect(error.name == "Set-Cookie")
+        #expect(error.description.hasPrefix("Set-Cookie: The cookies: [] in place of"))
+    }
+
+    @Test func `An error of the subject is told with the demand that it breaks, and kept`() async throws {
+        let thrown = TransportError(.other, at: .connecting)
+        let broken = try await #require(throws: ConformanceFailure.self) {
+            _ = try await TransportCase.fixedLength.check { _ in ClosureConnection { _ in throw thrown } }
+        }
+        #expect(broken.name == TransportCase.fixedLength.name)
+        #expect(broken.underlying is TransportError)
+        #expect(broken.sentence == "\(TransportCase.fixedLength.demand) It threw TransportError instead: \(thrown)")
+
+        let law = try await #require(throws: ConformanceFailure.self) {
+            try await DecoratorLaw.statuses.check { _ in ClosureConnection { _ in throw thrown } }
+        }
+        #expect(law.name == DecoratorLaw.statuses.name)
+    }
+
+    @Test func `Cancelling the caller of a case is no failure`() async {
+        let gate = Gate()
+        let task = Task {
+            _ = try await TransportCase.fixedLength.check { _ in
+                ClosureConnection { _ in
+                    try await gate.wait()
+                    return Response(status: .ok)
+                }
+            }
+        }
+        await #expect(throws: Never.self) { try await gate.waitForWaiting(1) }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func `A field that is added is named, with how to allow for it`() async throws {
+        let error = try await #require(throws: ConformanceFailure.self) {
+            try await DecoratorLaw.idleness.check { $0.addingDefaultFields([.userAgent: "law"]) }
+        }
+
+        #expect(error.sentence.contains(#"added: ["User-Agent: law"]"#))
+        #expect(error.sentence.contains("check(adding:)"))
+        #expect(!error.sentence.contains("missing"))
+    }
+
+    @Test func `Fields and bytes are told in a form that can be read`() async throws {
+        #expect("\(["ETag": "a", "etag": "b"] as RawFields)" == "[ETag: a, etag: b]")
+
+        let error = try await #require(throws: ConformanceFailure.self) {
+            _ = try await TransportCase.oddBytes.check { _ in
+                StubConnection(Response(status: .ok, fields: [.server: "aé"]))
+            }
+        }
+        #expect(error.sentence.hasSuffix(#"“a\xC3\xA9” of 3 bytes in place of “na\xEFve\xFF\x80” of 7 bytes."#))
     }
 
     @Test func `A clock on which nobody waits moves to the deadlines`() async throws {

@@ -1,6 +1,7 @@
 import Decorum
 import DecorumTesting
 import Foundation
+import HTTPTypes
 import Synchronization
 import Testing
 
@@ -11,6 +12,36 @@ import Testing
     }
 }
 
+@Suite(.timeLimit(.minutes(1))) struct StoringDecoratorLawListings {
+    @Test(arguments: DecoratorLaw.all)
+    func law(_ law: DecoratorLaw) async throws {
+        try await law.check { base in base.answeringOffline(from: OfflineMemory()) }
+    }
+}
+
+struct NumberingConnection<Base: Connection>: ComposedConnection {
+    let base: Base
+    let counter = Counter()
+
+    var layer: Layer { Layer(name: "numbering", role: .preparation, facts: [.changesSignedParts]) }
+
+    func send(_ request: consuming Request) async throws -> Response {
+        request.head.headerFields[.requestNumber] = String(counter.next())
+        return try await base.send(request)
+    }
+}
+
+@Test(arguments: DecoratorLaw.all)
+func numberingKeeps(_ law: DecoratorLaw) async throws {
+    try await law.check(adding: [.requestNumber]) { base in NumberingConnection(base: base) }
+}
+
+extension HTTPField.Name {
+    // The name is one: a literal without blanks.
+    // swift-format-ignore: NeverForceUnwrap
+    fileprivate static let requestNumber = HTTPField.Name("X-Request-Number")!
+}
+
 @Suite(.timeLimit(.minutes(1))) struct ExcludedLawListings {
     @Test(arguments: DecoratorLaw.all.excluding(.statuses, because: "it makes errors of them"))
     func law(_ law: DecoratorLaw) async throws {
@@ -18,17 +49,19 @@ import Testing
     }
 }
 
-private func transportCases() async throws {
-    for rule in TransportCase.all.excluding(.responseTrailers, because: "The platform drops them.") {
-        try await rule.check { conditions in MyConnection(clock: conditions.clock) }
+@Suite(.disabled("The transport's own suite runs the cases.")) struct TransportCaseListings {
+    @Test(arguments: TransportCase.all.excluding(.responseTrailers, because: "The platform drops them."))
+    func rule(_ rule: TransportCase) async throws {
+        let outcome = try await rule.check { conditions in MyConnection(clock: conditions.clock) }
+        if case .skipped(let reason) = outcome { try Test.cancel("\(reason)") }
     }
 }
 
-private func secureTransportCases() async throws {
-    for rule in TransportCase.all {
-        try await rule.check { conditions in
-            MyConnection(trusting: conditions.root, showing: conditions.identity, clock: conditions.clock)
-        }
+@Suite(.disabled("The transport's own suite runs the cases.")) struct SecureTransportCaseListings {
+    @Test(arguments: TransportCase.all)
+    func rule(_ rule: TransportCase) async throws {
+        let outcome = try await rule.check { MyConnection(trusting: $0.root, showing: $0.identity, clock: $0.clock) }
+        if case .skipped(let reason) = outcome { try Test.cancel("\(reason)") }
     }
 }
 
@@ -38,6 +71,8 @@ private func secureTransportCases() async throws {
         .excluding(TransportCase.http2, because: "The transport speaks HTTP/1.1.")
     #expect(rules.exclusions.count == 2 + TransportCase.http2.count)
     #expect(Set(rules).isDisjoint(with: TransportCase.http2))
+    let plain = TransportCase.all.excluding(TransportCase.tls + TransportCase.http2, because: "It has no TLS.")
+    #expect(plain.count == TransportCase.all.count - TransportCase.tls.count - TransportCase.http2.count)
 }
 
 private struct MyConnection: Connection {
@@ -67,11 +102,13 @@ private struct CountingConnection<Base: Connection>: ComposedConnection {
     }
 
     func send(_ request: consuming Request) async throws -> Response {
-        count.requests.add(1, ordering: .relaxed)
+        _ = count.next()
         return try await base.send(request)
     }
 }
 
-private final class Counter: Sendable {
+final class Counter: Sendable {
     let requests = Atomic(0)
+
+    func next() -> Int { requests.add(1, ordering: .relaxed).newValue }
 }

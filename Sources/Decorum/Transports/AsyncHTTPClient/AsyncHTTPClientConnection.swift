@@ -8,7 +8,7 @@ import NIOCore
 /// It is there with the package trait `AsyncHTTPClient`, which is off unless an app asks for it:
 ///
 /// ```
-/// .package(url: "https://github.com/…/decorum", from: "1.0.0", traits: ["AsyncHTTPClient"])
+/// .package(url: "https://github.com/…/decorum", from: "0.1.0", traits: ["AsyncHTTPClient"])
 /// ```
 ///
 /// Choose it in an app that runs on SwiftNIO anyway, such as a server, which then has one set of threads and one pool

@@ -49,6 +49,16 @@ enum CurlCallbacks {
         return Int32(DECORUM_CURL_TRAILERS_OK)
     }
 
+    static let socket: decorum_curl_socket_callback = { context, _, _ in
+        unsafe exchange(context)?.beginAttempt()
+        return 0
+    }
+
+    static let resolver: decorum_curl_resolver_callback = { _, _, context in
+        unsafe exchange(context)?.beginAttempt()
+        return 0
+    }
+
     static let prerequest: decorum_curl_prerequest_callback = { context, _, _, _, _ in
         guard let exchange = unsafe exchange(context), exchange.allowAttempt() else {
             return Int32(DECORUM_CURL_PREREQUEST_ABORT)

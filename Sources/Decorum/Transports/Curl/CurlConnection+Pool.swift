@@ -5,6 +5,10 @@ extension CurlConnection {
     /// How many connections to servers there may be, and how long they are kept.
     public struct Pool: Sendable, Hashable {
         /// The largest number of connections to one host at a time; further requests wait.
+        ///
+        /// The wait does not count towards the idle timeout while bytes of any of the ``CurlConnection``'s exchanges move.
+        /// Once all of them stand still for that long, such as behind responses that nobody reads, the request fails
+        /// with ``TransportError/Code/timedOut``.
         public let connectionsPerHost: Int
         /// The largest number of connections to all hosts at a time; nil for any number.
         public let connections: Int?

@@ -1,5 +1,6 @@
 #if os(Linux)
 import DecorumCurl
+import Foundation
 
 extension CurlConnection {
     /// The versions of HTTP that are offered to a server.
@@ -33,7 +34,16 @@ extension CurlConnection {
         ///   - host: The host, as it stands in requests.
         ///   - port: The port, as it stands in requests or follows from their scheme.
         ///   - addresses: The IP addresses to try; one of version 6 needs no brackets.
-        public init(host: String, port: Int, addresses: [String]) {
+        /// - Throws: ``InvalidRequestError`` when the host is no name, the port is none, or there is no address or one
+        ///   that is none.
+        public init(host: String, port: Int, addresses: [String]) throws(InvalidRequestError) {
+            guard host.isRouted else { throw .invalidHost }
+            guard (1...65_535).contains(port) else {
+                throw InvalidRequestError(.invalidPort, "The port of a route is not a number from 1 to 65535.")
+            }
+            guard !addresses.isEmpty, addresses.allSatisfy(\.isAddress) else {
+                throw InvalidRequestError(.invalidHost, "The addresses of a route are IP addresses, at least one.")
+            }
             self.host = host
             self.port = port
             self.addresses = addresses
@@ -46,6 +56,23 @@ extension CurlConnection.Route {
     var line: String {
         let addresses = addresses.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
         return "\(host):\(port):\(addresses.joined(separator: ","))"
+    }
+}
+
+extension String {
+    /// Whether libcurl takes the name for one, and not for a sign, a list or a name with a port.
+    fileprivate var isRouted: Bool {
+        guard let first = utf8.first, !"+-*".utf8.contains(first) else { return false }
+        return utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !":,/[]".utf8.contains($0) }
+    }
+
+    /// Whether it is an IP address of either version, with brackets or without.
+    var isAddress: Bool {
+        var version4 = in_addr()
+        var version6 = in6_addr()
+        if unsafe inet_pton(AF_INET, self, &version4) == 1 { return true }
+        let address = hasPrefix("[") && hasSuffix("]") ? String(dropFirst().dropLast()) : self
+        return unsafe inet_pton(AF_INET6, address, &version6) == 1
     }
 }
 #endif

@@ -98,18 +98,37 @@ extension CurlConnection {
 extension CurlConnection.TLS {
     func apply(to easy: CurlEasy) {
         easy.set(DECORUM_CURL_OPTION_SSLVERSION, Int(minimumVersion.number))
-        switch roots.source {
-        case .system: break
-        case .file(let file):
-            easy.set(DECORUM_CURL_OPTION_CAINFO, file.path)
-        case .pem(let text):
-            easy.set(DECORUM_CURL_OPTION_CAINFO_BLOB, Array(text.utf8))
-        }
+        roots.apply(to: easy)
         if !pinnedKeys.isEmpty {
             let pins = pinnedKeys.map { "sha256//" + $0.base64EncodedString() }
             easy.set(DECORUM_CURL_OPTION_PINNEDPUBLICKEY, pins.joined(separator: ";"))
         }
         identity?.apply(to: easy)
+    }
+}
+
+extension CurlConnection.TLS {
+    /// Sets what holds for a proxy too: pins name the keys of other servers, and it is not told who the client is.
+    func applyToProxy(of easy: CurlEasy) {
+        easy.set(DECORUM_CURL_OPTION_PROXY_SSLVERSION, Int(minimumVersion.number))
+        switch roots.source {
+        case .system: return
+        case .file(let file): easy.set(DECORUM_CURL_OPTION_PROXY_CAINFO, file.path)
+        case .pem(let text): easy.set(DECORUM_CURL_OPTION_PROXY_CAINFO_BLOB, Array(text.utf8))
+        }
+        easy.clear(DECORUM_CURL_OPTION_PROXY_CAPATH)
+    }
+}
+
+extension CurlConnection.TLS.Roots {
+    fileprivate func apply(to easy: CurlEasy) {
+        switch source {
+        case .system: return
+        case .file(let file): easy.set(DECORUM_CURL_OPTION_CAINFO, file.path)
+        case .pem(let text): easy.set(DECORUM_CURL_OPTION_CAINFO_BLOB, Array(text.utf8))
+        }
+        // Unless it is told otherwise, libcurl trusts the certificates of the system's folder besides.
+        easy.clear(DECORUM_CURL_OPTION_CAPATH)
     }
 }
 

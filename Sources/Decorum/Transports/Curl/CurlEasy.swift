@@ -8,8 +8,9 @@ import DecorumCurl
     private let errorText: UnsafeMutablePointer<CChar>
     /// The exchange that uses the handle.
     var exchange: CurlExchange?
-    /// The first option that was refused since the last reset.
+    /// The code of the first option that was refused since the last reset.
     private(set) var refusal: Int32 = 0
+    private var refusedOption: UInt32?
 
     init?(_ library: CurlLibrary) {
         guard let pointer = unsafe decorum_curl_easy_init(library.functions) else { return nil }
@@ -32,7 +33,17 @@ import DecorumCurl
         unsafe decorum_curl_easy_reset(library.functions, pointer)
         unsafe errorText.pointee = 0
         refusal = 0
+        refusedOption = nil
         exchange = nil
+    }
+
+    /// The name of the first option that was refused since the last reset.
+    var refusedName: String? {
+        guard let refusedOption else { return nil }
+        guard let name = unsafe decorum_curl_option_name(library.functions, Int32(refusedOption)) else {
+            return String(refusedOption)
+        }
+        return unsafe String(cString: name)
     }
 
     /// What libcurl says of the last failure; it may hold parts of the request.
@@ -43,7 +54,7 @@ import DecorumCurl
     }
 
     func set(_ option: decorum_curl_number_option, _ value: Int) {
-        note(unsafe decorum_curl_set_number(library.functions, pointer, option, value))
+        note(unsafe decorum_curl_set_number(library.functions, pointer, option, value), of: option.rawValue)
     }
 
     /// Sets an option that the transfer can do without.
@@ -52,43 +63,70 @@ import DecorumCurl
     }
 
     func set(_ option: decorum_curl_offset_option, _ value: Int64) {
-        note(unsafe decorum_curl_set_offset(library.functions, pointer, option, value))
+        note(unsafe decorum_curl_set_offset(library.functions, pointer, option, value), of: option.rawValue)
     }
 
     func set(_ option: decorum_curl_text_option, _ value: String) {
-        note(unsafe decorum_curl_set_text(library.functions, pointer, option, value))
+        note(unsafe decorum_curl_set_text(library.functions, pointer, option, value), of: option.rawValue)
+    }
+
+    /// Takes a text away, also one that is there without having been set; a library without the option has none.
+    func clear(_ option: decorum_curl_text_option) {
+        _ = unsafe decorum_curl_set_text(library.functions, pointer, option, nil)
     }
 
     func set(_ option: decorum_curl_pointer_option, _ value: UnsafeMutableRawPointer?) {
-        note(unsafe decorum_curl_set_pointer(library.functions, pointer, option, value))
+        note(unsafe decorum_curl_set_pointer(library.functions, pointer, option, value), of: option.rawValue)
     }
 
     func set(_ option: decorum_curl_bytes_option, _ value: [UInt8]) {
-        note(unsafe decorum_curl_set_bytes(library.functions, pointer, option, value, value.count))
+        note(unsafe decorum_curl_set_bytes(library.functions, pointer, option, value, value.count), of: option.rawValue)
     }
 
     func set(_ option: decorum_curl_data_callback_option, _ value: @escaping decorum_curl_data_callback) {
-        note(unsafe decorum_curl_set_data_callback(library.functions, pointer, option, value))
+        note(unsafe decorum_curl_set_data_callback(library.functions, pointer, option, value), of: option.rawValue)
     }
 
     func setProgressCallback(_ value: @escaping decorum_curl_progress_callback) {
-        note(unsafe decorum_curl_set_progress_callback(library.functions, pointer, value))
+        note(
+            unsafe decorum_curl_set_progress_callback(library.functions, pointer, value),
+            of: DECORUM_CURL_OPTION_XFERINFOFUNCTION.rawValue)
     }
 
     func setTrailersCallback(_ value: @escaping decorum_curl_trailers_callback) {
-        note(unsafe decorum_curl_set_trailers_callback(library.functions, pointer, value))
+        note(
+            unsafe decorum_curl_set_trailers_callback(library.functions, pointer, value),
+            of: DECORUM_CURL_OPTION_TRAILERFUNCTION.rawValue)
     }
 
     func setPrerequestCallback(_ value: @escaping decorum_curl_prerequest_callback) {
-        note(unsafe decorum_curl_set_prerequest_callback(library.functions, pointer, value))
+        note(
+            unsafe decorum_curl_set_prerequest_callback(library.functions, pointer, value),
+            of: DECORUM_CURL_OPTION_PREREQFUNCTION.rawValue)
+    }
+
+    func setSocketCallback(_ value: @escaping decorum_curl_socket_callback) {
+        note(
+            unsafe decorum_curl_set_socket_callback(library.functions, pointer, value),
+            of: DECORUM_CURL_OPTION_SOCKOPTFUNCTION.rawValue)
+    }
+
+    func setResolverCallback(_ value: @escaping decorum_curl_resolver_callback) {
+        note(
+            unsafe decorum_curl_set_resolver_callback(library.functions, pointer, value),
+            of: DECORUM_CURL_OPTION_RESOLVER_START_FUNCTION.rawValue)
     }
 
     func refuseRewinding() {
-        note(unsafe decorum_curl_refuse_rewinding(library.functions, pointer))
+        note(
+            unsafe decorum_curl_refuse_rewinding(library.functions, pointer),
+            of: DECORUM_CURL_OPTION_SEEKFUNCTION.rawValue)
     }
 
-    private func note(_ code: Int32) {
-        if refusal == 0 { refusal = code }
+    private func note(_ code: Int32, of option: UInt32) {
+        guard refusal == 0, code != 0 else { return }
+        refusal = code
+        refusedOption = option
     }
 
     func number(_ information: decorum_curl_number_information) -> Int {

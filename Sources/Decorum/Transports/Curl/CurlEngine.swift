@@ -7,18 +7,24 @@ import Foundation
 /// The connection and each exchange hold the engine; the thread holds only the inbox.
 final class CurlEngine: Sendable {
     private let inbox: CurlInbox
+    private let progress = Locked<ContinuousClock.Instant?>(nil)
 
     init(_ library: CurlLibrary, _ settings: CurlSettings) throws(CurlUnavailableError) {
         try settings.check(library)
         guard let inbox = CurlInbox(library) else { throw .unusable(library.version) }
         self.inbox = inbox
-        let thread = Thread { CurlLoop(inbox, settings).run() }
-        thread.name = "decorum.curl"
-        thread.start()
+        Thread.detachNewThread { CurlLoop(inbox, settings).run() }
     }
 
     deinit {
         inbox.post(.stop)
+    }
+
+    /// When bytes were last sent or received for any exchange; nil where none was yet.
+    var lastProgress: ContinuousClock.Instant? { progress.withLock { $0 } }
+
+    func noteProgress(at instant: ContinuousClock.Instant) {
+        progress.withLock { $0 = instant }
     }
 
     func post(_ command: CurlInbox.Command) {

@@ -38,6 +38,10 @@ extension CurlExchange {
         unsafe easy.set(DECORUM_CURL_OPTION_HEADERFUNCTION, CurlCallbacks.line)
         unsafe easy.set(DECORUM_CURL_OPTION_WRITEFUNCTION, CurlCallbacks.content)
         unsafe easy.setPrerequestCallback(CurlCallbacks.prerequest)
+        unsafe easy.set(DECORUM_CURL_OPTION_SOCKOPTDATA, context)
+        unsafe easy.setSocketCallback(CurlCallbacks.socket)
+        unsafe easy.set(DECORUM_CURL_OPTION_RESOLVER_START_DATA, context)
+        unsafe easy.setResolverCallback(CurlCallbacks.resolver)
     }
 
     private func setUpload(of easy: CurlEasy) {
@@ -134,6 +138,16 @@ extension CurlExchange {
     /// The longest head, with the informational ones before it and the trailers behind it.
     private static let lineLimit = 256 << 10
 
+    /// Takes note that the exchange's turn has come: a host is looked up, or a socket opened.
+    func beginAttempt() {
+        let now = watch.clock.now
+        state.withLock { state in
+            guard state.isQueued else { return }
+            state.isQueued = false
+            state.lastProgress = now
+        }
+    }
+
     /// Takes note of an attempt to send; only the first one is let.
     func allowAttempt() -> Bool {
         wire.attempts += 1
@@ -142,7 +156,10 @@ extension CurlExchange {
             abort(with: TransportError(.connectionLost, at: state.withLock { $0.stage }))
             return false
         }
-        state.withLock { $0.stage = .head }
+        state.withLock { state in
+            state.isQueued = false
+            state.stage = .head
+        }
         noteProgress()
         return true
     }
@@ -200,7 +217,8 @@ extension CurlExchange {
         timings.isConnectionReused = isReused
         timings.firstByte = easy.time(DECORUM_CURL_INFORMATION_STARTTRANSFER_TIME)
         timings.protocolVersion = wire.head.version
-        timings.remoteAddress = easy.text(DECORUM_CURL_INFORMATION_PRIMARY_IP)
+        // For a socket of the file system, libcurl tells its path.
+        timings.remoteAddress = easy.text(DECORUM_CURL_INFORMATION_PRIMARY_IP).flatMap { $0.isAddress ? $0 : nil }
         return timings
     }
 

@@ -22,6 +22,8 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         var stage = TransportError.Stage.connecting
         var receiving = Flow.going
         var sending = Flow.going
+        /// Whether the exchange may be waiting for one of the pool's connections.
+        var isQueued = true
         var lastProgress: ContinuousClock.Instant
     }
 
@@ -100,7 +102,8 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
     }
 
     func start() {
-        progress()
+        let now = watch.clock.now
+        state.withLock { $0.lastProgress = now }
         watch.add(self)
         engine.post(.start(self))
     }
@@ -131,7 +134,10 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         return state.withLock { state in
             guard state.end == nil else { return nil }
             let isHeldBack = state.receiving != .going || state.sending != .going
-            return (isHeldBack ? now : state.lastProgress).advanced(by: idleTimeout)
+            guard !isHeldBack else { return now.advanced(by: idleTimeout) }
+            // While the exchanges before it move, one that waits for a connection does not stand still.
+            let others = state.isQueued ? engine.lastProgress : nil
+            return max(state.lastProgress, others ?? state.lastProgress).advanced(by: idleTimeout)
         }
     }
 
@@ -139,6 +145,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
     func progress() {
         let now = watch.clock.now
         state.withLock { $0.lastProgress = now }
+        engine.noteProgress(at: now)
     }
 
     func timeOut() {

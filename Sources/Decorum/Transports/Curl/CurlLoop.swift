@@ -18,6 +18,7 @@ import DecorumCurl
     }
 
     func run() {
+        unsafe decorum_curl_enter_thread("decorum.curl")
         settings.pool.apply(to: inbox)
         var commands: [CurlInbox.Command] = []
         var isRunning = true

@@ -43,7 +43,7 @@ struct CurlSettings: Sendable {
 
     private func applyProxy(to easy: CurlEasy) {
         if let proxy {
-            proxy.apply(to: easy)
+            proxy.apply(to: easy, tls)
         } else {
             // Unset, it would be taken from the environment.
             easy.set(DECORUM_CURL_OPTION_PROXY, "")
@@ -55,7 +55,8 @@ struct CurlSettings: Sendable {
         guard let easy = CurlEasy(library) else { throw .unusable(library.version) }
         apply(to: easy)
         guard easy.refusal == DECORUM_CURL_OK else {
-            throw .unsupportedOption(library.version, library.error(easy.refusal).text)
+            throw .unsupportedOption(
+                library.version, easy.refusedName ?? "an option", library.error(easy.refusal).text)
         }
     }
 }

@@ -63,11 +63,10 @@ extension CurlUnavailableError: CustomStringConvertible {
             "CurlConnection cannot use libcurl \(version ?? "of an unknown version"); use URLSessionConnection.")
     }
 
-    static func unsupportedOption(_ version: String, _ text: String) -> Self {
-        Self(
-            .unsupportedOption, version: version,
-            "libcurl \(version) refuses an option of the connection: \(text). Certificates in memory need its "
-                + "OpenSSL build.")
+    static func unsupportedOption(_ version: String, _ name: String, _ text: String) -> Self {
+        let advice = name.hasSuffix("_BLOB") ? " Pass certificates as files, or use its OpenSSL build." : ""
+        return Self(
+            .unsupportedOption, version: version, "libcurl \(version) refuses CURLOPT_\(name): \(text).\(advice)")
     }
 }
 #endif

@@ -47,15 +47,13 @@ public struct DecoratorLaw: ConformanceCase {
     ///   - addedFields: The fields that the decorator adds to requests by design; ``idleness`` and ``requestFields``
     ///     allow for these alone, and ``declaredChanges`` still wants them declared.
     ///   - decorate: Wraps a base in the decorator.
-    /// - Throws: ``ConformanceFailure`` that says how the law is broken.
+    /// - Throws: ``ConformanceFailure`` that says how the law is broken; `CancellationError` in a cancelled task.
     public func check(
         adding addedFields: Set<HTTPField.Name> = [],
         _ decorate: @escaping @Sendable (_ base: AnyConnection) throws -> any Connection
     ) async throws {
         let subject = DecoratorSubject(addedFields: addedFields, decorate: decorate)
-        try await withDeadline(of: .seconds(30), "The law “\(name)” was not decided within 30 seconds.") {
-            try await examine(subject)
-        }
+        try await decide(within: .seconds(30)) { [examine] in try await examine(subject) }
     }
 }
 

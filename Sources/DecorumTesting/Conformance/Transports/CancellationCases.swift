@@ -3,7 +3,8 @@ import Foundation
 import HTTPTypes
 
 extension TransportCase {
-    static let cancellations: [TransportCase] = [
+    /// Cancellation, at each point of an exchange.
+    public static let cancellations: [TransportCase] = [
         .cancelledTask, .cancellationBeforeHead, .cancellationWithinBody, .cancellationWithinUpload,
         .cancelledReader,
     ]
@@ -31,7 +32,7 @@ extension TransportCase {
         bench.origin.enqueue(.hanging)
         let request = try bench.request(.post, body: "hello")
         let task = Task { _ = try await bench.connection.send(request) }
-        try await bench.origin.waitForRequests(1)
+        try await bench.waitForRequests(1)
         task.cancel()
         try await requireCancelled(task, "a call before the head")
         try await bench.requireClosed(after: "a cancellation")
@@ -69,7 +70,7 @@ extension TransportCase {
         bench.origin.enqueue(.script(.wait(gate), .receiveBody, .hang), answering: .afterHead)
         let request = try bench.request(.post, body: Body(BytePattern.bytes(32 << 20)))
         let task = Task { _ = try await bench.connection.send(request) }
-        try await bench.origin.waitForHeads(1)
+        try await bench.waitForHeads(1)
         task.cancel()
         try await requireCancelled(task, "an upload")
         // A server that does not read cannot see that the client has gone.

@@ -3,7 +3,8 @@ import Foundation
 import HTTPTypes
 
 extension TransportCase {
-    static let fields: [TransportCase] = [
+    /// Targets, methods, fields and reason phrases, as they are.
+    public static let fields: [TransportCase] = [
         .requestFields, .requestLines, .addedFields, .targets, .oddTargets, .methods, .methodCase,
         .responseFields, .responseLines, .setCookies,
         .oddBytes, .reasonPhrases, .invalidRequests,
@@ -27,7 +28,7 @@ extension TransportCase {
     ) { subject in
         let bench = try await subject.bench()
         _ = try await bench.send(to: .init(), fields: sentFields)
-        let received = try await bench.origin.waitForRequests(1)[0].fields
+        let received = try await bench.waitForRequests(1)[0].fields
         for field in sentFields {
             let values = received.values(of: field.name.rawName).joined(separator: ",").filter { $0 != " " }
             let expected = sentFields[values: field.name].joined(separator: ",").filter { $0 != " " }
@@ -44,7 +45,7 @@ extension TransportCase {
         var fields = sentFields
         if let name = HTTPField.Name("X-Empty") { fields.append(HTTPField(name: name, value: "")) }
         _ = try await bench.send(to: .init(), fields: fields)
-        let received = try await bench.origin.waitForRequests(1)[0].fields.lines
+        let received = try await bench.waitForRequests(1)[0].fields.lines
         let names = Set(fields.map { $0.name.rawName })
         try requireEqual(
             received.filter { names.contains($0.name) }, RawFields(fields).lines, "The field lines that arrived")
@@ -57,7 +58,7 @@ extension TransportCase {
         let bench = try await subject.bench()
         _ = try await bench.send(to: .init())
         _ = try await bench.send(.post, to: .init(), body: "hello")
-        for request in try await bench.origin.waitForRequests(2) {
+        for request in try await bench.waitForRequests(2) {
             let names = Set(request.fields.lines.map { $0.name.lowercased() })
             let added = names.subtracting(["host", "content-length", "transfer-encoding", "connection"])
             try require(added.isEmpty, "The transport adds \(added.sorted()) to \(request.method).")

@@ -3,7 +3,8 @@ import Foundation
 import HTTPTypes
 
 extension TransportCase {
-    static let framing: [TransportCase] = [
+    /// Where content ends: lengths, chunks, and content that is cut short.
+    public static let framing: [TransportCase] = [
         .fixedLength, .chunked, .untilClose, .chunkedAndLength, .conflictingLengths, .truncatedLength,
         .truncatedChunks, .truncatedPrefix, .brokenChunks, .noContent, .head, .excessBytes,
     ]

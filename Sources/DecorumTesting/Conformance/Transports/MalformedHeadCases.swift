@@ -3,7 +3,8 @@ import Foundation
 import HTTPTypes
 
 extension TransportCase {
-    static let malformed: [TransportCase] = [
+    /// Heads that break the rules of HTTP.
+    public static let malformed: [TransportCase] = [
         .malformedHeads, .lowStatus, .unusualHeads, .foldedFields, .terseHeads, .cutHead, .noHead, .largeFields,
         .refusedConnection, .unknownHost,
     ]

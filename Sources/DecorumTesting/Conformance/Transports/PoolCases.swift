@@ -3,7 +3,8 @@ import Foundation
 import HTTPTypes
 
 extension TransportCase {
-    static let pool: [TransportCase] = [
+    /// Connections that are kept, used again, limited and closed.
+    public static let pool: [TransportCase] = [
         .reuse, .closeAsked, .connectionLimit, .closedIdle, .deadConnection, .deadConnectionWithoutContent, .lettingGo,
     ]
 

@@ -3,7 +3,8 @@ import Foundation
 import HTTPTypes
 
 extension TransportCase {
-    static let streaming: [TransportCase] = [
+    /// Responses that are read while they arrive, slowly, in part or not at all.
+    public static let streaming: [TransportCase] = [
         .earlyHead, .chunksAsTheyArrive, .slowDrip, .largeContent, .backPressure, .readOnce, .unreadDrop, .partialDrop,
         .informational, .responseTrailers,
     ]

@@ -3,7 +3,8 @@ import Foundation
 import HTTPTypes
 
 extension TransportCase {
-    static let stress: [TransportCase] = [.thousand, .randomCancellation]
+    /// Many exchanges at the same time.
+    public static let stress: [TransportCase] = [.thousand, .randomCancellation]
 
     /// Many exchanges at the same time do not mix.
     public static let thousand = TransportCase(

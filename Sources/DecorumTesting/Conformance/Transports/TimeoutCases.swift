@@ -3,7 +3,8 @@ import Foundation
 import HTTPTypes
 
 extension TransportCase {
-    static let timeouts: [TransportCase] = [
+    /// The idle timeout.
+    public static let timeouts: [TransportCase] = [
         .idleInRealTime, .idleBeforeHead, .idleWithinBody, .idleUpload, .slowServer, .slowReader, .noTime, .longTime,
     ]
 
@@ -32,7 +33,7 @@ extension TransportCase {
             bench.origin.enqueue(.hanging)
             let request = try bench.request(timeout: timeout)
             let task = Task { _ = try await bench.connection.send(request) }
-            try await bench.origin.waitForRequests(1)
+            try await bench.waitForRequests(1)
             try await withDeadline("Nobody waits on the clock for a server that does not answer.") {
                 try await clock.waitForSleepers()
             }
@@ -77,7 +78,7 @@ extension TransportCase {
         bench.origin.enqueue(.script(.wait(gate), .receiveBody, .hang), answering: .afterHead)
         let request = try bench.request(.post, body: Body(BytePattern.bytes(32 << 20)), timeout: .seconds(5))
         let task = Task { _ = try await bench.connection.send(request) }
-        try await bench.origin.waitForHeads(1)
+        try await bench.waitForHeads(1)
         try await clock.advance(until: task)
         try await requireTransportError(of: [.timedOut], at: .head, "Content that nobody takes") {
             try await task.value

@@ -62,7 +62,24 @@ struct TransportBench: Sendable {
         body: Body = .empty
     ) async throws -> Response {
         origin.enqueue(answer)
-        return try await connection.send(request(method, fields: fields, body: body))
+        let request = try request(method, fields: fields, body: body)
+        return try await withDeadline(of: .seconds(20), "No response to \(method) came within 20 seconds.") {
+            try await connection.send(request)
+        }
+    }
+
+    /// Waits until the origin has received so many requests with their content.
+    @discardableResult func waitForRequests(_ count: Int) async throws -> [ReceivedRequest] {
+        try await withDeadline(of: .seconds(10), "Of \(count) requests, some did not arrive within ten seconds.") {
+            try await origin.waitForRequests(count)
+        }
+    }
+
+    /// Waits until the origin has received the heads of so many requests.
+    @discardableResult func waitForHeads(_ count: Int) async throws -> [ReceivedRequest] {
+        try await withDeadline(of: .seconds(10), "Of \(count) heads, some did not arrive within ten seconds.") {
+            try await origin.waitForHeads(count)
+        }
     }
 
     /// Sends one request that is answered so, and reads the whole content.
@@ -81,7 +98,7 @@ struct TransportBench: Sendable {
             result = .failure(error)
         }
         // A request that comes while the connection is about to close may rightly fail.
-        try await origin.waitForOpenConnections(0)
+        try await requireClosed(after: "an answer")
         return try result.get()
     }
 

@@ -6,8 +6,10 @@ import Foundation
 /// A suite of yours holds a transport of yours to all of them, over real sockets:
 ///
 /// ```swift
-/// for rule in TransportCase.all.excluding(.responseTrailers, because: "The platform drops them.") {
-///     try await rule.check { conditions in MyConnection(clock: conditions.clock) }
+/// @Test(arguments: TransportCase.all.excluding(.responseTrailers, because: "The platform drops them."))
+/// func rule(_ rule: TransportCase) async throws {
+///     let outcome = try await rule.check { conditions in MyConnection(clock: conditions.clock) }
+///     if case .skipped(let reason) = outcome { try Test.cancel("\(reason)") }
 /// }
 /// ```
 ///
@@ -49,16 +51,15 @@ public struct TransportCase: ConformanceCase {
     ///   - make: Makes a transport that meets the conditions. One that cannot trust a root of a case's own fails the
     ///     cases that ask for it, and is excused from them by an exclusion.
     /// - Returns: Whether the case was met, or why it could not be tried.
-    /// - Throws: ``ConformanceFailure`` that says how the transport fails the case.
-    @discardableResult public func check(
+    /// - Throws: ``ConformanceFailure`` that says how the transport fails the case; `CancellationError` in a cancelled
+    ///   task.
+    public func check(
         soaking soak: Duration? = nil,
         _ make: @escaping @Sendable (_ conditions: TransportConditions) throws -> any Connection
     ) async throws -> ConformanceOutcome {
         let subject = TransportSubject(soak: soak ?? Self.soak, factory: make)
         do {
-            try await withDeadline(of: subject.soak + .seconds(40), "The case “\(name)” did not end.") {
-                try await examine(subject)
-            }
+            try await decide(within: subject.soak + .seconds(40)) { [examine] in try await examine(subject) }
             return .met
         } catch let skip as ConformanceSkip {
             return .skipped(skip.reason)

@@ -3,7 +3,8 @@ import Foundation
 import HTTPTypes
 
 extension TransportCase {
-    static let untouched: [TransportCase] = [
+    /// What is left to layers: redirections, challenges, codings, caching.
+    public static let untouched: [TransportCase] = [
         .redirections, .redirectionsToNowhere, .challenges, .cookies, .caching, .codings, .identityCodings,
         .unknownCodings, .brokenCodings, .answeredStatuses,
     ]

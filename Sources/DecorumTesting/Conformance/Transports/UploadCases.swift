@@ -3,7 +3,8 @@ import Foundation
 import HTTPTypes
 
 extension TransportCase {
-    static let uploads: [TransportCase] = [
+    /// Content of requests.
+    public static let uploads: [TransportCase] = [
         .wholeUploads, .emptyUploads, .fileUploads, .echo, .streamedUpload, .interleaving, .earlyAnswer,
         .requestTrailers,
         .failingUpload, .wrongLength, .spentBody,
@@ -53,7 +54,7 @@ extension TransportCase {
         try BytePattern.bytes(2_000_000).write(to: file)
         let body = try Body(contentsOf: file)
         _ = try await bench.send(.put, to: .init(), body: body)
-        let request = try await bench.origin.waitForRequests(1)[0]
+        let request = try await bench.waitForRequests(1)[0]
         try require(request.isBodyPattern && request.bodyLength == 2_000_000, "The file did not arrive as it is.")
         try requireEqual(request.fields["Content-Length"], "2000000", "The length")
 
@@ -146,7 +147,7 @@ extension TransportCase {
         let bench = try await subject.bench()
         let body = BodyProbe().body(chunks: 2, trailers: [.eTag: "1", .server: "a"])
         _ = try await bench.send(.post, to: .init(), body: body)
-        let trailers = try await bench.origin.waitForRequests(1)[0].trailers
+        let trailers = try await bench.waitForRequests(1)[0].trailers
         try requireEqual(trailers, ["ETag": "1", "Server": "a"], "The trailers")
     }
 

@@ -121,22 +121,6 @@ import Testing
         try await origin.waitForOpenConnections(0)
     }
 
-    @Test func `A reader that is cancelled throws even where bytes are at hand, and never skips any`() async throws {
-        origin.enqueue(.generated(count: 1 << 40))
-        let request = try get()
-        let task = Task { [connection] in
-            var reader = try await connection.send(request).body.open()
-            let first = try #require(try await reader.next())
-            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
-            await #expect(throws: CancellationError.self) { try await reader.next() }
-            await #expect(throws: CancellationError.self) { try await reader.next() }
-            return first
-        }
-
-        #expect(BytePattern.matches(try await task.value))
-        try await origin.waitForOpenConnections(0)
-    }
-
     @Test func `A body and a request outlive their connection value`() async throws {
         let gate = Gate()
         origin.enqueue(LoopbackOrigin.Answer.generated(count: 4 << 20).after(.wait(gate)))

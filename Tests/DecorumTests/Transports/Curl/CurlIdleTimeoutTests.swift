@@ -66,6 +66,54 @@ extension IsolatedTests {
             #expect(try await response.value.status == .ok)
         }
 
+        @Test func `A wait for a connection does not count while others move`() async throws {
+            let gate = Gate()
+            origin.enqueue(
+                .script(
+                    .head(.ok, ["Content-Length": "9"]), .wait(gate), .raw("a"), .wait(gate), .raw("b"), .wait(gate),
+                    .raw("c"), .wait(gate), .raw("d"), .wait(gate), .raw("efghi")))
+            origin.route(.get, "/", "queued")
+            let connection = try CurlConnection(
+                pool: .init(connectionsPerHost: 1), idleTimeout: .seconds(10), clock: clock)
+            var reader = try await connection.send(request()).body.open()
+            let request = try request()
+            let queued = Task { try await connection.send(request).body.text(upTo: 100) }
+
+            for letter in "abcd" {
+                try await gate.waitForWaiting(1)
+                clock.advance(by: .seconds(9))
+                gate.admit()
+                #expect(try await reader.next() == Data(String(letter).utf8))
+            }
+            gate.open()
+            while try await reader.next() != nil {}
+
+            #expect(try await queued.value == "queued")
+            #expect(origin.connectionCount == 1)
+        }
+
+        @Test func `A wait for a connection ends where nothing moves`() async throws {
+            origin.enqueue(.script(.head(.ok, ["Content-Length": "9"]), .hang))
+            let connection = try CurlConnection(
+                pool: .init(connectionsPerHost: 1), idleTimeout: .seconds(10), clock: clock)
+            let held = try await connection.send(request(.seconds(600_000)))
+            let request = try request()
+            let queued = Task { try await connection.send(request) }
+            let time = Task { [clock] in
+                while !Task.isCancelled {
+                    clock.advance(by: .seconds(1))
+                    await Task.yield()
+                }
+            }
+
+            let error = await #expect(throws: TransportError.self) { try await queued.value }
+            time.cancel()
+            #expect(error?.code == .timedOut)
+            #expect(error?.stage == .connecting)
+            #expect(origin.requests.count == 1)
+            withExtendedLifetime(held) {}
+        }
+
         @Test func `A negative time is refused before anything is sent`() async throws {
             let request = try request(.seconds(-1))
             let plain = try self.request()

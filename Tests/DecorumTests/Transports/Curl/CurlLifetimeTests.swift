@@ -1,5 +1,6 @@
 #if os(Linux)
 @testable import Decorum
+import DecorumCurl
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -55,6 +56,33 @@ extension IsolatedTests {
             #expect(weakEngine == nil)
         }
 
+        /// What Linux tells of the threads that libcurl's transport has started: lines as in `SigBlk: 0000000000001000`.
+        private static func statesOfThreads() throws -> [String] {
+            let tasks = URL(filePath: "/proc/self/task")
+            let names = try FileManager.default.contentsOfDirectory(atPath: tasks.path)
+            // A thread may end meanwhile.
+            return names.compactMap { try? String(contentsOf: tasks.appending(path: "\($0)/status"), encoding: .utf8) }
+                .filter { $0.hasPrefix("Name:\tdecorum.curl\n") }
+        }
+
+        @Test func `The engine's thread has a name, and is not ended by the signal of a broken connection`()
+            async throws
+        {
+            let origin = try LoopbackOrigin()
+            origin.route(nil, "*", "ok")
+            let connection = try CurlConnection()
+            try await connection.send(.get(origin.url + "/")).body.drain(upTo: 100)
+
+            let states = try Self.statesOfThreads()
+            #expect(!states.isEmpty)
+            for state in states {
+                let line = try #require(state.split(separator: "\n").first { $0.hasPrefix("SigBlk:") })
+                let mask = try #require(UInt64(line.split(separator: "\t")[1], radix: 16))
+                #expect(mask & (1 << UInt64(SIGPIPE - 1)) != 0)
+            }
+            withExtendedLifetime(connection) {}
+        }
+
         @Test func `A library that is not there is a clear error`() {
             let error = #expect(throws: CurlUnavailableError.self) { try CurlLibrary(["libdecorum-nowhere.so.4"]) }
             #expect(error?.reason == .missing)
@@ -74,6 +102,20 @@ extension IsolatedTests {
             #expect(error?.reason == .tooOld)
             #expect(error?.version == "7.76.1")
             #expect(error?.description.contains("7.76.1") == true)
+        }
+
+        @Test func `An option that is refused is named`() throws {
+            let easy = try #require(CurlEasy(CurlLibrary()))
+            easy.set(DECORUM_CURL_OPTION_NOSIGNAL, 1)
+            #expect(easy.refusedName == nil)
+            easy.set(DECORUM_CURL_OPTION_SSLVERSION, 9999)
+            easy.set(DECORUM_CURL_OPTION_HTTP_VERSION, 9999)
+            #expect(easy.refusedName == "SSLVERSION")
+
+            let plain = CurlUnavailableError.unsupportedOption("8.0", "SSLVERSION", "Bad")
+            #expect(plain.description == "libcurl 8.0 refuses CURLOPT_SSLVERSION: Bad.")
+            let blob = CurlUnavailableError.unsupportedOption("8.0", "CAINFO_BLOB", "Bad")
+            #expect(blob.description.contains("Pass certificates as files"))
         }
 
         @Test func `Where libcurl is missing, the system's connection is URLSession and says why`() async throws {

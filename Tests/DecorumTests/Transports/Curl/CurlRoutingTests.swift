@@ -16,7 +16,8 @@ extension IsolatedTests {
         }
 
         @Test func `A route takes the place of a host's own addresses`() async throws {
-            let route = CurlConnection.Route(host: "api.decorum.invalid", port: origin.port, addresses: ["127.0.0.1"])
+            let route = try CurlConnection.Route(
+                host: "api.decorum.invalid", port: origin.port, addresses: ["127.0.0.1"])
             let connection = try CurlConnection(routes: [route])
             let response = try await connection.send(.get("http://api.decorum.invalid:\(origin.port)/a"))
 
@@ -50,8 +51,119 @@ extension IsolatedTests {
             #expect(error?.stage == .connecting)
         }
 
-        @Test func `A proxy's URL with a password is refused`() {
-            #expect(throws: InvalidRequestError.self) { try CurlConnection.Proxy("http://me:secret@proxy.example") }
+        @Test(arguments: [
+            ("http://me:secret@proxy.example", InvalidRequestError.Reason.userinfo), ("", .invalidHost),
+            ("http://", .invalidHost), ("http:///", .invalidHost), ("http://:3128", .invalidHost),
+            ("http://pro xy", .invalidHost), ("http://proxy.example/path", .invalidHost), ("[]:80", .invalidHost),
+            ("nonsense://proxy.example", .unsupportedScheme), ("://proxy.example", .unsupportedScheme),
+            ("ftp://proxy.example", .unsupportedScheme), ("proxy.example:port", .invalidPort),
+            ("proxy.example:", .invalidPort), ("proxy.example:65536", .invalidPort), ("[::1]80", .invalidPort),
+        ])
+        func `A proxy that libcurl would not go through is refused`(url: String, reason: InvalidRequestError.Reason) {
+            let error = #expect(throws: InvalidRequestError.self) { try CurlConnection.Proxy(url) }
+            #expect(error?.reason == reason)
+            #expect(error?.description.contains("secret") == false)
+        }
+
+        @Test(arguments: [
+            "http://proxy.example", "https://proxy.example:3129/", "HTTP://proxy.example:3128",
+            "socks4://proxy.example",
+            "socks4a://proxy.example", "socks5://127.0.0.1:1080", "socks5h://proxy.example", "proxy.example:3128",
+            "http://[::1]:3128", "[::1]",
+        ])
+        func `A proxy that libcurl goes through is taken`(url: String) throws {
+            let proxy = try CurlConnection.Proxy(url)
+            _ = try CurlConnection(proxy: proxy)
+            #expect(proxy.url == url)
+        }
+
+        @Test(arguments: [
+            ("api.example", 0, ["127.0.0.1"], InvalidRequestError.Reason.invalidPort),
+            ("api.example", 65_536, ["127.0.0.1"], .invalidPort), ("api.example", 80, [], .invalidHost),
+            ("api.example", 80, ["not an address"], .invalidHost),
+            ("api.example", 80, ["127.0.0.1", ""], .invalidHost),
+            ("api.example", 80, ["127.0.0.1,10.0.0.1"], .invalidHost), ("", 80, ["127.0.0.1"], .invalidHost),
+            ("-api.example", 80, ["127.0.0.1"], .invalidHost), ("*", 80, ["127.0.0.1"], .invalidHost),
+            ("api.example:80", 80, ["127.0.0.1"], .invalidHost),
+        ])
+        func `A route that leads nowhere is refused`(
+            host: String, port: Int, addresses: [String], reason: InvalidRequestError.Reason
+        ) {
+            let error = #expect(throws: InvalidRequestError.self) {
+                try CurlConnection.Route(host: host, port: port, addresses: addresses)
+            }
+            #expect(error?.reason == reason)
+        }
+
+        @Test func `A route takes addresses of both versions, with brackets and without`() throws {
+            let addresses = ["127.0.0.1", "::1", "[2001:db8::1]"]
+            let route = try CurlConnection.Route(host: "api.example", port: 443, addresses: addresses)
+            #expect(route.addresses == addresses)
+        }
+
+        @Test(.enabled(if: SecureServer.missingForHTTP2 == nil, "nginx or openssl is not installed"))
+        func `A proxy connects to a server of TLS, and alone gets the proxy's password`() async throws {
+            let server = try await SecureServer.nginx(before: origin)
+            let relay = try Relay(at: .port, to: server.port)
+            var tls = CurlConnection.TLS()
+            tls.roots = .file(server.root)
+            let proxy = try CurlConnection.Proxy("http://127.0.0.1:\(relay.port)", user: "me", password: "secret")
+            let connection = try CurlConnection(tls: tls, proxy: proxy)
+            for _ in 0..<2 {
+                let response = try await connection.send(.get(server.url + "/a"))
+                #expect(try await response.body.text(upTo: 10) == "ok")
+            }
+
+            #expect(relay.heads.count == 1)
+            let head = try #require(relay.heads.first)
+            #expect(head.hasPrefix("CONNECT 127.0.0.1:\(server.port) HTTP/1.1\r\n"))
+            #expect(head.contains("Proxy-Authorization: Basic bWU6c2VjcmV0\r\n"))
+            #expect(origin.requests.map(\.target) == ["/a", "/a"])
+            #expect(origin.requests.allSatisfy { $0.fields["Proxy-Authorization"] == nil })
+        }
+
+        @Test(.enabled(if: SecureServer.missingForTLS == nil, "openssl is not installed"))
+        func `Behind a proxy too, a server of TLS has to lead to the roots`() async throws {
+            let server = try await SecureServer.openssl("-www")
+            let relay = try Relay(at: .port, to: server.port)
+            let proxy = try CurlConnection.Proxy("http://127.0.0.1:\(relay.port)")
+            let error = await #expect(throws: TransportError.self) {
+                try await CurlConnection(proxy: proxy).send(.get(server.url + "/"))
+            }
+
+            #expect(error?.code == .tls)
+            #expect(relay.heads.first?.contains("Proxy-Authorization") == false)
+        }
+
+        @Test(.enabled(if: SecureServer.missingForTLS == nil, "openssl is not installed"))
+        func `A proxy that is reached over TLS has to lead to the roots`() async throws {
+            let server = try await SecureServer.openssl("-www")
+            var tls = CurlConnection.TLS()
+            let proxy = try CurlConnection.Proxy("https://127.0.0.1:\(server.port)")
+            let refused = await #expect(throws: TransportError.self) {
+                try await CurlConnection(tls: tls, proxy: proxy).send(.get("http://api.decorum.invalid/"))
+            }
+            #expect(refused?.code == .tls)
+
+            // The server answers any GET with a page.
+            tls.roots = .file(server.root)
+            let response = try await CurlConnection(tls: tls, proxy: proxy).send(.get("http://api.decorum.invalid/"))
+            #expect(response.status == .ok)
+        }
+
+        @Test func `A socket of the file system stands for every host`() async throws {
+            let path = FileManager.default.temporaryDirectory.appending(
+                path: "decorum-\(UInt64.random(in: 0 ... .max))")
+            defer { try? FileManager.default.removeItem(at: path) }
+            let relay = try Relay(at: .file(path.path), to: origin.port)
+            let connection = try CurlConnection(unixSocket: path.path)
+            let response = try await connection.send(.post("http://docker.invalid/version?a", body: "hello"))
+
+            #expect(try await response.body.text(upTo: 10) == "ok")
+            #expect(origin.requests.map(\.target) == ["/version?a"])
+            #expect(origin.requests.map { $0.fields["Host"] } == ["docker.invalid"])
+            #expect(response.metadata.timings?.remoteAddress == nil)
+            withExtendedLifetime(relay) {}
         }
 
         @Test func `A socket that is not there refuses`() async throws {

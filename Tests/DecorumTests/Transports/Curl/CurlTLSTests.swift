@@ -1,5 +1,6 @@
 #if os(Linux)
-import Decorum
+@testable import Decorum
+import DecorumCurl
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -31,6 +32,44 @@ extension IsolatedTests {
 
             #expect(try await status(server.url) { $0.roots = .pem(text) } == .ok)
             await expectRefusal(server.url) { $0.roots = .file(URL(filePath: "/nowhere.pem")) }
+        }
+
+        /// Sends a request on a handle whose folder of certificates is another one than that of the library's build.
+        private func code(of url: String, trusting folder: URL, _ tls: CurlConnection.TLS?) throws -> Int32 {
+            let library = try CurlLibrary()
+            let inbox = try #require(CurlInbox(library))
+            let easy = try #require(CurlEasy(library))
+            easy.set(DECORUM_CURL_OPTION_URL, url + "/")
+            unsafe easy.set(DECORUM_CURL_OPTION_WRITEFUNCTION) { _, size, count, _ in size * count }
+            easy.set(DECORUM_CURL_OPTION_CAPATH, folder.path)
+            tls?.apply(to: easy)
+            unsafe decorum_curl_multi_add(library.functions, inbox.multi, easy.pointer)
+            defer {
+                unsafe decorum_curl_multi_remove(library.functions, inbox.multi, easy.pointer)
+                inbox.close()
+            }
+            var code: Int32 = -1
+            let deadline = ContinuousClock.now.advanced(by: .seconds(10))
+            while unsafe decorum_curl_multi_next_ended(library.functions, inbox.multi, &code) == nil {
+                guard ContinuousClock.now < deadline else { return -1 }
+                unsafe decorum_curl_multi_perform(library.functions, inbox.multi)
+                unsafe decorum_curl_multi_poll(library.functions, inbox.multi, 1000)
+            }
+            return code
+        }
+
+        @Test func `Where roots are given, those of the library's folder are not trusted`() async throws {
+            let server = try await SecureServer.openssl("-www")
+            let folder = server.folderOfRoots
+            var file = CurlConnection.TLS()
+            file.roots = .file(server.stranger)
+            var text = CurlConnection.TLS()
+            text.roots = .pem(try String(contentsOf: server.stranger, encoding: .utf8))
+
+            #expect(try code(of: server.url, trusting: folder, nil) == DECORUM_CURL_OK)
+            #expect(try code(of: server.url, trusting: folder, CurlConnection.TLS()) == DECORUM_CURL_OK)
+            #expect(try code(of: server.url, trusting: folder, file) == 60)
+            #expect(try code(of: server.url, trusting: folder, text) == 60)
         }
 
         @Test func `A server has one of the pinned keys, or is refused`() async throws {

@@ -56,22 +56,6 @@ import Testing
         #expect(origin.connectionCount == 1)
     }
 
-    @Test func `A reader that is cancelled throws even where bytes are at hand, and never skips any`() async throws {
-        origin.enqueue(.generated(count: 1 << 40))
-        let request = try get()
-        let task = Task { [connection] in
-            var reader = try await connection.send(request).body.open()
-            let first = try #require(try await reader.next())
-            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
-            await #expect(throws: CancellationError.self) { try await reader.next() }
-            await #expect(throws: CancellationError.self) { try await reader.next() }
-            return first
-        }
-
-        #expect(BytePattern.matches(try await task.value))
-        try await origin.waitForOpenConnections(0)
-    }
-
     @Test func `A body outlives its connection value`() async throws {
         origin.enqueue(.generated(count: 4 << 20))
         var connection: URLSessionConnection? = URLSessionConnection()
