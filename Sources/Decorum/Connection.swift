@@ -8,7 +8,7 @@
 /// let connection = try URLSessionConnection()
 ///     .authenticating(with: .bearer("token"), for: api)
 ///     .retrying()
-///     .revalidating(in: MemoryResponseStore())
+///     .caching(in: MemoryResponseStore())
 ///     .followingRedirects()
 /// let response = try await connection.send(.get("https://api.example.com/feed"))
 /// ```

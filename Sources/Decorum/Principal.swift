@@ -8,7 +8,7 @@
 /// request.options.principal = Principal("user-42")
 /// ```
 public struct Principal: Sendable, Hashable {
-    private let name: String
+    let name: String
 
     /// Creates a principal.
     ///

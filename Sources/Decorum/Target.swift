@@ -28,6 +28,13 @@ struct Target: Sendable, Equatable {
         self.init(splitting: url.relativeString)
     }
 
+    /// Creates the target that a request has, whose parts went over the wire already.
+    init(scheme: String?, authority: String?, path: String) {
+        self.scheme = scheme
+        self.authority = authority
+        self.path = path
+    }
+
     private init(plainPath: String) {
         path = plainPath
     }

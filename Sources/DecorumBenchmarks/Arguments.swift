@@ -31,7 +31,7 @@ struct Arguments: Sendable {
                    [--origin url] [--size MiB]
 
           --filter      measures the rows whose names contain the text, such as layers/, decorators/, stacks/,
-                        caller/, cassettes/, transports/
+                        caller/, cassettes/, stores/, transports/
           --count-only  counts allocations and instructions, which repeat, and takes no time
           --check       fails when a count is worse than its bound
           --markdown    writes the tables of README and nothing else

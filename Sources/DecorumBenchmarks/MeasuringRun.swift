@@ -13,6 +13,8 @@ struct MeasuringRun {
             if !report.caller.isEmpty { show(Table(report.caller)) }
             report.cassettes = try await CassetteBenchmark(arguments).measure()
             if !report.cassettes.isEmpty { show(Table(report.cassettes)) }
+            report.stores = try await StoreBenchmark(arguments).measure()
+            if !report.stores.isEmpty { show(Table(report.stores)) }
             report.transports = try TransportBenchmark(arguments: arguments).measure(show)
         }
         if arguments.isForReadme { write(ReadmeTables(report: report).text) }

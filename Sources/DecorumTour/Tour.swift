@@ -5,7 +5,7 @@ import Foundation
 @main
 struct Tour {
     static let steps: [any Step] = [
-        PlainAnswer(), Revalidation(), Redirection(), Retry(), SignedRequest(), ForeignRedirection(),
+        PlainAnswer(), Revalidation(), KeptResponses(), Redirection(), Retry(), SignedRequest(), ForeignRedirection(),
         CancelledTransfer(), LargeBody(), Analytics(), RecordedSession(),
     ]
 

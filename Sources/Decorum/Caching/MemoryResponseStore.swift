@@ -38,22 +38,101 @@ public final class MemoryResponseStore: ResponseStore {
         state.withLock { $0.store(response, for: key) }
     }
 
+    /// Starts to keep a response, whose body is gathered apart until it is whole.
+    public func writer(for response: StoredResponse, key: ResponseKey) async -> (any ResponseWriter)? {
+        guard bodyLimit > 0 else { return nil }
+        return MemoryResponseWriter(response: response, key: key, store: self)
+    }
+
+    fileprivate func beginWrite(_ key: ResponseKey) -> Int {
+        state.withLock { $0.ongoing.begin(key) }
+    }
+
+    fileprivate func endWrite(_ write: Int) {
+        state.withLock { _ = $0.ongoing.end(write) }
+    }
+
+    fileprivate func endWrite(_ write: Int, with response: StoredResponse, for key: ResponseKey) {
+        state.withLock { state in
+            if state.ongoing.end(write) { state.store(response, for: key) }
+        }
+    }
+
     /// Forgets every response under a key.
     public func removeResponses(for key: ResponseKey) {
         state.withLock { state in
+            state.ongoing.cancel { $0 == key }
             for identifier in state.variants[key] ?? [] { state.remove(identifier) }
         }
     }
 
-    /// Forgets every response that was stored on behalf of a principal, as when somebody signs out.
-    ///
-    /// - Parameter principal: The principal; nil for the responses that were stored on nobody's behalf.
+    /// Forgets every response of a URI, on whosever behalf it was requested.
+    public func removeResponses(at uri: ResponseKey.URI) {
+        state.withLock { state in
+            state.ongoing.cancel { $0.uri == uri }
+            for key in state.keys[uri] ?? [] {
+                for identifier in state.variants[key] ?? [] { state.remove(identifier) }
+            }
+        }
+    }
+
+    /// Forgets every response that was stored on behalf of a principal.
     public func removeResponses(of principal: Principal?) {
         state.withLock { state in
+            state.ongoing.cancel { $0.principal == principal }
             for (identifier, entry) in state.entries where entry.key.principal == principal {
                 state.remove(identifier)
             }
         }
+    }
+
+    /// Forgets every response.
+    public func removeAllResponses() {
+        state.withLock { state in
+            var ongoing = state.ongoing
+            ongoing.cancel { _ in true }
+            state = State(byteLimit: state.byteLimit, countLimit: state.countLimit)
+            state.ongoing = ongoing
+        }
+    }
+}
+
+/// Gathers a body that is under way.
+private final class MemoryResponseWriter: ResponseWriter {
+    private let response: StoredResponse
+    private let key: ResponseKey
+    private let store: MemoryResponseStore
+    private let write: Int
+    /// Nil once the rest is not wanted.
+    private let content = Mutex<Data?>(Data())
+
+    init(response: StoredResponse, key: ResponseKey, store: MemoryResponseStore) {
+        self.response = response
+        self.key = key
+        self.store = store
+        write = store.beginWrite(key)
+    }
+
+    deinit {
+        store.endWrite(write)
+    }
+
+    func write(_ chunk: Data) -> Bool {
+        content.withLock { content in
+            guard let count = content?.count, count + chunk.count <= store.bodyLimit else {
+                content = nil
+                return false
+            }
+            content?.append(chunk)
+            return true
+        }
+    }
+
+    func finish() {
+        guard let content = content.withLock({ $0.take() }) else { return }
+        var response = response
+        response.body = Body(content)
+        store.endWrite(write, with: response, for: key)
     }
 }
 
@@ -70,7 +149,10 @@ private struct State {
     var entries: [Int: Entry] = [:]
     /// The entries of each key, the latest last.
     var variants: [ResponseKey: [Int]] = [:]
+    /// The keys of each URI.
+    var keys: [ResponseKey.URI: Set<ResponseKey>] = [:]
     var recency = RecencyOrder()
+    var ongoing = OngoingWrites()
 
     init(byteLimit: Int, countLimit: Int) {
         self.byteLimit = byteLimit
@@ -105,6 +187,7 @@ private struct State {
         let identifier = recency.add()
         entries[identifier] = Entry(key: key, response: response, byteCount: size)
         variants[key, default: []].append(identifier)
+        keys[key.uri, default: []].insert(key)
         byteCount += size
     }
 
@@ -113,15 +196,14 @@ private struct State {
         recency.remove(identifier)
         byteCount -= entry.byteCount
         variants[entry.key]?.removeAll { $0 == identifier }
-        if variants[entry.key]?.isEmpty == true { variants[entry.key] = nil }
+        guard variants[entry.key]?.isEmpty == true else { return }
+        variants[entry.key] = nil
+        keys[entry.key.uri]?.remove(entry.key)
+        if keys[entry.key.uri]?.isEmpty == true { keys[entry.key.uri] = nil }
     }
 }
 
 extension StoredResponse {
-    fileprivate func isOfSameVariant(as other: StoredResponse) -> Bool {
-        Vary(head.headerFields) == Vary(other.head.headerFields) && selectingFields == other.selectingFields
-    }
-
     fileprivate var byteCount: Int {
         // What a dictionary entry, a list node and the heads' own storage take, roughly.
         let overhead = 512

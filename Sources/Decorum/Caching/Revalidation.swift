@@ -19,13 +19,7 @@ enum Revalidation {
     /// Makes a request that asks whether a stored response is current (RFC 9110, section 13.1).
     static func validation(of stored: StoredResponse, for request: Request) -> Request {
         var request = request
-        // Both fields are missing, or the request would have passed.
-        if let tag = stored.head.headerFields.firstValue(of: .eTag) {
-            request.head.headerFields.append(HTTPField(name: .ifNoneMatch, value: tag))
-        }
-        if let date = stored.head.headerFields.firstValue(of: .lastModified) {
-            request.head.headerFields.append(HTTPField(name: .ifModifiedSince, value: date))
-        }
+        Validation.ask(about: [stored], in: &request.head.headerFields)
         return request
     }
 
@@ -42,42 +36,8 @@ enum Revalidation {
     static func refresh(
         _ stored: StoredResponse, for request: HTTPRequest, with validation: HTTPResponse, at date: Date
     ) -> StoredResponse? {
-        let validator = validation.headerFields.firstValue(of: .eTag)
-        let storedValidator = stored.head.headerFields.firstValue(of: .eTag)
-        if let validator, let storedValidator, validator.opaqueTag != storedValidator.opaqueTag { return nil }
-
-        var head = stored.head
-        // A cookie is set by the response that brings it; once more would put an old session in place of a new one.
-        if head.headerFields.contains(.setCookie) { head.headerFields[.setCookie] = nil }
-        let update = validation.headerFields
-        let connectionFields = connectionFields(in: update)
-        for (index, field) in update.enumerated() where !update[..<index].contains(where: { $0.name == field.name }) {
-            guard !keptFields.contains(field.name), !connectionFields.contains(field.name) else { continue }
-            guard !head.headerFields.hasSame(field.name, as: update) else { continue }
-            head.headerFields[fields: field.name] = update[fields: field.name]
-        }
+        guard Validation.confirmed(by: validation, among: [stored], for: request) != nil else { return nil }
+        let head = Validation.freshened(stored.head, with: validation.headerFields)
         return StoredResponse(head: head, body: stored.body, request: request, date: date)
-    }
-
-    /// The fields that a `304` does not update: those of the connection, and those that describe the stored content.
-    private static let keptFields: Set<HTTPField.Name> = [
-        .connection, .contentEncoding, .contentLength, .contentRange, .contentType, .proxyAuthenticate, .te,
-        .trailer, .transferEncoding, .upgrade,
-    ]
-
-    /// The fields that a message says to be its connection's (RFC 9110, section 7.6.1).
-    private static func connectionFields(in fields: HTTPFields) -> Set<HTTPField.Name> {
-        var names: Set<HTTPField.Name> = []
-        for field in fields where field.name == .connection {
-            names.formUnion(ListMembers(field.value).compactMap { HTTPField.Name(String($0)) })
-        }
-        return names
-    }
-}
-
-extension String {
-    /// An entity tag without the mark of a weak one, since validation compares weakly (RFC 9110, section 8.8.3.2).
-    fileprivate var opaqueTag: Substring {
-        hasPrefix("W/") ? dropFirst(2) : self[...]
     }
 }

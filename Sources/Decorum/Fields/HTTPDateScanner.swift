@@ -19,7 +19,7 @@ struct HTTPDateScanner {
     // Sun, 06 Nov 1994 08:49:37 GMT
     private mutating func preferredDate() -> CivilDate? {
         guard let day = number(2), skip(" "), let month = month(), skip(" "), let year = number(4), skip(" "),
-            let time = time(), skip(" GMT")
+            let time = time(), skipZone()
         else { return nil }
         return date(year, month, day, time)
     }
@@ -27,7 +27,7 @@ struct HTTPDateScanner {
     // Sunday, 06-Nov-94 08:49:37 GMT
     private mutating func rfc850Date(at now: CivilDate) -> CivilDate? {
         guard skip(", "), let day = number(2), skip("-"), let month = month(), skip("-"), let year = number(2),
-            skip(" "), let time = time(), skip(" GMT")
+            skip(" "), let time = time(), skipZone()
         else { return nil }
         let century = now.year / 100 * 100
         return [century + 100, century, century - 100]
@@ -71,6 +71,10 @@ struct HTTPDateScanner {
         let letters = rest.prefix { (0x61...0x7A).contains($0 | 0x20) }
         rest = rest.dropFirst(letters.count)
         return letters
+    }
+
+    private mutating func skipZone() -> Bool {
+        skip(" ") && word().isName("GMT")
     }
 
     private mutating func skip(_ literal: String) -> Bool {

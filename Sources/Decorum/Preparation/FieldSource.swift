@@ -9,10 +9,7 @@ enum FieldSource: Sendable {
     var secretFields: Set<HTTPField.Name> {
         switch self {
         case .fixed(let fields):
-            let isSecret = { (field: HTTPField) in
-                Redaction.standard.fields.contains(field.name) || field.indexingStrategy == .disallow
-            }
-            return Set(fields.filter(isSecret).map(\.name))
+            return Set(fields.filter { Redaction.standard.isSecret($0, secretFields: []) }.map(\.name))
         case .computed(_, let secretFields):
             return secretFields
         }

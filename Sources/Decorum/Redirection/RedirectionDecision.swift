@@ -127,9 +127,8 @@ extension HTTPFields {
     /// Removes what is meant for one origin alone.
     fileprivate mutating func drop(_ secretFields: Set<HTTPField.Name>) {
         removeAll { field in
-            // A value that must not be indexed is one that HPACK calls sensitive (RFC 7541, section 7.1.3).
-            ["host", "origin"].contains(field.name.canonicalName) || field.indexingStrategy == .disallow
-                || Redaction.standard.fields.contains(field.name) || secretFields.contains(field.name)
+            ["host", "origin"].contains(field.name.canonicalName)
+                || Redaction.standard.isSecret(field, secretFields: secretFields)
         }
     }
 

@@ -39,17 +39,22 @@ enum DecoratorRows {
     private static func caching() throws -> [Row] {
         let confirming = MemoryConnection(.notModified, fields: [.eTag: "\"1\""])
         let validatable = MemoryConnection(fields: [.eTag: "\"1\"", .contentType: "text/plain"])
+        let fresh = try filledStore([.cacheControl: "max-age=86400"])
         return [
-            try row("revalidating, miss", 3050, 0, MemoryConnection().revalidating(in: MemoryResponseStore())),
-            try row("revalidating, hit", 23_700, 4, confirming.revalidating(in: filledStore())),
-            try row("revalidating, changed", 21_300, 4, validatable.revalidating(in: filledStore())),
+            try row("caching, hit", 18_200, 6, MemoryConnection().caching(in: fresh)),
+            try row("caching, miss", 59_000, 27, MemoryConnection().caching(in: MemoryResponseStore())),
+            try row("coalescing", 37_500, 20, MemoryConnection().coalescing()),
+            try row("revalidating, miss", 4040, 0, MemoryConnection().revalidating(in: MemoryResponseStore())),
+            try row("revalidating, hit", 29_300, 7, confirming.revalidating(in: filledStore())),
+            try row("revalidating, changed", 26_800, 6, validatable.revalidating(in: filledStore())),
         ]
     }
 
-    private static func filledStore() throws -> MemoryResponseStore {
+    private static func filledStore(_ fields: HTTPFields = [:]) throws -> MemoryResponseStore {
         let store = MemoryResponseStore()
         let request = try Request.sample()
-        let head = HTTPResponse(status: .ok, headerFields: [.eTag: "\"1\"", .contentType: "text/plain"])
+        let described: HTTPFields = [.eTag: "\"1\"", .contentType: "text/plain"]
+        let head = HTTPResponse(status: .ok, headerFields: HTTPFields(described + fields))
         if let key = ResponseKey(request) {
             store.store(StoredResponse(head: head, body: "hello, world", request: request.head, date: .now), for: key)
         }
@@ -60,7 +65,7 @@ enum DecoratorRows {
         [
             try row("observing", 4650, 1, memory.observing { _ in }),
             try row("observing, statistics", 7650, 2, memory.observing(ExchangeStatistics())),
-            try row("logging", 22_100, 7, memory.logging(to: LogSink { _ in })),
+            try row("logging", 25_100, 7, memory.logging(to: LogSink { _ in })),
         ]
     }
 

@@ -20,12 +20,16 @@ enum StackRows {
                 "stacks/six working layers, AnyConnection", over: "stacks/six by hand", bounds: .instructions(18_900),
                 .allocations(3), sending: request, through: AnyConnection(six(over: memory))),
             Row(
-                "stacks/canonical", over: "stacks/terminal", bounds: .instructions(58_000), .allocations(11),
+                "stacks/canonical", over: "stacks/terminal", bounds: .instructions(122_000), .allocations(40),
                 sending: .sample("/v1/feed"), through: canonical(memory)),
+            Row(
+                "stacks/canonical, hit", over: "stacks/terminal", bounds: .instructions(79_000), .allocations(18),
+                sending: .sample("/v1/feed"),
+                through: canonical(MemoryConnection(fields: [.cacheControl: "max-age=86400"]))),
             Row("stacks/streamed", reading: request, through: StreamingConnection()),
             Row(
-                "stacks/canonical, streamed", over: "stacks/streamed", bounds: .instructionsPerLayer(76_500),
-                .allocationsPerLayer(27), reading: request, through: canonical(StreamingConnection())),
+                "stacks/canonical, streamed", over: "stacks/streamed", bounds: .instructionsPerLayer(160_000),
+                .allocationsPerLayer(64), reading: request, through: canonical(StreamingConnection())),
         ]
             + [1, 5, 10, 20].map { depth in
                 Row(
@@ -71,12 +75,12 @@ func canonicalStack(over transport: any Connection, for origin: Origin) throws -
         .observing(statistics, as: .attempt)
         .authenticating(with: .bearer("token"), for: origin)
         .retrying()
-        .revalidating(in: MemoryResponseStore())
+        .caching(in: MemoryResponseStore())
         .followingRedirects()
         .acceptingLanguages(["en"])
         .identifyingClient(as: ClientInformation(name: "benchmarks", version: "1"))
         .addingDefaultFields([.accept: "*/*"])
-        .overridingFields(with: [.cacheControl: "max-age=0"])
+        .overridingFields(with: [.acceptEncoding: "gzip"])
         .relative(to: origin.description)
         .logging(to: LogSink { _ in })
         .observing(statistics)

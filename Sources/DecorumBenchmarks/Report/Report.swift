@@ -7,6 +7,7 @@ struct Report: Encodable {
     var readings: [Reading] = []
     var caller: [CallerReading] = []
     var cassettes: [CassetteReading] = []
+    var stores: [StoreReading] = []
     var transports: [TransportReading] = []
 
     var failures: [String] {

@@ -70,7 +70,10 @@ struct Exchanging {
             return try client.getRepeatedly(url, concurrency: Self.concurrency, seconds: Self.time / 1e9)
         }
         return try await withThrowingTaskGroup(of: Int.self) { group in
-            for _ in 0..<Self.concurrency { group.addTask { try await getRepeatedly(url, client) } }
+            // Each has a URL of its own, since a stack makes one request of identical ones.
+            for number in 0..<Self.concurrency {
+                group.addTask { try await getRepeatedly("\(url)?worker=\(number)", client) }
+            }
             return try await group.reduce(0, +)
         }
     }

@@ -51,6 +51,12 @@ struct LawfulDecorator: Sendable, CustomTestStringConvertible {
     static let all: [LawfulDecorator] = [
         .init("retrying") { $0.retrying(clock: ImpatientClock()) },
         .init("retrying with the machine's clock") { $0.retrying(.init(retries: 1, baseDelay: .milliseconds(1))) },
+        .init("caching") { $0.caching(in: MemoryResponseStore()) },
+        .init("caching, with a status field and little patience", adding: []) {
+            var policy = CachingPolicy.standard
+            policy.staleIfSlow = .milliseconds(1)
+            return $0.caching(in: MemoryResponseStore(), policy: policy)
+        },
         .init("revalidating") { $0.revalidating(in: MemoryResponseStore()) },
         .init("revalidating, answering the 304") {
             $0.revalidating(in: MemoryResponseStore(), answering: .notModified)
@@ -59,6 +65,7 @@ struct LawfulDecorator: Sendable, CustomTestStringConvertible {
             try $0.authenticating(with: .bearer("token"), for: Origin("https://other.example"))
                 .revalidating(in: MemoryResponseStore())
         },
+        .init("coalescing") { $0.coalescing() },
         .init("followingRedirects") { $0.followingRedirects() },
         .init("authenticating", adding: [.authorization]) {
             try $0.authenticating(with: .bearer("token"), for: Origin(DecoratorLaw.origin))
@@ -94,6 +101,7 @@ struct LawfulDecorator: Sendable, CustomTestStringConvertible {
             try $0.authenticating(with: .bearer("token"), for: Origin(DecoratorLaw.origin))
                 .observing(ExchangeStatistics(), as: .attempt)
                 .retrying(clock: ImpatientClock())
+                .coalescing()
                 .revalidating(in: MemoryResponseStore())
                 .followingRedirects()
                 .addingDefaultFields([.userAgent: "law"])

@@ -8,7 +8,7 @@ import Testing
     func landingPage() async throws {
         let connection = URLSessionConnection()
             .retrying()
-            .revalidating(in: MemoryResponseStore())
+            .caching(in: MemoryResponseStore())
             .followingRedirects()
         let response = try await connection.send(.get("https://example.com/feed"))
         let text = try await response.body.text(upTo: 1 << 20)
@@ -25,7 +25,7 @@ import Testing
             .observing(statistics, as: .attempt)
             .authenticating(with: .bearer(token), for: api)
             .retrying()
-            .revalidating(in: MemoryResponseStore())
+            .caching(in: MemoryResponseStore())
             .followingRedirects()
             .addingDefaultFields([.accept: "application/json"])
             .relative(to: "https://api.example.com/v1/")

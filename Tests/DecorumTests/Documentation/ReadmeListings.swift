@@ -1,5 +1,6 @@
 import Decorum
 import DecorumTesting
+import Foundation
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct ReadmeListings {
@@ -8,7 +9,7 @@ import Testing
         let connection = try URLSessionConnection()
             .authenticating(with: .bearer(token), for: api)
             .retrying()
-            .revalidating(in: MemoryResponseStore())
+            .caching(in: MemoryResponseStore())
             .followingRedirects()
             .relative(to: "https://api.example.com/v1/")
             .logging(to: .standardError)
@@ -23,6 +24,19 @@ import Testing
             "comments", fields: [.contentType: "application/json"], body: Body(json: ["text": "hello"]))
         _ = try await connection.send(comment)
         return feed
+    }
+
+    func keepingResponses(caches: URL, api: Origin, token: String, request: Request) async throws {
+        let responses = FileResponseStore(directory: caches.appending(path: "Responses"))
+        let connection = try URLSessionConnection()
+            .authenticating(with: .bearer(token), for: api)
+            .retrying()
+            .caching(in: responses)
+            .followingRedirects()
+
+        let response = try await connection.send(request)
+        print(response.metadata.cacheStatus?.description ?? "")  // Decorum;hit;ttl=42
+        await responses.removeResponses(of: Principal("user-42"))  // when they sign out
     }
 
     @Test func decorator() async throws {

@@ -10,3 +10,10 @@ private func retryPolicy() -> RetryPolicy {
     let patient = RetryPolicy(retries: 5, maximumRetryAfter: .seconds(300))
     return patient
 }
+
+private func coalescing() -> any Connection {
+    let connection = URLSessionConnection()
+        .retrying()
+        .coalescing()
+    return connection
+}

@@ -136,4 +136,15 @@ import Testing
             offset += Int64(chunk.count)
         }
     }
+
+    @Test func trackingWork() async throws {
+        let stub = StubConnection(Response(status: .ok))
+        let request = try Request.get("https://api.example.com/")
+
+        let spawner = TrackingSpawner()
+        let connection = stub.coalescing(spawner: spawner)
+        _ = try await connection.send(request)
+        try await spawner.finished()
+        #expect(spawner.spawnedCount == 1)
+    }
 }

@@ -83,12 +83,13 @@ extension Redaction {
         return replaced == value ? nil : replaced
     }
 
-    /// Tells whether the value of a field counts as secret by its name.
+    /// Tells whether the value of a field counts as secret by its name, or by its mark.
+    ///
+    /// A value that must not be indexed is one that HPACK calls sensitive (RFC 7541, section 7.1.3).
     func isSecret(_ field: HTTPField, secretFields: Set<HTTPField.Name>) -> Bool {
         let isDeclared = declaredFields && (secretFields.contains(field.name) || field.indexingStrategy == .disallow)
         if isDeclared || fields.contains(field.name) { return true }
-        let name = Array(field.name.canonicalName.utf8)
-        return fieldNames.secrecy(of: name) != nil && fieldNames.isSecret(Array(field.value.utf8)[...], of: name)
+        return fieldNames.isSecret(field.value.utf8, of: field.name.canonicalName.utf8)
     }
 }
 

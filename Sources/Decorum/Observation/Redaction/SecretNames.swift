@@ -57,7 +57,7 @@ public struct SecretNames: Sendable, Hashable {
     }
 
     /// Which values of a name are secret; nil where none is.
-    func secrecy(of name: [UInt8]) -> Secrecy? {
+    func secrecy(of name: some BidirectionalCollection<UInt8>) -> Secrecy? {
         guard !isEmpty else { return nil }
         if let secrecy = secrecy(ofPart: name) { return secrecy }
         guard name.contains(where: Self.separates) else { return nil }
@@ -65,7 +65,7 @@ public struct SecretNames: Sendable, Hashable {
     }
 
     /// Tells whether the value of a name is secret, where nothing tells texts from numbers.
-    func isSecret(_ value: ArraySlice<UInt8>, of name: [UInt8]) -> Bool {
+    func isSecret(_ value: some BidirectionalCollection<UInt8>, of name: some BidirectionalCollection<UInt8>) -> Bool {
         switch secrecy(of: name) {
         case nil: false
         case .any: true
@@ -74,19 +74,31 @@ public struct SecretNames: Sendable, Hashable {
     }
 
     private func secrecy(ofPart name: some BidirectionalCollection<UInt8>) -> Secrecy? {
-        // Most names of fields end otherwise, and to normalise them all takes longer than all else.
-        if names.isEmpty, let last = name.last, Self.isLetter(last),
-            !endings.contains(where: { $0.last == last | 0x20 })
-        {
-            return nil
-        }
+        // To normalise a name takes longer than all else, and most names of fields end otherwise.
+        let hasEnding = endings.contains { Self.hasEnding(name, $0) }
+        guard hasEnding || !names.isEmpty else { return nil }
         let normalized = Self.normalized(name)
         if names.contains(normalized) { return .any }
+        guard hasEnding else { return nil }
         let bytes = normalized.utf8
-        guard let last = bytes.last,
-            endings.contains(where: { $0.last == last && bytes.suffix($0.count).elementsEqual($0) })
-        else { return nil }
         return Self.cursors.contains { bytes.suffix($0.utf8.count).elementsEqual($0.utf8) } ? nil : .text
+    }
+
+    /// Whether a name in any spelling ends in a normalised one.
+    private static func hasEnding(_ name: some BidirectionalCollection<UInt8>, _ ending: [UInt8]) -> Bool {
+        var rest = name[...]
+        for byte in ending.reversed() {
+            while let last = rest.last, isPassedOver(last) { rest = rest.dropLast() }
+            guard let last = rest.popLast(), ((0x41...0x5A).contains(last) ? last | 0x20 : last) == byte else {
+                return false
+            }
+        }
+        return true
+    }
+
+    /// Whether a character does not count in the spelling of a name.
+    private static func isPassedOver(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
     }
 
     /// What the names end in that look like names of secrets and are not: places in lists, and marks in texts.
@@ -97,13 +109,11 @@ public struct SecretNames: Sendable, Hashable {
         "stoptokens", "synctoken", "unktoken",
     ]
 
-    private static func isScalar(_ value: ArraySlice<UInt8>) -> Bool {
+    private static func isScalar(_ value: some BidirectionalCollection<UInt8>) -> Bool {
         if ["true", "false", "null"].contains(where: { value.elementsEqual($0.utf8) }) { return true }
         return value.count <= 15 && value.contains { (0x30...0x39).contains($0) }
             && value.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") }
     }
-
-    private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
 
     private static func ending(_ name: String) -> [UInt8]? {
         guard name.utf8.count > 1, name.utf8.first == UInt8(ascii: "*") else { return nil }
@@ -121,7 +131,7 @@ public struct SecretNames: Sendable, Hashable {
         var isASCII = true
         for byte in name {
             switch byte {
-            case 0x20, UInt8(ascii: "-"), UInt8(ascii: "_"): continue
+            case _ where isPassedOver(byte): continue
             case 0x41...0x5A: bytes.append(byte | 0x20)
             default: bytes.append(byte)
             }

@@ -9,7 +9,7 @@ extension Redaction {
         queryItems: SecretNames(standardNames + standardEndings + standardQueryItems),
         jsonPaths: Set((standardNames + standardEndings).map { JSONPattern("**." + $0) }),
         formNames: SecretNames(standardNames + standardEndings + standardQueryItems),
-        fieldNames: SecretNames(standardFieldEndings)
+        fieldNames: SecretNames(standardFieldEndings.map { "*-" + $0 })
     )
 
     private static let standardFields = [
@@ -42,9 +42,10 @@ extension Redaction {
         "*passwd", "*password", "*private_key", "*secret", "*secret_key", "*session_key", "*token", "*tokens",
     ]
 
-    private static let standardFieldEndings = [
-        "*-access-key", "*-api-key", "*-auth", "*-auth-key", "*-password", "*-secret", "*-secret-key", "*-session",
-        "*-session-id", "*-token",
+    /// What stands behind the last hyphens in the names of fields that hold secrets.
+    static let standardFieldEndings = [
+        "access-key", "api-key", "auth", "auth-key", "password", "secret", "secret-key", "session", "session-id",
+        "token",
     ]
 
     // Too common in content to be replaced there: `key`, `code` and `signature` name many other things in JSON.

@@ -1,0 +1,42 @@
+import Foundation
+import Synchronization
+
+extension ResponseStore {
+    /// Starts to keep a response, whose body is gathered in memory up to ``bodyLimit`` and then stored at once.
+    ///
+    /// - Parameters:
+    ///   - response: The response without its body.
+    ///   - key: What to keep it under.
+    /// - Returns: A writer for the body.
+    public func writer(for response: StoredResponse, key: ResponseKey) async -> (any ResponseWriter)? {
+        BufferingResponseWriter(response: response, key: key, store: self)
+    }
+}
+
+/// Gathers a body in memory for a store that takes whole ones.
+private final class BufferingResponseWriter<Store: ResponseStore>: ResponseWriter {
+    private let response: StoredResponse
+    private let key: ResponseKey
+    private let store: Store
+    private let content = Mutex(Data())
+
+    init(response: StoredResponse, key: ResponseKey, store: Store) {
+        self.response = response
+        self.key = key
+        self.store = store
+    }
+
+    func write(_ chunk: Data) async -> Bool {
+        content.withLock { content in
+            guard content.count + chunk.count <= store.bodyLimit else { return false }
+            content.append(chunk)
+            return true
+        }
+    }
+
+    func finish() async {
+        var response = response
+        response.body = Body(content.withLock { $0 })
+        await store.store(response, for: key)
+    }
+}

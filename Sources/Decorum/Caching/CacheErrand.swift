@@ -1,0 +1,54 @@
+import HTTPTypes
+
+/// What a cache asks a server, and what for.
+struct CacheErrand: Sendable {
+    enum Purpose: Sendable {
+        /// To learn which of these stored responses is current, if any.
+        case ask([StoredResponse])
+        /// To complete this one.
+        case complete(StoredResponse)
+    }
+
+    /// The request without what the cache adds to it.
+    let plain: Request
+    /// The request as it is sent.
+    let request: Request
+    let key: ResponseKey
+    let purpose: Purpose
+    let reason: CacheStatus.ForwardReason
+    /// Whether a response that cannot be stored makes stored ones worthless.
+    let isReplacing: Bool
+
+    init(
+        _ plain: Request, key: ResponseKey, asking stored: [StoredResponse], because reason: CacheStatus.ForwardReason,
+        replacing: Bool = true
+    ) {
+        var request = plain
+        if !stored.isEmpty { Validation.ask(about: stored, in: &request.head.headerFields) }
+        self.init(plain, request, key, .ask(stored), reason, replacing)
+    }
+
+    init(_ plain: Request, key: ResponseKey, completing stored: StoredResponse, with missing: ByteRange) {
+        var request = plain
+        request.head.headerFields[.range] = missing.value
+        if let tag = PartialContent.strongTag(of: stored.head) { request.head.headerFields[.ifRange] = tag }
+        self.init(plain, request, key, .complete(stored), .partial, true)
+    }
+
+    private init(
+        _ plain: Request, _ request: Request, _ key: ResponseKey, _ purpose: Purpose,
+        _ reason: CacheStatus.ForwardReason, _ isReplacing: Bool
+    ) {
+        self.plain = plain
+        self.request = request
+        self.key = key
+        self.purpose = purpose
+        self.reason = reason
+        self.isReplacing = isReplacing
+    }
+
+    /// The same without anything that the cache adds.
+    var withoutConditions: CacheErrand {
+        CacheErrand(plain, key: key, asking: [], because: reason)
+    }
+}

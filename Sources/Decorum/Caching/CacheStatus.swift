@@ -1,0 +1,178 @@
+public import HTTPTypes
+
+/// What one cache did with a request: a member of the field `Cache-Status`.
+///
+/// ```swift
+/// for status in CacheStatus.list(in: response.head.headerFields) where status.isHit {
+///     print("\(status.cache) had it")
+/// }
+/// ```
+///
+/// See RFC 9211.
+public struct CacheStatus: Sendable, Hashable {
+    /// The name of the cache: a product, a service, a host.
+    public var cache: String
+    /// Whether the cache answered without sending the request on, for which there is no reason to give then.
+    public var isHit = false
+    /// Why the request was sent on; nil where it was not.
+    public var forwardReason: ForwardReason?
+    /// The status of the next server's response, where the request was sent on and the cache changed it.
+    public var forwardStatus: HTTPResponse.Status?
+    /// For how long the response is fresh still, in whole seconds; negative for how long it has been stale.
+    public var timeToLive: Duration?
+    /// Whether the next server's response was stored; nil where it is not known.
+    public var isStored: Bool?
+    /// Whether the response to another request was used; false where that was tried in vain.
+    public var isCollapsed: Bool?
+    /// What the response is stored under, which may hold what a URL holds.
+    public var key: String?
+    /// What else there is to say, in the cache's own words.
+    public var detail: String?
+    /// The parameters that RFC 9211 does not define, in their order.
+    public var otherParameters: StructuredParameters = [:]
+
+    /// Creates the status of a cache that says nothing yet.
+    ///
+    /// - Parameter cache: The name of the cache.
+    public init(cache: String) {
+        self.cache = cache
+    }
+}
+
+extension CacheStatus {
+    /// Why a cache sent a request on, as an open set.
+    public struct ForwardReason: Sendable, Hashable, CustomStringConvertible {
+        /// The reason as it stands in the field.
+        public let description: String
+
+        /// Creates a reason of your own.
+        ///
+        /// - Parameter description: The reason as it stands in the field, a token.
+        public init(_ description: String) {
+            self.description = description
+        }
+
+        /// The cache does not handle such requests.
+        public static let bypass = ForwardReason("bypass")
+        /// The method has to reach the origin server.
+        public static let method = ForwardReason("method")
+        /// No response is stored for the URI.
+        public static let uriMiss = ForwardReason("uri-miss")
+        /// Responses are stored for the URI, but none for the request's fields.
+        public static let varyMiss = ForwardReason("vary-miss")
+        /// No response is stored that fits; which of the two it is, is not known.
+        public static let miss = ForwardReason("miss")
+        /// A fresh response is stored, which the request does not allow to be used.
+        public static let request = ForwardReason("request")
+        /// The response that is stored is stale.
+        public static let stale = ForwardReason("stale")
+        /// A part of the response is stored, but not all that is asked for.
+        public static let partial = ForwardReason("partial")
+    }
+
+    /// Reads what the caches on the way of a response did; the one nearest to the origin server comes first.
+    ///
+    /// A field that is no list counts as missing, and a member without a name is left out, as is a parameter of a type
+    /// that RFC 9211 does not give it.
+    ///
+    /// - Parameter fields: The fields of a response.
+    /// - Returns: A status for each cache; empty where none says anything.
+    public static func list(in fields: HTTPFields) -> [CacheStatus] {
+        guard let list = try? StructuredList(.cacheStatus, in: fields) else { return [] }
+        return list.members.compactMap { $0.item.flatMap(CacheStatus.init) }
+    }
+
+    /// Creates the status that a member of the field tells.
+    ///
+    /// - Parameter item: The member; nothing comes of one whose value is neither a token nor a string.
+    public init?(_ item: StructuredItem) {
+        guard let cache = item.value.text else { return nil }
+        self.cache = cache
+        for (key, value) in item.parameters { read(key, value) }
+    }
+
+    /// The status as a member of the field.
+    ///
+    /// The parameters of RFC 9211 come first, in its order. Characters that are not printable ASCII are percent-encoded,
+    /// and parameters that no field can hold are left out, so that the member can always be written.
+    public var item: StructuredItem {
+        var parameters: StructuredParameters = [:]
+        if isHit { parameters["hit"] = true }
+        if let reason = forwardReason?.description, reason.isStructuredToken { parameters["fwd"] = .token(reason) }
+        parameters["fwd-status"] = forwardStatus.map { .integer($0.code) }
+        parameters["ttl"] = timeToLive.map { .integer($0.wholeSeconds) }
+        parameters["stored"] = isStored.map { .boolean($0) }
+        parameters["collapsed"] = isCollapsed.map { .boolean($0) }
+        parameters["key"] = key.map { .string($0.inPrintableASCII) }
+        parameters["detail"] = detail.map { .tokenOrString($0) }
+        for (key, value) in otherParameters where parameters[key] == nil {
+            let isWritable = (try? ([key: value] as StructuredParameters).serialized()) != nil
+            if isWritable { parameters[key] = value }
+        }
+        return StructuredItem(.tokenOrString(cache), parameters: parameters)
+    }
+
+    private mutating func read(_ key: String, _ value: StructuredValue) {
+        switch key {
+        case "hit": isHit = value.boolean ?? false
+        case "fwd": forwardReason = value.token.map { ForwardReason($0) }
+        case "fwd-status": forwardStatus = value.integer.flatMap { (100...999).contains($0) ? .init(code: $0) : nil }
+        case "ttl": timeToLive = value.integer.map { .seconds($0) }
+        case "stored": isStored = value.boolean
+        case "collapsed": isCollapsed = value.boolean
+        case "key": self.key = value.string
+        case "detail": detail = value.text
+        default: otherParameters[key] = value
+        }
+    }
+}
+
+extension CacheStatus: CustomStringConvertible {
+    /// The status as it stands in the field, as in `Decorum;hit;ttl=376`.
+    public var description: String { (try? item.serialized()) ?? "" }
+}
+
+extension ResponseMetadata {
+    /// What this client's own cache did with the request; nil where there is none.
+    ///
+    /// What caches between the client and the origin server did is told by ``CacheStatus/list(in:)``.
+    public var cacheStatus: CacheStatus? {
+        get { self[CacheStatusKey.self] }
+        set { self[CacheStatusKey.self] = newValue }
+    }
+}
+
+private enum CacheStatusKey: ResponseMetadataKey {
+    static let defaultValue: CacheStatus? = nil
+}
+
+extension HTTPField.Name {
+    // swift-format-ignore: NeverForceUnwrap
+    static let cacheStatus = HTTPField.Name("Cache-Status")!
+}
+
+extension StructuredValue {
+    /// The text of a token or a string, where a field takes either.
+    fileprivate var text: String? { token ?? string }
+
+    fileprivate static func tokenOrString(_ text: String) -> StructuredValue {
+        text.isStructuredToken ? .token(text) : .string(text.inPrintableASCII)
+    }
+}
+
+extension String {
+    fileprivate var inPrintableASCII: String {
+        guard !isStructuredString else { return self }
+        let bytes = utf8.flatMap { $0.isPrintableASCII ? [$0] : PercentCoding.encode([$0]) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension Duration {
+    /// The seconds with the fraction cut off downwards, as far as a field can hold them.
+    fileprivate var wholeSeconds: Int {
+        let (seconds, attoseconds) = components
+        let floor = attoseconds < 0 ? max(seconds, .min + 1) - 1 : seconds
+        return Int(min(max(floor, -999_999_999_999_999), 999_999_999_999_999))
+    }
+}

@@ -1,0 +1,179 @@
+public import Foundation
+
+/// A store in a directory, bounded in bytes, which survives a restart and may be used by several processes.
+///
+/// ```swift
+/// let store = FileResponseStore(directory: caches.appending(path: "Responses"))
+/// ```
+///
+/// Each response is a file, which is written beside the others and then moved into its place. So the directory may be
+/// shared, as by an app and its extensions, and a process may end at any moment. Each byte that is read is verified. A
+/// file that is damaged, a full disk, or a directory that cannot be used are responses that are not there; nothing is ever
+/// thrown for them. Nothing waits for a disk to have written either: what a loss of power leaves is found damaged.
+///
+/// What was not used for the longest time goes first. The limit is that of all processes together, which hold it to within
+/// a tenth. Each process looks at the sizes of all files, in the background, once it has written a hundredth of the limit.
+///
+/// No secret that is in a field goes to the disk. A response is kept in memory, for the life of the process, when its
+/// request carried `Authorization`, `Cookie` or another of the fields that ``ResponseKey`` tells requests apart by, or
+/// when it has such a field itself, such as `Set-Cookie`. Put the layer that adds credentials inside of the cache, and set
+/// a principal: then responses survive a restart. URLs and principals are in the files, which are readable by their user
+/// alone.
+///
+/// A small response is read where the caller runs, in about ten microseconds, unless that is the main actor. The body of
+/// a large one is read in parts; the first time in a process that it is found, it is read once to verify it.
+public final class FileResponseStore: ResponseStore {
+    private let files: ResponseFiles
+    private var secrets: MemoryResponseStore { files.secrets }
+
+    /// The largest body, in bytes, that the store takes: a quarter of its limit.
+    public var bodyLimit: Int { files.bodyLimit }
+
+    /// Why the directory could not be used when the store was created; nil where it could.
+    public let directoryError: POSIXError?
+
+    /// Creates a store in a directory, which is created too where there is none.
+    ///
+    /// A store in a directory that cannot be used keeps nothing but what it keeps in memory.
+    ///
+    /// - Parameters:
+    ///   - directory: The directory, which is best the store's own; other files in it are left alone.
+    ///   - byteLimit: The largest number of bytes to keep on the disk; a negative number counts as 0.
+    ///   - spawner: Starts the looks at all files, which nobody waits for.
+    public convenience init(
+        directory: URL, byteLimit: Int = 256 << 20, spawner: any TaskSpawner = SystemSpawner(priority: .utility)
+    ) {
+        self.init(directory: directory, byteLimit: byteLimit, spawner: spawner, fileSystem: SystemFileSystem())
+    }
+
+    init(directory: URL, byteLimit: Int, spawner: any TaskSpawner = SystemSpawner(), fileSystem: any FileSystem) {
+        let byteLimit = max(byteLimit, 0)
+        // The directory may be behind a link; what is in it may not. What is no directory of this machine is none at all.
+        let path = directory.isFileURL ? directory.resolvingSymlinksInPath().path : "/dev/null"
+        files = ResponseFiles(path, byteLimit: byteLimit, fileSystem: fileSystem, spawner: spawner)
+        do {
+            try files.folders.prepare()
+            directory.excludeFromBackup()
+            directoryError = nil
+        } catch {
+            let code = (error as? SystemError).flatMap { POSIXErrorCode(rawValue: $0.code) }
+            directoryError = POSIXError(code ?? .EIO)
+        }
+    }
+
+    /// Finds the stored responses for a key, the latest first.
+    public func responses(for key: ResponseKey) async -> [StoredResponse] {
+        let inMemory = secrets.responses(for: key)
+        guard !key.holdsSecret else { return inMemory }
+        if #isolation.isMainActor { return await findConcurrently(key) + inMemory }
+        let found = files.find(key)
+        if found.contains(where: { $0.unverified != nil }) { return await verify(found) + inMemory }
+        return found.map(\.response) + inMemory
+    }
+
+    // Waits for the disk, which the main actor must not.
+    @concurrent private func findConcurrently(_ key: ResponseKey) async -> [StoredResponse] {
+        await verify(files.find(key))
+    }
+
+    @concurrent private func verify(_ found: [ResponseFiles.Found]) async -> [StoredResponse] {
+        found.compactMap(files.verify)
+    }
+
+    /// Keeps a response, in place of those of the same variant.
+    public func store(_ response: StoredResponse, for key: ResponseKey) async {
+        guard !response.holdsSecret(under: key) else { return await storeInMemory(response, for: key) }
+        if let content = response.body.bytes {
+            await storeOnDisk(response, content, for: key)
+        } else if response.body.replay != .once, response.body.length ?? 0 <= Int64(bodyLimit) {
+            await copyToDisk(response, for: key)
+        }
+    }
+
+    @concurrent private func storeOnDisk(_ response: StoredResponse, _ content: Data, for key: ResponseKey) async {
+        guard let writer = makeWriter(response, key), writer.append(content) else { return }
+        writer.complete()
+    }
+
+    /// Keeps a response whose body is in another file, as when it was confirmed by its origin server.
+    @concurrent private func copyToDisk(_ response: StoredResponse, for key: ResponseKey) async {
+        guard let writer = makeWriter(response, key) else { return }
+        do {
+            for try await chunk in response.body {
+                guard writer.append(chunk) else { return }
+            }
+        } catch {
+            return
+        }
+        writer.complete()
+    }
+
+    private func storeInMemory(_ response: StoredResponse, for key: ResponseKey) async {
+        if !key.holdsSecret { await removeFiles(of: key) }
+        if response.body.bytes != nil {
+            secrets.store(response, for: key)
+        } else if response.body.replay != .once, let content = try? await response.body.data(upTo: secrets.bodyLimit) {
+            var response = response
+            response.body = Body(content)
+            secrets.store(response, for: key)
+        }
+    }
+
+    @concurrent private func removeFiles(of key: ResponseKey) async {
+        files.remove(key)
+    }
+
+    private func makeWriter(_ response: StoredResponse, _ key: ResponseKey) -> ResponseFileWriter? {
+        bodyLimit > 0 ? ResponseFileWriter(response, key: key, files: files) : nil
+    }
+
+    /// Starts to keep a response whose body goes to the disk as it arrives.
+    public func writer(for response: StoredResponse, key: ResponseKey) async -> (any ResponseWriter)? {
+        guard !response.holdsSecret(under: key) else {
+            if !key.holdsSecret { await removeFiles(of: key) }
+            return await secrets.writer(for: response, key: key)
+        }
+        return makeWriter(response, key)
+    }
+
+    /// Forgets every response under a key.
+    @concurrent public func removeResponses(for key: ResponseKey) async {
+        secrets.removeResponses(for: key)
+        if !key.holdsSecret { files.remove(key) }
+    }
+
+    /// Forgets every response of a URI, on whosever behalf it was requested.
+    @concurrent public func removeResponses(at uri: ResponseKey.URI) async {
+        secrets.removeResponses(at: uri)
+        files.remove(uri)
+    }
+
+    /// Forgets every response that was stored on behalf of a principal, in all processes' files.
+    @concurrent public func removeResponses(of principal: Principal?) async {
+        secrets.removeResponses(of: principal)
+        files.remove(principal)
+    }
+
+    /// Forgets every response, in all processes' files.
+    @concurrent public func removeAllResponses() async {
+        secrets.removeAllResponses()
+        files.removeAll()
+    }
+}
+
+extension StoredResponse {
+    private static let secretFields = FieldNames(Redaction.standard.fields)
+
+    /// Whether a field of the request or of the response holds a secret.
+    fileprivate func holdsSecret(under key: ResponseKey) -> Bool {
+        key.holdsSecret
+            || head.headerFields.contains { field in
+                field.indexingStrategy == .disallow || Self.secretFields.contains(field.name)
+            }
+    }
+}
+
+extension (any Actor)? {
+    // A function of its own, since the optimiser of Swift 6.3 miscompiles the comparison where it stands.
+    @inline(never) fileprivate var isMainActor: Bool { self === MainActor.shared }
+}

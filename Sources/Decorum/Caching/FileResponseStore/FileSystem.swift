@@ -1,0 +1,62 @@
+import Foundation
+
+/// What a store asks of a disk, in one value that a test can replace with one that writes down, or fails.
+///
+/// Paths are never followed through a symbolic link at their end.
+protocol FileSystem: Sendable {
+    /// The date and time of day, in nanoseconds, as files have it.
+    var now: Int64 { get }
+
+    func makeDirectory(_ path: String) throws
+    func status(of path: String) throws -> FileStatus
+    /// Calls a closure with the name of each file and folder in a directory.
+    func list(_ directory: String, _ visit: (UnsafeBufferPointer<UInt8>) -> Void) throws
+
+    /// Opens a file for reading.
+    func open(_ path: String) throws -> Int32
+    /// Creates a file that does not exist, for this user alone.
+    func create(_ path: String) throws -> Int32
+    func status(of descriptor: Int32) throws -> FileStatus
+    /// Reads as many bytes as the buffer takes; fewer only at the end of the file.
+    func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws
+        -> Int
+    func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int64) throws
+    /// Sets the time of a file to now.
+    func touch(_ descriptor: Int32)
+    func close(_ descriptor: Int32)
+
+    func rename(_ path: String, to newPath: String) throws
+    func remove(_ path: String) throws
+}
+
+/// What there is to know about a file without opening it.
+struct FileStatus: Sendable {
+    enum Kind: Sendable {
+        case regular
+        case directory
+        case other
+    }
+
+    let kind: Kind
+    let length: Int64
+    /// When the content was changed, or the file last used, in nanoseconds.
+    let time: Int64
+
+    /// The number of bytes that the file takes on a disk, which gives out blocks.
+    var allocatedLength: Int { Self.allocatedLength(Int(clamping: length)) }
+
+    static func allocatedLength(_ count: Int) -> Int {
+        (max(count, 0) &+ 4095) & ~4095
+    }
+}
+
+/// Something that the system did not do, with its number for the reason.
+struct SystemError: Error, Equatable {
+    let code: Int32
+
+    static let noEntry = SystemError(code: ENOENT)
+
+    static func ~= (pattern: SystemError, error: any Error) -> Bool {
+        error as? SystemError == pattern
+    }
+}

@@ -1,0 +1,45 @@
+import Synchronization
+
+/// The heads of files that were read lately, which take longer to make sense of than to read.
+///
+/// A head is known by the random number of its file, and by its checksum: the file itself is read and verified each time.
+final class ReadHeads: Sendable {
+    private struct Entry {
+        let key: ResponseKey
+        let checksum: UInt64
+        let head: ResponseFileHead
+    }
+
+    private struct State {
+        var recent: [UInt64: Entry] = [:]
+        var older: [UInt64: Entry] = [:]
+    }
+
+    private static let countLimit = 1000
+    private let state = Mutex(State())
+
+    /// The head of a file, where it was read before for the same key.
+    func head(_ layout: ResponseFileLayout, key: ResponseKey) -> ResponseFileHead? {
+        state.withLock { state in
+            guard let entry = state.recent[layout.nonce] ?? state.older[layout.nonce],
+                entry.checksum == layout.headChecksum, entry.key == key
+            else { return nil }
+            if state.recent[layout.nonce] == nil { Self.add(entry, layout.nonce, to: &state) }
+            return entry.head
+        }
+    }
+
+    func note(_ head: ResponseFileHead, _ layout: ResponseFileLayout, key: ResponseKey) {
+        let entry = Entry(key: key, checksum: layout.headChecksum, head: head)
+        state.withLock { Self.add(entry, layout.nonce, to: &$0) }
+    }
+
+    /// Adds an entry; when there are too many, those go that were not used since there were too many last.
+    private static func add(_ entry: Entry, _ nonce: UInt64, to state: inout State) {
+        if state.recent.count >= countLimit {
+            state.older = state.recent
+            state.recent = [:]
+        }
+        state.recent[nonce] = entry
+    }
+}

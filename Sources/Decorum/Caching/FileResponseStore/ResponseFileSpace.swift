@@ -1,0 +1,117 @@
+import Synchronization
+
+/// Keeps the files of a store within a number of bytes, for all processes that work on them.
+///
+/// Each process counts what it writes, and looks at the files themselves once it has written a hundredth of the limit, so
+/// that a few processes together are never more than a few hundredths beyond it.
+final class ResponseFileSpace: Sendable {
+    private struct State {
+        /// What the files took when they were looked at last; nil where they were not.
+        var found: Int?
+        /// What was written since that was begun.
+        var written = 0
+        var isTrimmingSoon = false
+    }
+
+    private enum Urgency {
+        case none
+        case soon
+        case now
+    }
+
+    private let limit: Int
+    private let folders: ResponseFolders
+    private let spawner: any TaskSpawner
+    private let state = Mutex(State())
+    private let trimming = Mutex(())
+
+    init(
+        limit: Int, folders: ResponseFolders,
+        spawner: any TaskSpawner
+    ) {
+        self.limit = limit
+        self.folders = folders
+        self.spawner = spawner
+    }
+
+    /// Accounts for bytes that are about to be written; false where there is no room for them.
+    func reserve(_ count: Int) -> Bool {
+        let urgency = state.withLock { state in
+            state.written += count
+            let step = max(limit / 100, (limit - (state.found ?? limit)) / 16)
+            // Others may have written as much at the same time, so that it cannot wait for long.
+            if state.written > 2 * step { return Urgency.now }
+            guard state.written > step || state.found == nil, !state.isTrimmingSoon else { return .none }
+            state.isTrimmingSoon = true
+            return .soon
+        }
+        switch urgency {
+        case .none: break
+        case .soon: spawner.spawn { [self] in trim(makingRoomFor: 0) }
+        case .now: return trim(makingRoomFor: count)
+        }
+        return true
+    }
+
+    /// Looks at the files, and removes those that were not used for the longest time where there are too many.
+    ///
+    /// - Returns: Whether there is room for a number of bytes.
+    @discardableResult private func trim(makingRoomFor room: Int) -> Bool {
+        trimming.withLock { _ in
+            let written = state.withLock { state in
+                state.isTrimmingSoon = false
+                return state.written
+            }
+            let step = limit / 100
+            var (total, files) = survey()
+            if total + room > limit - step {
+                files.sort { $0.time < $1.time }
+                for file in files {
+                    guard total + room > limit - 4 * step else { break }
+                    // One that is gone already has been removed by another process.
+                    try? folders.fileSystem.remove(folders.path(of: file.name))
+                    total -= file.length
+                }
+            }
+            state.withLock { state in
+                state.found = total
+                state.written -= written - room
+            }
+            return total + room <= limit
+        }
+    }
+
+    private struct File {
+        let name: ResponseFileName
+        let time: Int64
+        let length: Int
+    }
+
+    private func survey() -> (total: Int, files: [File]) {
+        var files: [File] = []
+        var total = sweepUnfinished()
+        for folder in 0..<ResponseFolders.count {
+            var names: [ResponseFileName] = []
+            folders.list(folder) { names.append($0) }
+            for name in names {
+                guard let status = try? folders.fileSystem.status(of: folders.path(of: name)) else { continue }
+                files.append(File(name: name, time: status.time, length: status.allocatedLength))
+                total += status.allocatedLength
+            }
+        }
+        return (total, files)
+    }
+
+    /// Removes what processes that are gone have left, and returns what the other unfinished files take.
+    private func sweepUnfinished() -> Int {
+        let hour: Int64 = 3_600_000_000_000
+        let now = folders.fileSystem.now
+        return folders.unfinished().reduce(0) { total, file in
+            guard let status = try? folders.fileSystem.status(of: file.path) else { return total }
+            // Whoever still writes has written within the hour.
+            guard (now &- status.time).magnitude > hour else { return total + status.allocatedLength }
+            try? folders.fileSystem.remove(file.path)
+            return total
+        }
+    }
+}

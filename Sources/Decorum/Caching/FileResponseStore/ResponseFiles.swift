@@ -1,0 +1,95 @@
+import Foundation
+import Synchronization
+
+/// The stored responses in a directory.
+final class ResponseFiles: Sendable {
+    let folders: ResponseFolders
+    let space: ResponseFileSpace
+    let bodyLimit: Int
+    /// The responses that are not written to the disk, since they hold secrets.
+    let secrets: MemoryResponseStore
+    private let heads = ReadHeads()
+    let ongoing = Mutex(OngoingWrites())
+
+    init(
+        _ path: String, byteLimit: Int, fileSystem: any FileSystem,
+        spawner: any TaskSpawner
+    ) {
+        folders = ResponseFolders(path, fileSystem: fileSystem)
+        space = ResponseFileSpace(limit: byteLimit, folders: folders, spawner: spawner)
+        bodyLimit = byteLimit / 4
+        secrets = MemoryResponseStore(byteLimit: min(byteLimit, 16 << 20))
+    }
+
+    /// A response that was found, with its file where its body is still to be verified.
+    struct Found {
+        let response: StoredResponse
+        let time: Int64
+        let name: ResponseFileName
+        let unverified: OpenResponseFile?
+    }
+
+    func find(_ key: ResponseKey) -> [Found] {
+        let names = folders.names(of: ResponseKeyDigest(key))
+        var found: [Found] = []
+        for name in names {
+            let path = folders.path(of: name)
+            switch folders.fileSystem.readResponse(path, key, heads) {
+            case .small(let head, let content):
+                found.append(
+                    Found(response: head.response(Body(content)), time: head.time, name: name, unverified: nil))
+            case .large(let head, let file):
+                let isVerified = folders.isVerified(name, nonce: file.layout.nonce)
+                found.append(
+                    Found(
+                        response: head.response(file.body), time: head.time, name: name,
+                        unverified: isVerified ? nil : file))
+            case .missing: break
+            case .damaged: try? folders.fileSystem.remove(path)
+            }
+        }
+        if found.count > 1 { found.sort { ($0.response.date, $0.time) > ($1.response.date, $1.time) } }
+        return found
+    }
+
+    /// Reads the body of a response once, so that no part of it is given out where another is damaged.
+    func verify(_ found: Found) -> StoredResponse? {
+        guard let file = found.unverified else { return found.response }
+        guard file.isWhole else {
+            try? folders.fileSystem.remove(folders.path(of: found.name))
+            return nil
+        }
+        folders.noteVerified(found.name, nonce: file.layout.nonce)
+        return found.response
+    }
+
+    func remove(_ key: ResponseKey) {
+        ongoing.withLock { $0.cancel { $0 == key } }
+        let digest = ResponseKeyDigest(key)
+        folders.remove(in: digest.folder) { $0.isOf(digest) }
+    }
+
+    func remove(_ uri: ResponseKey.URI) {
+        ongoing.withLock { $0.cancel { $0.uri == uri } }
+        let digest = ResponseKeyDigest(uri)
+        folders.remove(in: digest.folder) { $0.isAt(digest) }
+    }
+
+    func remove(_ principal: Principal?) {
+        ongoing.withLock { $0.cancel { $0.principal == principal } }
+        let digest = ResponseKeyDigest.digest(of: principal)
+        folders.remove { $0.isOf(principal: digest) }
+    }
+
+    func removeAll() {
+        ongoing.withLock { $0.cancel { _ in true } }
+        folders.remove { _ in true }
+    }
+}
+
+extension FileSystem {
+    /// Reads the file of a response; opens the value of unknown type once, not for each call.
+    fileprivate func readResponse(_ path: String, _ key: ResponseKey, _ heads: ReadHeads) -> ResponseFileReading {
+        ResponseFileReading(path, key: key, heads: heads, fileSystem: self)
+    }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import Synchronization
+
+/// The directory of a store: folders of files by the first byte of their names, and one of files that are being written.
+///
+/// What is known of it is what the directory says, since other processes work on it as well.
+final class ResponseFolders: Sendable {
+    static let count = 256
+
+    let fileSystem: any FileSystem
+    private let path: String
+    private let folders: [ResponseFolder]
+
+    init(_ path: String, fileSystem: any FileSystem) {
+        self.path = path
+        self.fileSystem = fileSystem
+        folders = (0..<Self.count).map { number in
+            let digits = String(number, radix: 16)
+            return ResponseFolder(path + (number < 16 ? "/0" : "/") + digits)
+        }
+    }
+
+    /// The folder of files that are not whole yet; on the same disk as the others, so that they can be moved.
+    var unfinishedPath: String { path + "/unfinished" }
+
+    /// Creates the directory where there is none.
+    func prepare() throws {
+        try makeDirectory(path)
+        guard try fileSystem.status(of: path).kind == .directory else { throw SystemError(code: ENOTDIR) }
+        try fileSystem.makeDirectory(unfinishedPath)
+    }
+
+    private func makeDirectory(_ path: String) throws {
+        do {
+            try fileSystem.makeDirectory(path)
+        } catch let error as SystemError {
+            guard error.code == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else {
+                throw error
+            }
+            try makeDirectory(String(path[..<slash]))
+            try fileSystem.makeDirectory(path)
+        }
+    }
+
+    func path(of name: ResponseFileName) -> String {
+        folders[name.folder].prefix + name.text
+    }
+
+    /// The names of the files of a key, as far as they are known.
+    func names(of digest: ResponseKeyDigest) -> [ResponseFileName] {
+        folders[digest.folder].names(of: digest, fileSystem)
+    }
+
+    /// Calls a closure with each name in a folder.
+    func list(_ folder: Int, _ visit: (ResponseFileName) -> Void) {
+        try? folders[folder].list(fileSystem, visit)
+    }
+
+    /// Moves a file that is whole now to its place.
+    func moveIntoPlace(_ unfinished: String, _ name: ResponseFileName) throws {
+        let path = path(of: name)
+        do {
+            try fileSystem.rename(unfinished, to: path)
+        } catch SystemError.noEntry {
+            try fileSystem.makeDirectory(folders[name.folder].path)
+            try fileSystem.rename(unfinished, to: path)
+        }
+    }
+
+    /// Removes the files of those names that a closure picks, in one folder or in all, finished or not.
+    func remove(in folder: Int? = nil, where isForgotten: (ResponseFileName) -> Bool) {
+        // The unfinished first, since they may become finished ones.
+        for unfinished in unfinished() where unfinished.name.map(isForgotten) ?? true {
+            try? fileSystem.remove(unfinished.path)
+        }
+        for folder in folder.map({ $0...$0 }) ?? 0...Self.count - 1 {
+            var forgotten: [ResponseFileName] = []
+            list(folder) { if isForgotten($0) { forgotten.append($0) } }
+            for name in forgotten { try? fileSystem.remove(path(of: name)) }
+        }
+    }
+
+    /// The files that are not whole yet, with the names that they are to have.
+    func unfinished() -> [(path: String, name: ResponseFileName?)] {
+        var files: [(path: String, name: ResponseFileName?)] = []
+        unsafe try? fileSystem.list(unfinishedPath) { text in
+            // Nothing else is in the folder, but what begins otherwise is not ours.
+            guard
+                let name = unsafe ResponseFileName(UnsafeBufferPointer(rebasing: text.prefix(ResponseFileName.length)))
+            else { return }
+            unsafe files.append((unfinishedPath + "/" + String(decoding: text, as: UTF8.self), name))
+        }
+        return files
+    }
+
+    /// A path for a file that is being written, which no other writer has.
+    func newUnfinishedPath(_ name: ResponseFileName, nonce: UInt64) -> String {
+        unfinishedPath + "/" + name.text + "-" + String(nonce, radix: 16)
+    }
+
+    /// Whether the body in a file was read whole before, or written, in this process.
+    func isVerified(_ name: ResponseFileName, nonce: UInt64) -> Bool {
+        folders[name.folder].isVerified(nonce)
+    }
+
+    func noteVerified(_ name: ResponseFileName, nonce: UInt64) {
+        folders[name.folder].noteVerified(nonce)
+    }
+}
+
+/// A folder of files, with its listing, which is read again when the folder has changed.
+private final class ResponseFolder: Sendable {
+    private struct Listing {
+        /// When the folder had changed last, as it was listed.
+        var folderTime = Int64.min
+        var time = Int64.min
+        /// In order.
+        var names: [ResponseFileName] = []
+        var verified: Set<UInt64> = []
+
+        /// Whether a later change has a later time: the times of files move in steps, some systems' by seconds.
+        var isSettled: Bool {
+            let step: Int64 = folderTime % 1_000_000_000 == 0 ? 2_100_000_000 : 20_000_000
+            return time.subtractingReportingOverflow(folderTime).partialValue > step
+        }
+    }
+
+    let path: String
+    /// What the paths of the files begin with.
+    let prefix: String
+    private let listing = Mutex(Listing())
+
+    init(_ path: String) {
+        self.path = path
+        prefix = path + "/"
+    }
+
+    func names(of digest: ResponseKeyDigest, _ fileSystem: any FileSystem) -> [ResponseFileName] {
+        // A link in the place of the folder is none, as `status` does not follow it.
+        guard let status = try? fileSystem.status(of: path), status.kind == .directory else { return [] }
+        return listing.withLock { listing in
+            if listing.folderTime != status.time || !listing.isSettled {
+                listing.folderTime = status.time
+                listing.time = fileSystem.now
+                listing.names.removeAll(keepingCapacity: true)
+                try? list(fileSystem) { listing.names.append($0) }
+                listing.names.sort()
+            }
+            return listing.names.first(where: digest)
+        }
+    }
+
+    func list(_ fileSystem: any FileSystem, _ visit: (ResponseFileName) -> Void) throws {
+        unsafe try fileSystem.list(path) { text in
+            if let name = unsafe ResponseFileName(text) { visit(name) }
+        }
+    }
+
+    func isVerified(_ nonce: UInt64) -> Bool {
+        listing.withLock { $0.verified.contains(nonce) }
+    }
+
+    func noteVerified(_ nonce: UInt64) {
+        listing.withLock { listing in
+            // A bound for a process that runs for months; what is dropped is verified once more.
+            if listing.verified.count >= 1000 { listing.verified = [] }
+            listing.verified.insert(nonce)
+        }
+    }
+}
+
+extension [ResponseFileName] {
+    /// The names of a key among names in order.
+    fileprivate func first(where digest: ResponseKeyDigest) -> [ResponseFileName] {
+        var (lower, upper) = (0, count)
+        while lower < upper {
+            let middle = (lower + upper) / 2
+            if self[middle].isBefore(digest) { lower = middle + 1 } else { upper = middle }
+        }
+        var found: [ResponseFileName] = []
+        while lower < count, self[lower].isAt(digest) {
+            if self[lower].isOf(digest) { found.append(self[lower]) }
+            lower += 1
+        }
+        return found
+    }
+}

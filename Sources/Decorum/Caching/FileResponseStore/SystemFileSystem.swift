@@ -1,0 +1,131 @@
+import Foundation
+
+/// The disk of the machine.
+struct SystemFileSystem: FileSystem {
+    var now: Int64 {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return time.nanoseconds
+    }
+
+    func makeDirectory(_ path: String) throws {
+        guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw SystemError.last }
+    }
+
+    func status(of path: String) throws -> FileStatus {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0 else { throw SystemError.last }
+        return FileStatus(status)
+    }
+
+    func list(_ directory: String, _ visit: (UnsafeBufferPointer<UInt8>) -> Void) throws {
+        let descriptor = unsafe Foundation.open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemError.last }
+        guard let stream = unsafe fdopendir(descriptor) else {
+            let error = SystemError.last
+            close(descriptor)
+            throw error
+        }
+        defer { unsafe closedir(stream) }
+        while let entry = unsafe readdir(stream) {
+            // The system ends each name with a zero, within the entry.
+            let name = unsafe (UnsafeRawPointer(entry) + Self.nameOffset).assumingMemoryBound(to: UInt8.self)
+            var count = 0
+            while unsafe name[count] != 0 { count += 1 }
+            unsafe visit(UnsafeBufferPointer(start: name, count: count))
+        }
+    }
+
+    private static let nameOffset = MemoryLayout<dirent>.offset(of: \.d_name) ?? 0
+
+    func open(_ path: String) throws -> Int32 {
+        // Not blocking, since a pipe in the place of the file would wait for a writer.
+        let descriptor = unsafe Foundation.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemError.last }
+        return descriptor
+    }
+
+    func create(_ path: String) throws -> Int32 {
+        let descriptor = unsafe Foundation.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw SystemError.last }
+        return descriptor
+    }
+
+    func status(of descriptor: Int32) throws -> FileStatus {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw SystemError.last }
+        return FileStatus(status)
+    }
+
+    func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws
+        -> Int
+    {
+        var done = 0
+        while done < buffer.count {
+            let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+            let count = unsafe pread(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
+            guard count >= 0 || errno == EINTR else { throw SystemError.last }
+            guard count != 0 else { break }
+            done += max(count, 0)
+        }
+        return done
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int64) throws {
+        var done = 0
+        while done < bytes.count {
+            let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[done...])
+            let count = unsafe pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
+            guard count >= 0 || errno == EINTR else { throw SystemError.last }
+            done += max(count, 0)
+        }
+    }
+
+    func touch(_ descriptor: Int32) {
+        futimens(descriptor, nil)
+    }
+
+    func close(_ descriptor: Int32) {
+        _ = Foundation.close(descriptor)
+    }
+
+    func rename(_ path: String, to newPath: String) throws {
+        guard unsafe Foundation.rename(path, newPath) == 0 else { throw SystemError.last }
+    }
+
+    func remove(_ path: String) throws {
+        guard unsafe unlink(path) == 0 else { throw SystemError.last }
+    }
+}
+
+extension SystemError {
+    fileprivate static var last: SystemError { SystemError(code: errno) }
+}
+
+extension FileStatus {
+    fileprivate init(_ status: stat) {
+        let kind: Kind =
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: .regular
+            case S_IFDIR: .directory
+            default: .other
+            }
+        self.init(kind: kind, length: Int64(status.st_size), time: status.modificationTime.nanoseconds)
+    }
+}
+
+extension timespec {
+    fileprivate var nanoseconds: Int64 {
+        Int64(tv_sec).multipliedReportingOverflow(by: 1_000_000_000).partialValue &+ Int64(tv_nsec)
+    }
+}
+
+#if canImport(Darwin)
+extension stat {
+    fileprivate var modificationTime: timespec { st_mtimespec }
+}
+#else
+extension stat {
+    fileprivate var modificationTime: timespec { st_mtim }
+}
+#endif

@@ -1,0 +1,142 @@
+import Foundation
+import HTTPTypes
+
+extension ResponseCache {
+    /// Asks the server, and brings the store up to date with its answer.
+    func perform(_ errand: CacheErrand, over base: some Connection) async throws -> Response {
+        let sent = clock.date
+        var response = try await base.send(errand.request)
+        switch errand.purpose {
+        case .ask(let stored) where response.status == .notModified && !stored.isEmpty:
+            if let confirmed = Validation.confirmed(by: response.head, among: stored, for: errand.plain.head) {
+                return await confirm(confirmed, by: response, to: errand, sent: sent)
+            }
+            // It may be about the caller's own condition, which the cache has sent along.
+            guard errand.plain.isConditional else {
+                return try await performPlainly(errand, after: response, over: base)
+            }
+        case .complete(let stored) where response.status == .partialContent:
+            guard let whole = PartialContent.combined(stored, with: response.head, response.body) else {
+                return try await performPlainly(errand, after: response, over: base)
+            }
+            response.head = whole.head
+            response.body = whole.body
+        case .complete where response.status == .rangeNotSatisfiable:
+            return try await performPlainly(errand, after: response, over: base)
+        case .ask, .complete:
+            break
+        }
+        return await bringIn(response, of: errand, sent: sent)
+    }
+
+    /// Asks again as the caller did, where the answer to what the cache asked is of no use.
+    private func performPlainly(
+        _ errand: CacheErrand, after response: consuming Response, over base: some Connection
+    ) async throws -> Response {
+        let attempts = response.metadata.attempts
+        // The connection of the useless response must be free for the next request.
+        try await response.body.discard(on: clock)
+        try Task.checkCancellation()
+        var response = try await perform(errand.withoutConditions, over: base)
+        response.metadata.attempts += attempts
+        return response
+    }
+
+    /// Refreshes what a `304` has confirmed (RFC 9111, section 4.3.4).
+    private func confirm(
+        _ stored: StoredResponse, by response: Response, to errand: CacheErrand, sent: Date
+    ) async -> Response {
+        let head = StoringRules.storable(Validation.freshened(stored.head, with: response.head.headerFields))
+        let refreshed = StoredResponse(
+            head: head, body: stored.body, request: errand.plain.head, requestDate: sent, date: clock.date)
+        let mayStore = !CacheControl(head.headerFields).contains("no-store")
+        if mayStore {
+            await store.store(refreshed, for: errand.key)
+        } else {
+            await store.removeResponses(for: errand.key)
+        }
+        var response = response
+        response.metadata.storedResponse = refreshed
+        response.metadata.cacheStatus = CacheStatus(policy.name, forwarding: errand.reason, isStored: mayStore)
+        return response
+    }
+
+    /// Stores a response that may be, and forgets what it makes worthless.
+    private func bringIn(_ response: consuming Response, of errand: CacheErrand, sent: Date) async -> Response {
+        var response = response
+        var isStored = false
+        let request = errand.plain.head
+        if request.method == .head {
+            await update(errand.key, with: response.head, to: request, sent: sent)
+        } else if (try? StoringRules.check(response.head, to: request)) != nil, policy.mayStore(request, response.head)
+        {
+            isStored = true
+            response = await storing(response, to: request, sent: sent, for: errand.key)
+        } else if errand.isReplacing,
+            (200..<300).contains(response.status.code) || [404, 410].contains(response.status.code)
+        {
+            await store.removeResponses(for: errand.key)
+        }
+        response.metadata.cacheStatus = CacheStatus(policy.name, forwarding: errand.reason, isStored: isStored)
+        return response
+    }
+
+    /// Updates, or forgets, what is stored by the response to a `HEAD` (RFC 9111, section 4.3.5).
+    private func update(_ key: ResponseKey, with head: HTTPResponse, to request: HTTPRequest, sent: Date) async {
+        guard head.status == .ok else { return }
+        let variants = await store.responses(for: key)
+        guard let stored = variants.first(where: { $0.isSelected(by: request) }), stored.head.status == .ok else {
+            return
+        }
+        guard Validation.isUpdate(head, of: stored) else {
+            await store.removeResponses(for: key)
+            return
+        }
+        let freshened = StoringRules.storable(Validation.freshened(stored.head, with: head.headerFields))
+        await store.store(
+            StoredResponse(head: freshened, body: stored.body, request: request, requestDate: sent, date: clock.date),
+            for: key)
+    }
+
+    /// Stores a response at once, or while its body is read.
+    func storing(
+        _ response: consuming Response, to request: HTTPRequest, sent: Date, for key: ResponseKey
+    ) async -> Response {
+        var response = response
+        let stored = StoredResponse(
+            head: StoringRules.storable(response.head), body: response.body.isEmpty ? .empty : response.body,
+            request: request, requestDate: sent, date: clock.date)
+        let start =
+            response.status == .partialContent
+            ? await store.responses(for: key)
+                .first { $0.isSelected(by: request) }
+                .flatMap { PartialContent.extended($0, by: stored) }
+            : nil
+        if start == nil, let bytes = stored.body.bytes {
+            if bytes.count <= store.bodyLimit { await store.store(stored, for: key) }
+            return response
+        }
+        guard response.body.length ?? 0 <= store.bodyLimit else { return response }
+        var unread = stored
+        unread.body = .empty
+        let announced = start?.response ?? unread
+        response.body = response.body.stored(after: start?.body) { [store] in
+            await store.writer(for: announced, key: key)
+        }
+        return response
+    }
+}
+
+extension Request {
+    fileprivate var isConditional: Bool {
+        head.headerFields.contains(.ifNoneMatch) || head.headerFields.contains(.ifModifiedSince)
+    }
+}
+
+extension CacheStatus {
+    init(_ cache: String, forwarding reason: ForwardReason, isStored: Bool) {
+        self.init(cache: cache)
+        forwardReason = reason
+        self.isStored = isStored
+    }
+}

@@ -1,0 +1,180 @@
+import Foundation
+import HTTPTypes
+import Synchronization
+
+/// Performs what the rules of a cache decide.
+struct ResponseCache<Store: ResponseStore>: Sendable {
+    let store: Store
+    let policy: CachingPolicy
+    let clock: any DatedClock
+    let spawner: any TaskSpawner
+    let flights: Flights<FlightKey>
+    let errandsBehind = ErrandsBehind()
+
+    init(_ store: Store, policy: CachingPolicy, clock: any DatedClock, spawner: any TaskSpawner) {
+        self.store = store
+        self.policy = policy
+        self.clock = clock
+        self.spawner = spawner
+        flights = Flights(clock: clock, spawner: spawner)
+    }
+
+    /// Finds what is stored for a key; for somebody with a cookie of whom nothing is, what is stored for those without.
+    @inline(__always) func responses(for key: ResponseKey) async -> [StoredResponse] {
+        let variants = await store.responses(for: key)
+        guard variants.isEmpty, let plainKey = key.withoutCookie else { return variants }
+        return await store.responses(for: plainKey).filter { !$0.vary.names.contains(.cookie) }
+    }
+
+    // MARK: Answering
+
+    /// Answers a request from a stored response, by the request's own conditions, range and method.
+    func answer(
+        _ request: borrowing Request, with stored: StoredResponse, age: Double, timeToLive: Double
+    ) -> Response {
+        var response = representation(of: stored, for: request.head)
+        response.head.headerFields[.age] = String(Int(min(age, 0x1p31)))
+        response.metadata.source = .cache
+        response.metadata.urlText = request.urlText
+        var status = CacheStatus(cache: policy.name)
+        status.isHit = true
+        status.timeToLive = .seconds(Int64(max(-0x1p31, min(timeToLive.rounded(.down), 0x1p31))))
+        note(status, in: &response)
+        return response
+    }
+
+    /// Answers a request that must not be sent (RFC 9111, section 5.2.1.7).
+    func refuse(because reason: CacheStatus.ForwardReason) -> Response {
+        var response = Response(status: .gatewayTimeout)
+        response.metadata.source = .cache
+        var status = CacheStatus(cache: policy.name)
+        status.detail = "only-if-cached, \(reason)"
+        note(status, in: &response)
+        return response
+    }
+
+    private func representation(of stored: StoredResponse, for request: HTTPRequest) -> Response {
+        if Preconditions.areMet(request.headerFields, by: stored.head, at: clock.date) {
+            return Response(head: Preconditions.notModified(stored.head))
+        }
+        if request.method == .head { return Response(head: stored.head) }
+        if let range = request.headerFields.firstValue(of: .range).flatMap({ ByteRange($0) }),
+            stored.head.status == .ok || stored.head.status == .partialContent,
+            let part = PartialContent.answer(range, from: stored)
+        {
+            return Response(head: part.head, body: part.body)
+        }
+        return Response(head: stored.head, body: stored.body)
+    }
+
+    /// Puts what the cache did into a response.
+    func note(_ status: CacheStatus, in response: inout Response) {
+        response.metadata.cacheStatus = status
+        guard policy.addsCacheStatusField else { return }
+        response.head.headerFields.append(HTTPField(name: .cacheStatus, value: status.description))
+    }
+
+    // MARK: Asking
+
+    /// Runs an errand for a caller, who gets a stale response instead where that is allowed and needed.
+    func run(
+        _ errand: CacheErrand, for request: Request, over base: some Connection, orServe fallback: StaleFallback?
+    ) async throws -> Response {
+        guard let fallback else { return answer(request, with: try await share(errand, over: base), of: errand) }
+        do {
+            let response = try await response(to: errand, over: base, inTimeFor: fallback)
+            guard let response else { return answer(request, with: fallback, because: "the server is slow") }
+            guard fallback.replaces(response.head) else { return answer(request, with: response, of: errand) }
+            return answer(request, with: fallback, because: "the server answered \(response.status.code)")
+        } catch  where fallback.replaces(error) {
+            return answer(request, with: fallback, because: "the server cannot be reached")
+        }
+    }
+
+    private func answer(_ request: Request, with fallback: StaleFallback, because detail: String) -> Response {
+        let age = fallback.stored.age(at: clock.date)
+        let timeToLive = fallback.stored.freshness.lifetime(guessing: policy) - age
+        var response = answer(request, with: fallback.stored, age: age, timeToLive: timeToLive)
+        response.metadata.cacheStatus?.detail = detail
+        return response
+    }
+
+    /// Gives a caller what came of an errand that several may share.
+    private func answer(_ request: Request, with response: Response, of errand: CacheErrand) -> Response {
+        var answer = response
+        var status = response.metadata.cacheStatus ?? CacheStatus(cache: policy.name)
+        if response.metadata.isCoalesced { status.isCollapsed = true }
+        if let stored = response.metadata.storedResponse {
+            answer = representation(of: stored, for: request.head)
+            answer.metadata = response.metadata
+            answer.metadata.storedResponse = nil
+            answer.metadata.source = .revalidated
+            status.forwardStatus = .notModified
+            status.timeToLive = .seconds(
+                Int64(stored.freshness.lifetime(guessing: policy) - stored.age(at: clock.date)))
+        }
+        note(status, in: &answer)
+        return answer
+    }
+
+    /// Waits for the response to an errand, or gives up when it takes too long to wait; then it goes on by itself.
+    private func response(
+        to errand: CacheErrand, over base: some Connection, inTimeFor fallback: StaleFallback
+    ) async throws -> Response? {
+        guard let limit = policy.staleIfSlow else { return try await share(errand, over: base) }
+        let handover = Handover()
+        let task = spawner.spawn { [self] in
+            do {
+                let response = try await share(errand, over: base)
+                guard let unwanted = handover.deliver(.success(response)) else { return }
+                await finish(try unwanted.get())
+            } catch {
+                // Where the caller has gone on with the stale response, there is nobody to tell, and nothing has changed.
+                _ = handover.deliver(.failure(error))
+            }
+        }
+        return try await handover.value(within: limit, on: clock, orCancel: task)
+    }
+
+    /// Runs an errand behind the caller's back, one at a time of each.
+    func runBehind(_ errand: CacheErrand, over base: some Connection) {
+        guard let key = FlightKey(errand.request, ignoring: FieldNames([])), errandsBehind.begin(key) else { return }
+        spawner.spawn { [self] in
+            // A failure changes nothing: the next request asks again, or finds the response too stale to be used.
+            if let response = try? await share(errand, over: base) { await finish(response) }
+            errandsBehind.end(key)
+        }
+    }
+
+    /// Reads a response that nobody waits for to its end, so that it is stored.
+    private func finish(_ response: Response) async {
+        guard response.metadata.storedResponse == nil, response.metadata.cacheStatus?.isStored == true else { return }
+        _ = try? await response.body.drain(upTo: store.bodyLimit)
+    }
+
+    /// Runs an errand together with all who have the same at the same time.
+    private func share(_ errand: CacheErrand, over base: some Connection) async throws -> Response {
+        guard errand.request.options.allowsCoalescing,
+            let key = FlightKey(errand.request, ignoring: Self.ignoredFields)
+        else { return try await perform(errand, over: base) }
+        return try await flights.response(for: key) { [self] in try await perform(errand, over: base) }
+    }
+
+    private static var ignoredFields: FieldNames { coalescedFields }
+}
+
+private let coalescedFields = FieldNames(CoalescingPolicy.callFields)
+
+/// The errands that run behind callers' backs.
+final class ErrandsBehind: Sendable {
+    private let keys = Mutex<Set<FlightKey>>([])
+
+    /// Notes the start of an errand; false is returned where it runs already.
+    func begin(_ key: FlightKey) -> Bool {
+        keys.withLock { $0.insert(key).inserted }
+    }
+
+    func end(_ key: FlightKey) {
+        keys.withLock { _ = $0.remove(key) }
+    }
+}

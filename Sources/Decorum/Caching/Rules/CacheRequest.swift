@@ -1,0 +1,90 @@
+import Foundation
+import HTTPTypes
+
+/// What a request wants of a cache: its `Cache-Control` (RFC 9111, section 5.2.1) and ``RequestOptions/cacheUse``.
+struct CacheRequest: Sendable {
+    /// Whether a stored response must be validated before it is used.
+    var needsValidation = false
+    /// Whether nothing of this exchange may be stored, or answered from what is.
+    var isNoStore = false
+    /// Whether the network must not be used.
+    var isOnlyIfCached = false
+    /// The largest age in seconds that is acceptable.
+    var maxAge: Double?
+    /// The largest number of seconds by which a response may be stale.
+    var maxStale: Double?
+    /// The seconds for which a response must stay fresh.
+    var minFresh: Double = 0
+    /// The seconds by which a response may be stale that is used instead of an error (RFC 5861, section 4).
+    var staleIfError: Double = 0
+
+    init(_ fields: HTTPFields, use: CacheUse) {
+        read(fields)
+        switch use {
+        case .standard: break
+        case .reload: needsValidation = true
+        case .preferringStored: maxStale = .infinity
+        case .onlyStored:
+            maxStale = .infinity
+            isOnlyIfCached = true
+        case .none: isNoStore = true
+        }
+    }
+
+    private mutating func read(_ fields: HTTPFields) {
+        guard fields.contains(.cacheControl) else {
+            if fields.contains(.pragma) { needsValidation = fields.asksForValidation }
+            return
+        }
+        let control = CacheControl(fields)
+        needsValidation = control.contains("no-cache")
+        isNoStore = control.contains("no-store")
+        isOnlyIfCached = control.contains("only-if-cached")
+        maxAge = control.seconds(of: "max-age")
+        if control.contains("max-stale") {
+            maxStale = control.argument(of: "max-stale") == nil ? .infinity : control.seconds(of: "max-stale")
+        }
+        minFresh = control.seconds(of: "min-fresh") ?? 0
+        staleIfError = control.seconds(of: "stale-if-error") ?? 0
+    }
+}
+
+/// How a request may be answered by ``Connection/caching(in:policy:clock:spawner:)``, beside what its fields say.
+///
+/// It is never sent: use it where the server should not learn what the client does with its own cache.
+public enum CacheUse: Sendable, Hashable {
+    /// A stored response while it is fresh.
+    case standard
+    /// A stored response only once the server has confirmed it.
+    case reload
+    /// A stored response however old it is, and the server where there is none.
+    case preferringStored
+    /// A stored response however old it is; where there is none, `504 Gateway Timeout` without asking the server.
+    case onlyStored
+    /// The server's response, of which nothing is stored.
+    case none
+}
+
+extension RequestOptions {
+    /// How the request may be answered by a cache.
+    public var cacheUse: CacheUse {
+        get { self[CacheUseKey.self] }
+        set { self[CacheUseKey.self] = newValue }
+    }
+}
+
+private enum CacheUseKey: RequestOptionKey {
+    static let defaultValue = CacheUse.standard
+}
+
+extension CacheRequest {
+    /// Why a request has to reach the server whatever is stored; nil where it has not.
+    func reasonToPass(_ request: borrowing Request) -> CacheStatus.ForwardReason? {
+        if isNoStore { return .request }
+        guard request.head.method == .get || request.head.method == .head else { return .method }
+        let fields = request.head.headerFields
+        if !request.body.isEmpty || Preconditions.needOrigin(fields) { return .bypass }
+        guard let range = fields.firstValue(of: .range) else { return nil }
+        return request.head.method == .get && ByteRange(range) != nil ? nil : .bypass
+    }
+}

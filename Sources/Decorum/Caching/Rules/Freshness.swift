@@ -1,0 +1,101 @@
+import Foundation
+import HTTPTypes
+
+/// What a stored response says about its own age and for how long it may be used (RFC 9111, section 4.2).
+///
+/// It is worked out once, when the response is stored or read, since a hit has no time to parse fields.
+struct Freshness: Sendable {
+    /// The seconds that the server said; nil where it said nothing.
+    let explicitLifetime: Double?
+    /// The seconds by which the content was older than the response, where a guess may be made from them.
+    let modifiedBefore: Double?
+    /// The age, in seconds, when the response was received.
+    let initialAge: Double
+    /// Whether the response must not be used once it is stale, whatever anyone else says.
+    let forbidsStale: Bool
+    /// Whether the response must be validated even while it is fresh.
+    let needsValidation: Bool
+    /// Whether the response does not change while it is fresh (RFC 8246).
+    let isImmutable: Bool
+    /// The seconds after becoming stale in which the response may be used while it is validated (RFC 5861, section 3).
+    let staleWhileRevalidate: Double
+    /// The seconds after becoming stale in which the response may be used instead of an error (RFC 5861, section 4).
+    let staleIfError: Double
+
+    init(_ head: HTTPResponse, requestDate: Date, date: Date) {
+        let fields = head.headerFields
+        let control = CacheControl(fields)
+        let received = date.timeIntervalSince1970
+        let sent = fields.firstValue(of: .date).flatMap { HTTPDate($0, at: date) }.map { Double($0.seconds) }
+
+        explicitLifetime =
+            control.seconds(of: "max-age")
+            ?? fields.expires(at: date).map { max(0, $0 - (sent ?? received.rounded(.down))) }
+        modifiedBefore =
+            Self.heuristicStatuses.contains(head.status.code) || control.contains("public")
+            ? fields.firstValue(of: .lastModified).flatMap { HTTPDate($0, at: date) }
+                .map { max(0, (sent ?? received) - Double($0.seconds)) }
+            : nil
+        initialAge = Self.initialAge(
+            of: fields, sent: sent, received: received, delay: received - requestDate.timeIntervalSince1970)
+        needsValidation =
+            control.isUnqualified("no-cache")
+            || (!fields.contains(.cacheControl) && fields.contains(.pragma) && fields.asksForValidation)
+        forbidsStale = control.contains("must-revalidate") || needsValidation
+        isImmutable = control.contains("immutable")
+        staleWhileRevalidate = control.seconds(of: "stale-while-revalidate") ?? 0
+        staleIfError = control.seconds(of: "stale-if-error") ?? 0
+    }
+
+    /// The seconds from the response's creation in which it is fresh; a guess where the server said nothing.
+    func lifetime(guessing policy: CachingPolicy) -> Double {
+        if let explicitLifetime { return explicitLifetime }
+        guard let modifiedBefore else { return 0 }
+        // In this order a factor that is no number guesses nothing.
+        return max(0, min(modifiedBefore * policy.heuristicFraction, policy.heuristicLimit.seconds))
+    }
+
+    /// `corrected_initial_age` of RFC 9111, section 4.2.3.
+    private static func initialAge(of fields: HTTPFields, sent: Double?, received: Double, delay: Double) -> Double {
+        // Dates are whole seconds: the fraction that a Date lacks must not count as age.
+        let apparentAge = sent.map { max(0, received.rounded(.down) - $0) } ?? 0
+        let age = fields.firstValue(of: .age).flatMap { value in
+            var members = ListMembers(value)
+            return members.next().flatMap { DeltaSeconds.parse($0) }
+        }
+        return max(apparentAge, (age ?? 0) + max(0, delay))
+    }
+
+    /// The statuses that are cacheable by default (RFC 9110, section 15.1).
+    static let heuristicStatuses: Set<Int> = [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501]
+}
+
+extension HTTPFields {
+    /// The seconds since 1970 that `Expires` tells; a value that is no date is in the past, as are several.
+    fileprivate func expires(at now: Date) -> Double? {
+        guard let value = firstValue(of: .expires) else { return nil }
+        guard lazy.filter({ $0.name == .expires }).count == 1, let date = HTTPDate(value, at: now) else {
+            return -.infinity
+        }
+        return Double(date.seconds)
+    }
+
+    /// Whether `Pragma` says what `Cache-Control: no-cache` would say to a cache of HTTP/1.0 (RFC 9111, section 5.4).
+    var asksForValidation: Bool {
+        contains { field in
+            field.name == .pragma && ListMembers(field.value).contains { $0.lowercased() == "no-cache" }
+        }
+    }
+}
+
+extension Duration {
+    /// The duration in seconds.
+    var seconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) * 1e-18
+    }
+}
+
+extension HTTPField.Name {
+    // swift-format-ignore: NeverForceUnwrap
+    static let pragma = HTTPField.Name("Pragma")!
+}

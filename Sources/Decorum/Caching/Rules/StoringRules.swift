@@ -1,0 +1,108 @@
+import HTTPTypes
+
+/// Whether a response may be stored, and what of it (RFC 9111, section 3).
+enum StoringRules {
+    /// Why a response is not stored.
+    enum Refusal: String, Error {
+        case request = "the request forbids it"
+        case response = "the response forbids it"
+        case vary = "it varies by anything"
+        case status = "its status is not cacheable"
+        case useless = "it could not be used again"
+        case method = "its method is not cacheable"
+        case part = "it is a part that cannot be placed"
+    }
+
+    /// Tells whether a response to a `GET` may be stored.
+    static func check(_ response: HTTPResponse, to request: HTTPRequest) throws(Refusal) {
+        guard !CacheControl(request.headerFields).contains("no-store") else { throw .request }
+        let fields = response.headerFields
+        let control = CacheControl(fields)
+        if control.contains("must-understand") {
+            // Whoever understands the status knows better than the no-store that stands beside it for all others.
+            guard understoodStatuses.contains(response.status.code) else { throw .response }
+        } else if control.contains("no-store") {
+            throw .response
+        }
+        guard !Vary(fields).isAny else { throw .vary }
+        let code = response.status.code
+        guard code >= 200, !refusedStatuses.contains(code) else { throw .status }
+        if code == 206 {
+            guard ContentRange(fields) != nil else { throw .part }
+        } else if request.headerFields.contains(.range), code != 200 {
+            throw .part
+        }
+        let isExplicit =
+            control.contains("max-age") || fields.contains(.expires) || control.contains("stale-while-revalidate")
+            || control.contains("stale-if-error")
+        let isCacheable =
+            isExplicit || control.contains("public") || Freshness.heuristicStatuses.contains(code)
+        guard isCacheable else { throw .status }
+        guard isExplicit || fields.contains(.eTag) || fields.contains(.lastModified) else { throw .useless }
+    }
+
+    /// Tells whether the response to a `POST` may be stored as that to a `GET` (RFC 9110, section 9.3.3).
+    static func check(_ response: HTTPResponse, toPost request: HTTPRequest) throws(Refusal) {
+        let fields = response.headerFields
+        let control = CacheControl(fields)
+        guard response.status.code == 200, control.contains("max-age") || fields.contains(.expires) else {
+            throw .method
+        }
+        guard let location = fields.firstValue(of: .contentLocation),
+            let uri = ResponseKey.URI(request), uri == ResponseKey.URI(location, relativeTo: request)
+        else { throw .method }
+        try check(response, to: request)
+    }
+
+    /// A response without the fields that belong to its connection, and those that need validation (RFC 9111,
+    /// sections 3.1 and 5.2.2.4).
+    static func storable(_ head: HTTPResponse) -> HTTPResponse {
+        let fields = head.headerFields
+        let named = fields.connectionFields.union(CacheControl(fields).fields(of: "no-cache"))
+            .subtracting(indispensableFields)
+        guard !named.isEmpty || fields.contains(where: { unstoredFields.contains($0.name) }) else { return head }
+        var head = head
+        head.headerFields = HTTPFields(
+            fields.filter { !unstoredFields.contains($0.name) && !named.contains($0.name) })
+        return head
+    }
+
+    /// Without these a stored response would be used for whom it is not meant, or be read as what it is not.
+    private static let indispensableFields: Set<HTTPField.Name> = [
+        .cacheControl, .contentEncoding, .contentRange, .vary,
+    ]
+
+    static let unstoredFields = FieldNames(
+        Set(
+            [
+                "Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Authorization",
+                "Proxy-Connection", "TE", "Transfer-Encoding", "Upgrade",
+            ].compactMap { HTTPField.Name($0) }))
+
+    /// What answers a condition or a range, and not the URI.
+    private static let refusedStatuses: Set<Int> = [304, 412, 416]
+    private static let understoodStatuses = Freshness.heuristicStatuses.union([302, 303, 307])
+}
+
+extension HTTPFields {
+    /// The fields that a message says to be its connection's (RFC 9110, section 7.6.1).
+    var connectionFields: Set<HTTPField.Name> {
+        guard contains(.connection) else { return [] }
+        var names: Set<HTTPField.Name> = []
+        for field in self where field.name == .connection {
+            names.formUnion(ListMembers(field.value).compactMap { HTTPField.Name(String($0)) })
+        }
+        return names
+    }
+}
+
+extension ResponseKey.URI {
+    /// Creates the URI that a field of a response to a request refers to; nil for one that cannot be parsed.
+    init?(_ reference: String, relativeTo request: HTTPRequest) {
+        let base = Target(scheme: request.scheme, authority: request.authority, path: request.path ?? "/")
+        guard let target = try? Target.resolve(reference, against: base),
+            let scheme = target.scheme, let authority = target.authority
+        else { return nil }
+        self.init(scheme: scheme, authority: authority, path: target.path)
+    }
+}

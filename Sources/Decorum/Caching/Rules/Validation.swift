@@ -1,0 +1,93 @@
+import Foundation
+import HTTPTypes
+
+/// Asking a server about stored responses, and what its answer means for them (RFC 9111, section 4.3).
+enum Validation {
+    /// Adds the validators of stored responses to a request.
+    ///
+    /// The tags of a caller are left alone, and its date where it is of no stored response that the request selects: a
+    /// `304` would not tell whose condition it is about.
+    static func ask(about stored: [StoredResponse], in fields: inout HTTPFields) {
+        // A date tells one variant from another no better than chance.
+        let dated = stored.count == 1 ? stored.first { SelectingFields.match($0, fields) } : nil
+        guard !fields.contains(.ifNoneMatch), dated != nil || !fields.contains(.ifModifiedSince) else { return }
+        let tags = stored.compactMap { $0.head.headerFields.firstValue(of: .eTag) }
+        if let tag = tags.first { fields[.ifNoneMatch] = tags.count == 1 ? tag : tags.joined(separator: ", ") }
+        let date = dated?.head.headerFields.firstValue(of: .lastModified)
+        if date != nil || fields.contains(.ifModifiedSince) { fields[.ifModifiedSince] = date }
+    }
+
+    /// The stored response that a `304` confirms (RFC 9111, section 4.3.4); nil where it is about none of them.
+    ///
+    /// - Parameters:
+    ///   - validation: The `304`.
+    ///   - stored: The responses that the server was asked about.
+    ///   - request: The request as the caller has made it.
+    /// - Returns: The response.
+    static func confirmed(
+        by validation: HTTPResponse, among stored: [StoredResponse], for request: HTTPRequest
+    ) -> StoredResponse? {
+        let strongTag = PartialContent.strongTag(of: validation)
+        if let strongTag, let same = stored.first(where: { PartialContent.strongTag(of: $0.head) == strongTag }) {
+            return same
+        }
+        // Nothing weaker tells variants apart: a server may give the same weak tag, and has the same date, for all.
+        guard stored.count == 1, let only = stored.first, only.isSelected(by: request) else { return nil }
+        let fields = validation.headerFields
+        let storedFields = only.head.headerFields
+        if let tag = fields.firstValue(of: .eTag), let storedTag = storedFields.firstValue(of: .eTag) {
+            return tag.opaqueTag == storedTag.opaqueTag ? only : nil
+        }
+        // It is about a tag that the caller knows.
+        guard !request.headerFields.contains(.ifNoneMatch) else { return nil }
+        guard let modified = fields.firstValue(of: .lastModified),
+            let storedModified = storedFields.firstValue(of: .lastModified)
+        else { return only }
+        return modified == storedModified ? only : nil
+    }
+
+    /// Updates the fields of a stored response with those of a `304` or of a response to `HEAD` (RFC 9111, section 3.2).
+    static func freshened(_ head: HTTPResponse, with update: HTTPFields) -> HTTPResponse {
+        var head = head
+        // A cookie is set by the response that brings it; once more would put an old session in place of a new one.
+        if head.headerFields.contains(.setCookie) { head.headerFields[.setCookie] = nil }
+        // They tell the age of the message that they came with, which is no longer what counts.
+        for name in [HTTPField.Name.age, .date] where !update.contains(name) && head.headerFields.contains(name) {
+            head.headerFields[name] = nil
+        }
+        // A tag that is the same in a weak comparison only must not make the stored bytes those of a strong one.
+        let keepsTag = head.headerFields.contains(.eTag)
+        let connectionFields = update.connectionFields
+        for (index, field) in update.enumerated() where !update[..<index].contains(where: { $0.name == field.name }) {
+            guard !keptFields.contains(field.name), !(keepsTag && field.name == .eTag),
+                !StoringRules.unstoredFields.contains(field.name),
+                !connectionFields.contains(field.name), !head.headerFields.hasSame(field.name, as: update)
+            else { continue }
+            head.headerFields[fields: field.name] = update[fields: field.name]
+        }
+        return head
+    }
+
+    /// Whether a response to `HEAD` is about a stored response to `GET` (RFC 9111, section 4.3.5).
+    static func isUpdate(_ head: HTTPResponse, of stored: StoredResponse) -> Bool {
+        let fields = head.headerFields
+        let storedFields = stored.head.headerFields
+        let sameValidators = [HTTPField.Name.eTag, .lastModified].allSatisfy { name in
+            fields.firstValue(of: name).map { $0 == storedFields.firstValue(of: name) } ?? true
+        }
+        let length = fields.firstValue(of: .contentLength).flatMap { Int64($0) }
+        return sameValidators && (length == nil || stored.body.length == nil || length == stored.body.length)
+    }
+
+    /// The fields that describe the stored content, which a `304` does not bring.
+    private static let keptFields: Set<HTTPField.Name> = [
+        .contentEncoding, .contentLength, .contentRange, .contentType, .trailer,
+    ]
+}
+
+extension String {
+    /// An entity tag without the mark of a weak one, since validation compares weakly (RFC 9110, section 8.8.3.2).
+    var opaqueTag: Substring {
+        hasPrefix("W/") ? dropFirst(2) : self[...]
+    }
+}

@@ -1,0 +1,59 @@
+/// A store that stands for another, which is chosen anew each time that it is used.
+///
+/// An app gives it where the choice is made while it runs, as when a person turns off what is kept on disk:
+///
+/// ```swift
+/// let store = SelectedResponseStore { settings.keepsResponses ? files : memory }
+/// ```
+///
+/// A response that was kept stays in the store that was chosen then, and is found again when that one is chosen again. What
+/// is forgotten is forgotten by the store that is chosen at that time alone; the others are the app's to empty.
+public struct SelectedResponseStore: ResponseStore {
+    private let selection: @Sendable () -> any ResponseStore
+
+    /// Creates a store that asks for the one to use.
+    ///
+    /// - Parameter selection: Answers with the store to use now. It is called for each request, more than once, and must
+    ///   not block.
+    public init(_ selection: @escaping @Sendable () -> any ResponseStore) {
+        self.selection = selection
+    }
+
+    /// The largest body, in bytes, that the chosen store takes.
+    public var bodyLimit: Int { selection().bodyLimit }
+
+    /// Finds what the chosen store has.
+    public func responses(for key: ResponseKey) async -> [StoredResponse] {
+        await selection().responses(for: key)
+    }
+
+    /// Keeps a response in the chosen store.
+    public func store(_ response: StoredResponse, for key: ResponseKey) async {
+        await selection().store(response, for: key)
+    }
+
+    /// Starts to keep a response in the store that is chosen now.
+    public func writer(for response: StoredResponse, key: ResponseKey) async -> (any ResponseWriter)? {
+        await selection().writer(for: response, key: key)
+    }
+
+    /// Has the chosen store forget every response under a key.
+    public func removeResponses(for key: ResponseKey) async {
+        await selection().removeResponses(for: key)
+    }
+
+    /// Has the chosen store forget every response of a URI.
+    public func removeResponses(at uri: ResponseKey.URI) async {
+        await selection().removeResponses(at: uri)
+    }
+
+    /// Has the chosen store forget every response of a principal.
+    public func removeResponses(of principal: Principal?) async {
+        await selection().removeResponses(of: principal)
+    }
+
+    /// Has the chosen store forget every response.
+    public func removeAllResponses() async {
+        await selection().removeAllResponses()
+    }
+}

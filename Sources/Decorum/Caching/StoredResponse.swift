@@ -1,0 +1,85 @@
+public import Foundation
+public import HTTPTypes
+
+/// A response that is kept, with what is needed to select and to validate it.
+public struct StoredResponse: Sendable {
+    /// The status and the header fields.
+    public let head: HTTPResponse
+    /// The whole content, which can be read any number of times; of a `206`, the part that its `Content-Range` names.
+    public var body: Body
+    /// The fields of the request that `Vary` names, as they were.
+    public let selectingFields: HTTPFields
+    /// When the request was sent that the response answers, or that last validated it.
+    public let requestDate: Date
+    /// When the response was received, or last validated.
+    public let date: Date
+    let freshness: Freshness
+    let vary: Vary
+
+    /// Creates a stored response.
+    ///
+    /// - Parameters:
+    ///   - head: The status and the header fields.
+    ///   - body: The whole content.
+    ///   - request: The head of the request that it answers.
+    ///   - requestDate: When that request was sent; nil stands for `date`.
+    ///   - date: When the response was received.
+    public init(head: HTTPResponse, body: Body, request: HTTPRequest, requestDate: Date? = nil, date: Date) {
+        let names = Vary(head.headerFields).names
+        self.init(
+            head: head, body: body,
+            selectingFields: names.isEmpty
+                ? HTTPFields() : HTTPFields(request.headerFields.filter { names.contains($0.name) }),
+            requestDate: requestDate ?? date, date: date)
+    }
+
+    /// Creates a stored response from what a store has kept of one.
+    ///
+    /// - Parameters:
+    ///   - head: The status and the header fields.
+    ///   - body: The whole content.
+    ///   - selectingFields: The fields of the request that `Vary` names.
+    ///   - requestDate: When the request was sent.
+    ///   - date: When the response was received.
+    public init(head: HTTPResponse, body: Body, selectingFields: HTTPFields, requestDate: Date, date: Date) {
+        self.head = head
+        self.body = body
+        self.selectingFields = selectingFields
+        self.requestDate = requestDate
+        self.date = date
+        freshness = Freshness(head, requestDate: requestDate, date: date)
+        vary = Vary(head.headerFields)
+    }
+
+    /// Whether the response may answer a request, going by `Vary` (RFC 9111, section 4.1).
+    ///
+    /// Fields count as the same whether they stand on one line or on several; `Accept` and `Accept-Encoding` also with
+    /// other blanks, and the languages in `Accept-Language` in any order and letter case, as long as their weights are the
+    /// same. A response in the one language that a request prefers to all others is selected whatever other languages it names.
+    ///
+    /// - Parameter request: The head of a request with the same key.
+    /// - Returns: Whether each field that `Vary` names is the same in both requests.
+    public func isSelected(by request: HTTPRequest) -> Bool {
+        guard !vary.isAny else { return false }
+        return vary.names.isEmpty || SelectingFields.match(self, request.headerFields)
+    }
+
+    /// Whether another response takes this one's place in a store: both answer the same requests.
+    ///
+    /// - Parameter other: A response with the same key.
+    /// - Returns: Whether both have the same `Vary` and were selected by the same fields.
+    public func isOfSameVariant(as other: StoredResponse) -> Bool {
+        vary == other.vary && (vary.names.isEmpty || SelectingFields.areSame(self, other))
+    }
+}
+
+extension StoredResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The code of the status; never fields or content.
+    public var description: String { "stored \(head.status.code)" }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// A mirror with the description alone, so that `dump` shows neither a cookie nor the fields that selected it.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}

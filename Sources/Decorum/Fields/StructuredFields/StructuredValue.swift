@@ -1,0 +1,100 @@
+public import Foundation
+
+/// A value of a structured field without parameters: what RFC 9651, section 3.3 calls a bare item.
+///
+/// A literal stands for an integer, a decimal, a string or a Boolean; a token has to be spelled `.token("gzip")`, since
+/// it is not the same as the string `"gzip"`.
+///
+/// Anything can be put in; what no field can hold, such as a token with a blank, is found where it is written.
+public enum StructuredValue: Sendable, Hashable {
+    /// A whole number of up to fifteen digits.
+    case integer(Int)
+    /// A number with up to three digits after the point.
+    case decimal(StructuredDecimal)
+    /// Text of printable ASCII characters, written in quotation marks.
+    case string(String)
+    /// A word, written as it is: a letter or `*`, then the characters of a method or field name, `:` and `/`.
+    case token(String)
+    /// Bytes, written in base64.
+    case byteSequence(Data)
+    /// True or false.
+    case boolean(Bool)
+    /// A point in time, of which a fraction of a second is cut off.
+    case date(Date)
+    /// Text of any characters, meant for people; it is not sanitized and may hold control characters.
+    case displayString(String)
+}
+
+extension StructuredValue {
+    /// The number of an integer.
+    public var integer: Int? {
+        guard case .integer(let number) = self else { return nil }
+        return number
+    }
+
+    /// The number of a decimal.
+    public var decimal: StructuredDecimal? {
+        guard case .decimal(let number) = self else { return nil }
+        return number
+    }
+
+    /// The text of a string.
+    public var string: String? {
+        guard case .string(let text) = self else { return nil }
+        return text
+    }
+
+    /// The word of a token.
+    public var token: String? {
+        guard case .token(let word) = self else { return nil }
+        return word
+    }
+
+    /// The bytes of a byte sequence.
+    public var byteSequence: Data? {
+        guard case .byteSequence(let bytes) = self else { return nil }
+        return bytes
+    }
+
+    /// Whether a Boolean is true.
+    public var boolean: Bool? {
+        guard case .boolean(let isTrue) = self else { return nil }
+        return isTrue
+    }
+
+    /// The point in time of a date.
+    public var date: Date? {
+        guard case .date(let date) = self else { return nil }
+        return date
+    }
+
+    /// The text of a display string.
+    public var displayString: String? {
+        guard case .displayString(let text) = self else { return nil }
+        return text
+    }
+}
+
+extension StructuredValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral,
+    ExpressibleByStringLiteral
+{
+    /// Creates an integer.
+    public init(integerLiteral value: Int) {
+        self = .integer(value)
+    }
+
+    /// Creates a decimal.
+    public init(floatLiteral value: Double) {
+        self = .decimal(StructuredDecimal(value))
+    }
+
+    /// Creates a Boolean.
+    public init(booleanLiteral value: Bool) {
+        self = .boolean(value)
+    }
+
+    /// Creates a string, not a token.
+    public init(stringLiteral value: String) {
+        self = .string(value)
+    }
+}

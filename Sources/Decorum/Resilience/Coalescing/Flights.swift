@@ -1,0 +1,73 @@
+import Synchronization
+
+/// Requests in flight, by key: who asks for what is in flight already shares it.
+///
+/// A caller is cancelled by itself; the request is cancelled with the last caller.
+final class Flights<Key: Hashable & Sendable>: Sendable {
+    private let table = Mutex<[Key: Flight]>([:])
+    private let settings: FlightSettings
+
+    init(
+        policy: CoalescingPolicy = .standard, clock: any DatedClock = SystemClock(),
+        spawner: any TaskSpawner = SystemSpawner()
+    ) {
+        settings = FlightSettings(
+            backlogLimit: max(0, policy.backlogLimit), patience: max(.zero, policy.patience), clock: clock,
+            spawner: spawner)
+    }
+
+    /// The number of flights that can be joined.
+    var count: Int { table.withLock { $0.count } }
+
+    /// Shares the response of the flight under a key, or starts one.
+    ///
+    /// - Parameters:
+    ///   - key: What callers have in common who may share.
+    ///   - send: Sends the request, in a task of its own, for the caller who starts the flight.
+    /// - Returns: The caller's own response, which says whether it is shared.
+    /// - Throws: The error of `send`, or `CancellationError` for a caller who is cancelled.
+    func response(
+        for key: Key, _ send: @escaping @Sendable () async throws -> Response
+    ) async throws -> Response {
+        try Task.checkCancellation()
+        let (flight, boarding) = board(key)
+        switch boarding {
+        case .arrived(let response):
+            return response
+        case .waiting(let passenger):
+            if passenger == Flight.firstPassenger { flight.start(send) }
+            return try await flight.response(for: passenger)
+        }
+    }
+
+    private func board(_ key: Key) -> (Flight, Flight.Boarding) {
+        table.withLock { table in
+            if let flight = table[key], let boarding = flight.board() { return (flight, boarding) }
+            let flight = Flight(settings) { [weak self] flight in self?.remove(flight, for: key) }
+            table[key] = flight
+            return (flight, .waiting(Flight.firstPassenger))
+        }
+    }
+
+    /// Lets nobody join the flights under some keys any more; who shares one already goes on.
+    func close(where isClosed: (Key) -> Bool) {
+        let closed = table.withLock { table in
+            let keys = table.keys.filter(isClosed)
+            return keys.compactMap { table.removeValue(forKey: $0) }
+        }
+        for flight in closed { flight.close() }
+    }
+
+    private func remove(_ flight: Flight, for key: Key) {
+        // A closed flight may have been replaced by the next one.
+        let removed = table.withLock { $0[key] === flight ? $0.removeValue(forKey: key) : nil }
+        withExtendedLifetime(removed) {}
+    }
+}
+
+struct FlightSettings: Sendable {
+    let backlogLimit: Int
+    let patience: Duration
+    let clock: any DatedClock
+    let spawner: any TaskSpawner
+}

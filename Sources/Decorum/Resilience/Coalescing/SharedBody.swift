@@ -1,0 +1,177 @@
+import Foundation
+import HTTPTypes
+import Synchronization
+
+/// The body of a response that several callers read, each at a speed of its own.
+///
+/// Whoever is the only one left when the reading starts reads the body itself. Otherwise a task reads it when somebody
+/// waits for a chunk, and gives each chunk to all. The transfer ends with the last reader.
+final class SharedBody: Sendable {
+    private enum Opening {
+        case alone(Body)
+        case pumped(Body)
+        case shared
+    }
+
+    let settings: FlightSettings
+    let state: Mutex<SharedBodyState>
+    private let length: Int64?
+    private let onClose: @Sendable () -> Void
+
+    /// Creates a body without readers.
+    ///
+    /// - Parameters:
+    ///   - source: A body that may be read once.
+    ///   - settings: What slow readers are given.
+    ///   - onClose: Is called when nobody can join any more.
+    init(_ source: Body, _ settings: FlightSettings, onClose: @escaping @Sendable () -> Void) {
+        self.settings = settings
+        self.onClose = onClose
+        length = source.length
+        state = Mutex(SharedBodyState(source: source))
+    }
+
+    /// Makes one more reader's body; nil is returned once somebody reads.
+    func join() -> Body? {
+        let reader = state.withLock { $0.join(patience: settings.patience) }
+        guard let reader else { return nil }
+        let seat = SharedBodySeat(body: self, reader: reader)
+        return Body(trustedLength: length, replay: .once) { _ in try await seat.open() }
+    }
+
+    fileprivate func open(_ seat: SharedBodySeat) async throws -> any BodyReader {
+        let opening = state.withLock { state in
+            guard let source = state.source.take() else { return Opening.shared }
+            guard state.readers.count > 1 else {
+                state.readers = [:]
+                return .alone(source)
+            }
+            return .pumped(source)
+        }
+        switch opening {
+        case .shared:
+            return SharedBodyReader(seat: seat)
+        case .alone(let source):
+            onClose()
+            return try await source.open()
+        case .pumped(let source):
+            onClose()
+            startPump(source)
+            return SharedBodyReader(seat: seat)
+        }
+    }
+
+    private func startPump(_ source: Body) {
+        let task = settings.spawner.spawn { [self] in await pump(source) }
+        let isWanted = state.withLock { state in
+            state.pump = task
+            return !state.isAbandoned
+        }
+        if !isWanted { task.cancel() }
+    }
+
+    /// Reads the next chunk as a reader, or waits for it.
+    fileprivate func next(for reader: Int) async throws -> Data? {
+        guard !Task.isCancelled else {
+            leave(reader)
+            throw CancellationError()
+        }
+        if let chunk = take(for: reader) { return try chunk.get() }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                if let chunk = take(for: reader, orWaitWith: continuation) {
+                    continuation.resume(with: chunk)
+                } else if Task.isCancelled {
+                    // The handler may have run before there was somebody to be found.
+                    cancel(reader)
+                }
+            }
+        } onCancel: {
+            cancel(reader)
+        }
+    }
+
+    private func take(
+        for reader: Int, orWaitWith continuation: SharedBodyState.Waiter? = nil
+    ) -> Result<Data?, any Error>? {
+        let (chunk, woken) = state.withLock { state in
+            let chunk = state.take(for: reader, orWaitWith: continuation, limit: settings.backlogLimit)
+            return (chunk, state.takeWoken(wantingChunk: chunk == nil))
+        }
+        for waiter in woken { waiter.resume() }
+        return chunk
+    }
+
+    /// Lets a reader go who waits, or ends the transfer if nobody else reads it.
+    private func cancel(_ reader: Int) {
+        let (waiter, pump, woken) = state.withLock { state in
+            guard let waiter = state.readers[reader]?.waiter else {
+                return (nil as SharedBodyState.Waiter?, nil as Task<Void, Never>?, [] as [Wakening])
+            }
+            guard state.readers.count > 1 else {
+                // The last one waits for the end of what is done for it, as it would without anybody between.
+                state.isAbandoned = true
+                return (nil, state.pump, [])
+            }
+            state.readers[reader] = nil
+            return (waiter, nil, state.takeWoken(wantingChunk: true))
+        }
+        pump?.cancel()
+        for waiter in woken { waiter.resume() }
+        waiter?.resume(throwing: CancellationError())
+    }
+
+    /// Takes note that a reader has let go of the body.
+    fileprivate func leave(_ reader: Int) {
+        let (source, pump, woken) = state.withLock { state in
+            state.readers[reader] = nil
+            state.detached.remove(reader)
+            guard state.readers.isEmpty else {
+                return (nil as Body?, nil as Task<Void, Never>?, state.takeWoken(wantingChunk: true))
+            }
+            state.isAbandoned = true
+            return (state.source.take(), state.pump.take(), state.takeWoken(wantingChunk: true))
+        }
+        if source != nil { onClose() }
+        pump?.cancel()
+        for waiter in woken { waiter.resume() }
+    }
+
+    fileprivate var trailers: HTTPFields? {
+        state.withLock { state in
+            guard case .success(let trailers) = state.end else { return nil }
+            return trailers
+        }
+    }
+}
+
+typealias Wakening = CheckedContinuation<Void, Never>
+
+/// One reader's place at a shared body, which is free again when nobody holds it.
+private final class SharedBodySeat: Sendable {
+    let body: SharedBody
+    let reader: Int
+
+    init(body: SharedBody, reader: Int) {
+        self.body = body
+        self.reader = reader
+    }
+
+    deinit {
+        body.leave(reader)
+    }
+
+    func open() async throws -> any BodyReader {
+        try await body.open(self)
+    }
+}
+
+private struct SharedBodyReader: BodyReader {
+    let seat: SharedBodySeat
+
+    mutating func next() async throws -> Data? {
+        try await seat.body.next(for: seat.reader)
+    }
+
+    var trailers: HTTPFields? { seat.body.trailers }
+}

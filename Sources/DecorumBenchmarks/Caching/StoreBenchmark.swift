@@ -1,0 +1,165 @@
+import Decorum
+import Foundation
+import HTTPTypes
+
+/// Measures what stores of responses cost, and whether that grows with the number of responses in them.
+struct StoreBenchmark {
+    private let arguments: Arguments
+
+    init(_ arguments: Arguments) {
+        self.arguments = arguments
+    }
+
+    func measure() async throws -> [StoreReading] {
+        guard Self.names.contains(where: { arguments.includes($0) }) else { return [] }
+        var readings: [StoreReading] = []
+        for count in [1000, 100_000] {
+            let memory = MemoryResponseStore(byteLimit: .max, countLimit: .max)
+            readings.append(try await measureHits("stores/memory, hit", count, in: memory))
+            readings += try await measureCaching("stores/caching in memory, hit", count, in: memory)
+        }
+        for count in [1000, 100_000] {
+            let reading = try await SampleCassette.withFolder { folder in
+                let store = FileResponseStore(directory: folder, byteLimit: 4 << 30)
+                let keeping = try await measureKeeping("stores/file, keep", count, in: store)
+                let hits = try await measureHits("stores/file, hit", count, in: store)
+                let opening = try await measureOpening("stores/file, open and first hit", count, of: folder)
+                let caching = try await measureCaching("stores/caching in files, hit", count, in: store)
+                return [keeping, hits, opening] + caching
+            }
+            readings += reading
+        }
+        return readings
+    }
+
+    /// Measures fresh hits through a whole cache, beside answers of the stub that it stands around.
+    private func measureCaching(
+        _ name: String, _ count: Int, in store: some ResponseStore
+    ) async throws -> [StoreReading] {
+        let stub = MemoryConnection()
+        let requests = try (0..<Self.sampleCount).map(SampleResponse.request)
+        let stubbing = try await time("stores/stub", count, operations: requests.count) {
+            for request in requests { _ = try await stub.send(request) }
+        }
+        let cache = stub.caching(in: store)
+        let hits = try await time(name, count, operations: requests.count) {
+            for request in requests {
+                let response = try await cache.send(request)
+                guard response.metadata.source == .cache else { throw BenchmarkFailure("A response is not a hit.") }
+            }
+        }
+        return [stubbing, hits]
+    }
+
+    private static let names = ["stores/memory", "stores/file", "stores/caching"]
+    /// The responses that are looked up; the others are there to be in the way.
+    private static let sampleCount = 1000
+
+    private func measureHits(_ name: String, _ count: Int, in store: some ResponseStore) async throws -> StoreReading {
+        if try await store.responses(for: SampleResponse.key(0)).isEmpty {
+            for index in 0..<count { await store.store(Self.response(index), for: try SampleResponse.key(index)) }
+        }
+        let keys = try (0..<Self.sampleCount).map(SampleResponse.key)
+        return try await time(name, count, operations: keys.count) {
+            for key in keys {
+                let response = await store.responses(for: key).first
+                guard try await response?.body.data(upTo: 1 << 20).count == SampleResponse.length else {
+                    throw BenchmarkFailure("A response is not there.")
+                }
+            }
+        }
+    }
+
+    private func measureKeeping(
+        _ name: String, _ count: Int, in store: FileResponseStore
+    ) async throws -> StoreReading {
+        for index in 0..<count { await store.store(Self.response(index), for: try SampleResponse.key(index)) }
+        let keys = try (0..<Self.sampleCount).map(SampleResponse.key)
+        return try await time(name, count, operations: keys.count) {
+            for key in keys { await store.store(SampleResponse.large, for: key) }
+        }
+    }
+
+    private func measureOpening(_ name: String, _ count: Int, of folder: URL) async throws -> StoreReading {
+        let key = try SampleResponse.key(7)
+        return try await time(name, count, operations: 1) {
+            let store = FileResponseStore(directory: folder, byteLimit: 4 << 30)
+            guard await store.responses(for: key).count == 1 else { throw BenchmarkFailure("A response is not there.") }
+        }
+    }
+
+    private static func response(_ index: Int) -> StoredResponse {
+        index < sampleCount ? SampleResponse.large : SampleResponse.small
+    }
+
+    /// The processor time of each round, in nanoseconds; the first, which fills caches, does not count.
+    private func time(
+        _ name: String, _ count: Int, operations: Int, _ operation: () async throws -> Void
+    ) async throws -> StoreReading {
+        var times: [Double] = []
+        for _ in 0...arguments.rounds {
+            let start = ProcessUsage.processorTime
+            try await operation()
+            times.append((ProcessUsage.processorTime - start) / Double(operations))
+        }
+        return StoreReading(name: name, count: count, times: Array(times.dropFirst()))
+    }
+}
+
+/// A response as an API gives it: a few fields, and 10 kB.
+private enum SampleResponse {
+    static let length = 10_000
+    static let large = response(length)
+    static let small = response(1000)
+
+    private static func response(_ length: Int) -> StoredResponse {
+        StoredResponse(
+            head: HTTPResponse(
+                status: .ok,
+                headerFields: [
+                    .contentType: "application/json", .cacheControl: "max-age=86400", .eTag: "\"33a64df551425fcc\"",
+                    .date: HTTPDate(now).description, .lastModified: "Tue, 15 Nov 1994 08:00:00 GMT",
+                    .vary: "Accept-Encoding", .server: "origin", .contentLength: String(length),
+                ]),
+            body: Body(Data(repeating: 0x5A, count: length)),
+            request: HTTPRequest(method: .get, scheme: "https", authority: "api.example.com", path: "/"),
+            date: now)
+    }
+
+    private static let now = Date()
+
+    static func key(_ index: Int) throws -> ResponseKey {
+        guard let key = ResponseKey(try request(index)) else { throw BenchmarkFailure("A request has no key.") }
+        return key
+    }
+
+    static func request(_ index: Int) throws -> Request {
+        try .get("https://api.example.com/v1/items/\(index)?sort=name")
+    }
+}
+
+/// What was measured of one thing that is done with a store.
+struct StoreReading: Encodable {
+    let name: String
+    /// The number of responses in the store.
+    let count: Int
+    /// The processor time of one operation, in nanoseconds.
+    let median: Double
+    let minimum: Double
+
+    init(name: String, count: Int, times: [Double]) {
+        self.name = name
+        self.count = count
+        median = times.median
+        minimum = times.min() ?? 0
+    }
+}
+
+extension Table {
+    init(_ readings: [StoreReading]) {
+        header = ["store", "responses", "µs", "µs min"]
+        rows = readings.map { reading in
+            [reading.name, String(reading.count), (reading.median / 1e3).text, (reading.minimum / 1e3).text]
+        }
+    }
+}

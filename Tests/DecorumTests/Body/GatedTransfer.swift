@@ -1,0 +1,65 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Synchronization
+
+/// A body that is read once, gives a chunk for each admission of a gate, and tells whether somebody holds it.
+final class GatedTransfer: Sendable {
+    let gate = Gate()
+    private let state = Mutex((holders: 0, chunksRead: 0))
+
+    /// A transfer that gives its chunks to whoever reads them.
+    static var open: GatedTransfer {
+        let transfer = GatedTransfer()
+        transfer.gate.open()
+        return transfer
+    }
+
+    var isAlive: Bool { state.withLock { $0.holders > 0 } }
+    var chunksRead: Int { state.withLock { $0.chunksRead } }
+
+    /// Makes a body of the bytes of ``BytePattern``.
+    func body(
+        chunks: Int, of size: Int = 1000, trailers: HTTPFields? = nil, failure: (any Error)? = nil
+    ) -> Body {
+        let holder = Holder(self)
+        return Body(replay: .once) { _ in
+            Reader(holder: holder, rest: chunks, size: size, trailers: trailers, failure: failure)
+        }
+    }
+
+    private final class Holder: Sendable {
+        let transfer: GatedTransfer
+
+        init(_ transfer: GatedTransfer) {
+            self.transfer = transfer
+            transfer.state.withLock { $0.holders += 1 }
+        }
+
+        deinit {
+            transfer.state.withLock { $0.holders -= 1 }
+        }
+    }
+
+    private struct Reader: BodyReader {
+        let holder: Holder
+        var rest: Int
+        let size: Int
+        let trailers: HTTPFields?
+        let failure: (any Error)?
+        var offset: Int64 = 0
+
+        mutating func next() async throws -> Data? {
+            try await holder.transfer.gate.wait()
+            guard rest > 0 else {
+                if let failure { throw failure }
+                return nil
+            }
+            rest -= 1
+            holder.transfer.state.withLock { $0.chunksRead += 1 }
+            defer { offset += Int64(size) }
+            return BytePattern.bytes(size, at: offset)
+        }
+    }
+}

@@ -1,0 +1,207 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// How bodies are stored, shared, and given in parts.
+@Suite(.timeLimit(.minutes(1))) struct CachedBodyTests {
+    let store = MemoryResponseStore(byteLimit: 1 << 20)
+    let spawner = TrackingSpawner()
+    let gate = Gate()
+
+    struct BrokenOff: Error {}
+
+    private func cache(_ base: some Connection) -> some Connection {
+        base.caching(in: store, spawner: spawner)
+    }
+
+    private func get(_ fields: HTTPFields = [:]) throws -> Request {
+        try .get("https://example.com/film", fields: fields)
+    }
+
+    private func film(chunks: Int = 3) -> Response {
+        Response(
+            status: .ok, fields: [.cacheControl: "max-age=60", .eTag: #""1""#],
+            body: GatedTransfer.open.body(chunks: chunks))
+    }
+
+    @Test func `A body is stored while it is read, and only once it was read to its end`() async throws {
+        let stub = StubConnection { [self] _ in film() }
+        let connection = cache(stub)
+
+        var iterator = try await connection.send(get()).body.makeAsyncIterator()
+        _ = try await iterator.next()
+        #expect(store.count == 0)
+        while try await iterator.next() != nil {}
+        #expect(store.count == 1)
+
+        let hit = try await connection.send(get())
+        #expect(hit.metadata.source == .cache)
+        #expect(try await hit.body.data(upTo: 3000) == BytePattern.bytes(3000))
+        #expect(try await hit.body.data(upTo: 3000) == BytePattern.bytes(3000))
+    }
+
+    @Test func `A body that is dropped, fails or is too long is not stored`() async throws {
+        let broken = Response(
+            status: .ok, fields: [.cacheControl: "max-age=60"],
+            body: Body(
+                chunks: AsyncThrowingStream<Data, any Error> { continuation in
+                    continuation.yield(Data("half".utf8))
+                    continuation.finish(throwing: BrokenOff())
+                }))
+        let connection = cache(StubConnection(film(), broken, film(chunks: 400)))
+
+        var iterator = try await connection.send(get()).body.makeAsyncIterator()
+        _ = try await iterator.next()
+        iterator = Body.empty.makeAsyncIterator()
+        await #expect(throws: BrokenOff.self) { try await connection.send(get()).body.data(upTo: 3000) }
+        let long = try await connection.send(get()).body.data(upTo: 1 << 20)
+
+        #expect(long == BytePattern.bytes(400_000))
+        #expect(store.count == 0)
+    }
+
+    @Test func `Fifty who miss at the same time make one request and one stored response`() async throws {
+        let stub = StubConnection { [gate, self] _ in
+            try await gate.wait()
+            return film()
+        }
+        let connection = cache(stub)
+        let request = try get()
+        let callers = await Callers.start(50) { _ in
+            let response = try await connection.send(request)
+            return (response.metadata.cacheStatus?.isCollapsed == true, try await response.body.data(upTo: 3000))
+        }
+        callers[0].cancel()
+        gate.open()
+
+        var collapsed = 0
+        for caller in callers.dropFirst() {
+            let (isCollapsed, data) = try await caller.value
+            #expect(data == BytePattern.bytes(3000))
+            collapsed += isCollapsed ? 1 : 0
+        }
+        #expect(collapsed == 49)
+        #expect(stub.requests.count == 1)
+        try await spawner.finished()
+        #expect(try await connection.send(get()).metadata.source == .cache)
+    }
+
+    @Test func `Fifty who find a stale response make one validation`() async throws {
+        let clock = VirtualClock()
+        let stub = StubConnection(answers: [{ [self] _ in film() }]) { [gate] _ in
+            try await gate.wait()
+            return Response(status: .notModified, fields: [.eTag: #""1""#, .cacheControl: "max-age=60"])
+        }
+        let connection = stub.caching(in: store, clock: clock, spawner: spawner)
+        _ = try await connection.send(get()).body.data(upTo: 3000)
+        clock.advance(by: .seconds(100))
+        let request = try get()
+        let callers = await Callers.start(50) { _ in
+            let response = try await connection.send(request)
+            return (response.metadata.source, try await response.body.data(upTo: 3000))
+        }
+        gate.open()
+        for caller in callers {
+            let (source, data) = try await caller.value
+            #expect(source == .revalidated)
+            #expect(data == BytePattern.bytes(3000))
+        }
+        #expect(stub.requests.count == 2)
+    }
+
+    @Test func `A range is served from a whole response`() async throws {
+        let stub = StubConnection(film())
+        let connection = cache(stub)
+        _ = try await connection.send(get()).body.data(upTo: 3000)
+
+        let part = try await connection.send(get([.range: "bytes=1000-1999"]))
+        let last = try await connection.send(get([.range: "bytes=-1"]))
+        let none = try await connection.send(get([.range: "bytes=3000-"]))
+
+        #expect(part.status == .partialContent)
+        #expect(part.head.headerFields[.contentRange] == "bytes 1000-1999/3000")
+        #expect(part.head.headerFields[.contentLength] == "1000")
+        #expect(try await part.body.data(upTo: 3000) == BytePattern.bytes(3000)[1000..<2000])
+        #expect(try await last.body.data(upTo: 1) == BytePattern.bytes(3000)[2999...])
+        #expect(none.status == .rangeNotSatisfiable)
+        #expect(none.head.headerFields[.contentRange] == "bytes */3000")
+        #expect(stub.requests.count == 1)
+    }
+
+    private func part(_ bounds: Range<Int>, of length: Int = 3000, tag: String = #""1""#) -> Response {
+        Response(
+            status: .partialContent,
+            fields: [
+                .cacheControl: "max-age=60", .eTag: tag,
+                .contentRange: "bytes \(bounds.lowerBound)-\(bounds.upperBound - 1)/\(length)",
+            ], body: Body(BytePattern.bytes(length)[bounds]))
+    }
+
+    @Test func `Parts under one strong validator grow together, and the rest completes them`() async throws {
+        let stub = StubConnection(part(0..<1000), part(1000..<2000), part(2000..<3000))
+        let connection = cache(stub)
+        _ = try await connection.send(get([.range: "bytes=0-999"])).body.data(upTo: 3000)
+        _ = try await connection.send(get([.range: "bytes=1000-1999"])).body.data(upTo: 3000)
+
+        let inside = try await connection.send(get([.range: "bytes=500-1499"]))
+        #expect(try await inside.body.data(upTo: 3000) == BytePattern.bytes(3000)[500..<1500])
+        #expect(stub.requests.count == 2)
+
+        let whole = try await connection.send(get())
+        #expect(stub.requests[2].head.headerFields == [.range: "bytes=2000-", .ifRange: #""1""#])
+        #expect(whole.status == .ok)
+        #expect(whole.head.headerFields[.contentRange] == nil)
+        #expect(whole.metadata.cacheStatus?.forwardReason == .partial)
+        #expect(try await whole.body.data(upTo: 3000) == BytePattern.bytes(3000))
+        #expect(try await connection.send(get()).body.data(upTo: 3000) == BytePattern.bytes(3000))
+        #expect(stub.requests.count == 3)
+    }
+
+    @Test(arguments: [#"W/"1""#, #""2""#])
+    func `Parts that may be of different contents are never put together`(tag: String) async throws {
+        let first = tag.hasPrefix("W/") ? tag : #""1""#
+        let stub = StubConnection(part(0..<1000, tag: first), part(1000..<3000, tag: tag), film())
+        let connection = cache(stub)
+        _ = try await connection.send(get([.range: "bytes=0-999"])).body.data(upTo: 3000)
+
+        let whole = try await connection.send(get())
+        #expect(try await whole.body.data(upTo: 3000) == BytePattern.bytes(3000))
+        #expect(whole.status == .ok)
+        #expect(stub.requests.count == 3)
+        #expect(!stub.requests[2].head.headerFields.contains(.range))
+    }
+
+    @Test func `A slow reader holds the transfer back and gets every byte`() async throws {
+        let transfer = GatedTransfer()
+        let response = Response(
+            status: .ok, fields: [.cacheControl: "max-age=60"], body: transfer.body(chunks: 3))
+        let connection = cache(StubConnection(response))
+        var iterator = try await connection.send(get()).body.makeAsyncIterator()
+        var data = Data()
+        for count in 1...3 {
+            transfer.gate.admit()
+            data += try await #require(iterator.next())
+            #expect(transfer.chunksRead == count)
+        }
+        transfer.gate.open()
+        #expect(try await iterator.next() == nil)
+        #expect(data == BytePattern.bytes(3000))
+        #expect(store.count == 1)
+    }
+
+    @Test func `Who is cancelled within a body ends as cancelled, and nothing is stored`() async throws {
+        let transfer = GatedTransfer()
+        let response = Response(
+            status: .ok, fields: [.cacheControl: "max-age=60"], body: transfer.body(chunks: 3))
+        let connection = cache(StubConnection(response))
+        let request = try get()
+        let caller = Task { try await connection.send(request).body.data(upTo: 3000) }
+        transfer.gate.admit()
+        try await transfer.gate.waitForWaiting(1)
+        caller.cancel()
+        await #expect(throws: CancellationError.self) { try await caller.value }
+        #expect(store.count == 0)
+    }
+}

@@ -1,0 +1,265 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// What a caller sees of a cache.
+@Suite(.timeLimit(.minutes(1))) struct CachingTests {
+    let store = MemoryResponseStore()
+    let clock = VirtualClock()
+    let spawner = TrackingSpawner()
+
+    static let fresh = Response(
+        status: .ok, fields: [.cacheControl: "max-age=60", .eTag: #""1""#, .contentType: "text/plain"], body: "page")
+    static let notModified = Response(status: .notModified, fields: [.cacheControl: "max-age=60", .eTag: #""1""#])
+
+    private func cache(_ base: some Connection, policy: CachingPolicy = .standard) -> some Connection {
+        base.caching(in: store, policy: policy, clock: clock, spawner: spawner)
+    }
+
+    private func get(_ fields: HTTPFields = [:]) throws -> Request {
+        try .get("https://example.com/page", fields: fields)
+    }
+
+    private func text(_ response: Response) async throws -> String {
+        try await response.body.text(upTo: 1000)
+    }
+
+    @Test func `A fresh response is served without asking, with its age`() async throws {
+        let stub = StubConnection(Self.fresh)
+        let connection = cache(stub)
+
+        let miss = try await connection.send(get())
+        #expect(miss.metadata.source == .stub)
+        #expect(miss.metadata.cacheStatus?.forwardReason == .uriMiss)
+        #expect(miss.metadata.cacheStatus?.isStored == true)
+        clock.advance(by: .seconds(20))
+        let hit = try await connection.send(get())
+
+        #expect(stub.requests.count == 1)
+        #expect(hit.status == .ok)
+        #expect(hit.head.headerFields[.age] == "20")
+        #expect(hit.metadata.source == .cache)
+        #expect(hit.metadata.cacheStatus?.isHit == true)
+        #expect(hit.metadata.cacheStatus?.timeToLive == .seconds(40))
+        #expect(hit.metadata.url?.absoluteString == "https://example.com/page")
+        #expect(try await text(hit) == "page")
+    }
+
+    @Test func `A stale response is validated, and what the 304 says is kept`() async throws {
+        let stub = StubConnection(Self.fresh, Self.notModified)
+        let connection = cache(stub)
+
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(61))
+        let validated = try await connection.send(get())
+        let hit = try await connection.send(get())
+
+        #expect(stub.requests.count == 2)
+        #expect(stub.requests[1].head.headerFields[.ifNoneMatch] == #""1""#)
+        #expect(validated.status == .ok)
+        #expect(validated.metadata.source == .revalidated)
+        #expect(validated.metadata.cacheStatus?.forwardReason == .stale)
+        #expect(validated.metadata.cacheStatus?.forwardStatus == .notModified)
+        #expect(validated.metadata.storedResponse == nil)
+        #expect(try await text(validated) == "page")
+        #expect(hit.metadata.source == .cache)
+    }
+
+    @Test func `A 304 about something else is asked again without conditions`() async throws {
+        let other = Response(status: .notModified, fields: [.eTag: #""2""#])
+        let new = Response(status: .ok, fields: [.eTag: #""3""#], body: "new")
+        let stub = StubConnection(Self.fresh, other, new)
+        let connection = cache(stub)
+
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(61))
+        let response = try await connection.send(get())
+
+        #expect(try await text(response) == "new")
+        #expect(stub.requests.count == 3)
+        #expect(!stub.requests[2].head.headerFields.contains(.ifNoneMatch))
+        #expect(response.metadata.attempts == 2)
+    }
+
+    @Test func `Only-if-cached is 504 where nothing is stored, and asks nobody`() async throws {
+        let stub = StubConnection(Self.fresh)
+        let connection = cache(stub)
+        var request = try get()
+        request.options.cacheUse = .onlyStored
+
+        let miss = try await connection.send(request)
+        #expect(miss.status == .gatewayTimeout)
+        #expect(stub.requests.isEmpty)
+
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(1000))
+        let hit = try await connection.send(request)
+        #expect(try await text(hit) == "page")
+        #expect(stub.requests.count == 1)
+        #expect(stub.requests[0].head.headerFields.isEmpty)
+    }
+
+    @Test(arguments: [CacheUse.none, .reload]) func `A request may insist on the server`(use: CacheUse) async throws {
+        let stub = StubConnection(Self.fresh, Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: "new"))
+        let connection = cache(stub)
+        _ = try await connection.send(get())
+
+        var request = try get()
+        request.options.cacheUse = use
+        let response = try await connection.send(request)
+        #expect(try await text(response) == "new")
+        #expect(response.metadata.cacheStatus?.forwardReason == .request)
+
+        let later = try await connection.send(get())
+        #expect(try await text(later) == (use == .none ? "page" : "new"))
+        #expect(stub.requests.count == 2)
+    }
+
+    @Test func `A caller's own condition is answered from the store`() async throws {
+        let stub = StubConnection(Self.fresh)
+        let connection = cache(stub)
+        _ = try await connection.send(get())
+
+        let same = try await connection.send(get([.ifNoneMatch: #"W/"1""#]))
+        let other = try await connection.send(get([.ifNoneMatch: #""2""#]))
+
+        #expect(same.status == .notModified)
+        #expect(same.body.isEmpty)
+        #expect(other.status == .ok)
+        #expect(stub.requests.count == 1)
+    }
+
+    @Test func `A caller's own condition that nothing stored answers reaches the server, and its 304 the caller`()
+        async throws
+    {
+        let stub = StubConnection(Response(status: .notModified, fields: [.eTag: #""7""#]))
+        let response = try await cache(stub).send(get([.ifNoneMatch: #""7""#]))
+        #expect(response.status == .notModified)
+        #expect(stub.requests[0].head.headerFields[.ifNoneMatch] == #""7""#)
+        #expect(store.count == 0)
+    }
+
+    @Test func `A HEAD is answered with what a GET got, and refreshes it`() async throws {
+        let head = Response(status: .ok, fields: [.cacheControl: "max-age=60", .eTag: #""1""#, .allow: "GET"])
+        let stub = StubConnection(Self.fresh, head)
+        let connection = cache(stub)
+        let request = try Request(.head, "https://example.com/page")
+
+        _ = try await connection.send(get())
+        let hit = try await connection.send(request)
+        #expect(hit.status == .ok)
+        #expect(hit.body.isEmpty)
+        clock.advance(by: .seconds(61))
+        _ = try await connection.send(request)
+        let refreshed = try await connection.send(get())
+
+        #expect(stub.requests.map(\.head.method) == [.get, .head])
+        #expect(refreshed.head.headerFields[.allow] == "GET")
+        #expect(try await text(refreshed) == "page")
+    }
+
+    @Test func `An unsafe request makes what it changes forgotten, for everybody`() async throws {
+        let created = Response(
+            status: .created, fields: [.location: "/items/1", .contentLocation: "https://evil.example/x"])
+        let stub = StubConnection { request in request.head.method == .post ? created : Self.fresh }
+        let connection = cache(stub)
+        var theirs = try get()
+        theirs.options.principal = Principal("other")
+        for request in try [get(), theirs, .get("https://example.com/items/1"), .get("https://evil.example/x")] {
+            _ = try await connection.send(request)
+        }
+        #expect(store.count == 4)
+
+        _ = try await connection.send(.post("https://example.com/page", body: "x"))
+
+        #expect(store.count == 1)
+        let kept = try await connection.send(.get("https://evil.example/x"))
+        #expect(kept.metadata.source == .cache)
+    }
+
+    @Test func `Two principals and two credentials never see each other's responses`() async throws {
+        let stub = StubConnection { request in
+            let fields = request.head.headerFields
+            let name = fields[.authorization] ?? fields[.cookie] ?? "anonymous"
+            return Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: Body(name))
+        }
+        let connection = cache(stub)
+        var requests = [try get()]
+        for name in ["a", "b"] {
+            requests.append(try get([.authorization: name]))
+            requests.append(try get([.authorization: "x", .cookie: name]))
+            var request = try get()
+            request.options.principal = Principal(name)
+            requests.append(request)
+        }
+        for request in requests { _ = try await connection.send(request) }
+        #expect(stub.requests.count == requests.count)
+        for request in requests {
+            let response = try await connection.send(request)
+            #expect(response.metadata.source == .cache)
+            #expect(try await text(response) == request.head.headerFields[.authorization] ?? "anonymous")
+        }
+
+        store.removeResponses(of: Principal("a"))
+        #expect(store.count == requests.count - 1)
+    }
+
+    @Test func `Somebody with a cookie gets what is stored without one, unless it varies by cookie`() async throws {
+        let plain = Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: "plain")
+        let varying = Response(status: .ok, fields: [.cacheControl: "max-age=60", .vary: "Cookie"], body: "own")
+        let connection = cache(StubConnection(plain, varying, varying))
+
+        _ = try await connection.send(get())
+        #expect(try await connection.send(get([.cookie: "a=b"])).metadata.source == .cache)
+        _ = try await connection.send(.get("https://example.com/other"))
+        let own = try await connection.send(.get("https://example.com/other", fields: [.cookie: "a=b"]))
+        #expect(own.metadata.source == .stub)
+    }
+
+    @Test func `Without a principal nothing is shared above a layer that adds credentials`() async throws {
+        let stub = StubConnection(Self.fresh, Self.fresh, Self.fresh)
+        let connection = try cache(
+            stub.authenticating(with: .bearer("token"), for: Origin("https://example.com")))
+
+        _ = try await connection.send(get())
+        let second = try await connection.send(get())
+        #expect(second.metadata.cacheStatus?.forwardReason == .bypass)
+        var request = try get()
+        request.options.principal = Principal("me")
+        _ = try await connection.send(request)
+        _ = try await connection.send(request)
+
+        #expect(stub.requests.count == 3)
+    }
+
+    @Test func `A permanent redirection inside of followingRedirects is remembered`() async throws {
+        let moved = Response(status: .permanentRedirect, fields: [.location: "/new", .cacheControl: "max-age=600"])
+        let stub = StubConnection(moved, Self.fresh)
+        let connection = cache(stub).followingRedirects(clock: clock)
+
+        for _ in 0..<3 {
+            let response = try await connection.send(get())
+            #expect(try await text(response) == "page")
+        }
+        #expect(stub.requests.map { $0.head.path } == ["/page", "/new"])
+    }
+
+    @Test func `An app may refuse to store, and have the status as a field`() async throws {
+        var policy = CachingPolicy.standard
+        policy.mayStore = { request, _ in request.path != "/page" }
+        policy.addsCacheStatusField = true
+        policy.name = "App"
+        let stub = StubConnection { _ in Self.fresh }
+        let connection = cache(stub, policy: policy)
+
+        let refused = try await connection.send(get())
+        _ = try await connection.send(.get("https://example.com/other"))
+        let hit = try await connection.send(.get("https://example.com/other"))
+
+        #expect(refused.head.headerFields[named: "Cache-Status"] == "App;fwd=uri-miss;stored=?0")
+        #expect(hit.head.headerFields[named: "Cache-Status"] == "App;hit;ttl=60")
+        #expect(store.count == 1)
+    }
+}

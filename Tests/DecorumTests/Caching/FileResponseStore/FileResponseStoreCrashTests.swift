@@ -1,0 +1,110 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Decorum
+
+@Suite(.timeLimit(.minutes(5))) struct FileResponseStoreCrashTests {
+    let folder = StoreFolder()
+
+    private func store(_ fileSystem: some FileSystem) -> FileResponseStore {
+        FileResponseStore(directory: folder.url, byteLimit: 1 << 20, fileSystem: fileSystem)
+    }
+
+    /// Everything that can be done to a store, with few keys, so that much is replaced.
+    private func use(_ store: FileResponseStore) async throws {
+        for step in 0..<12 {
+            let key = try SampleResponse.key(step % 3)
+            let length = [100, 70_000, 160_000][step % 3]
+            let response = SampleResponse.response(step % 3, version: step, length: length)
+            await store.store(response, for: key)
+            if let found = await store.responses(for: key).first, step % 4 == 0 { await store.store(found, for: key) }
+            let number = 3 + step % 2
+            let streamed = SampleResponse.response(
+                number, version: step, length: 130_000, vary: "\(step)", body: .empty)
+            let writer = await store.writer(for: streamed, key: try SampleResponse.key(number))
+            let content = SampleResponse.content(number, step, 130_000)
+            _ = await writer?.write(content.prefix(99_000))
+            guard step % 3 > 0 else { continue }
+            _ = await writer?.write(content.dropFirst(99_000))
+            await writer?.finish()
+            if step % 5 == 0 { await store.removeResponses(at: try SampleResponse.key(number).uri) }
+        }
+    }
+
+    /// Expects each response that is found in a directory to be right, and returns how many there are.
+    @discardableResult private func expectRightResponses(in url: URL) async throws -> Int {
+        let store = FileResponseStore(directory: url)
+        var count = 0
+        for number in 0..<5 {
+            for response in await store.responses(for: try SampleResponse.key(number)) {
+                #expect(await SampleResponse.isRight(response, number))
+                count += 1
+            }
+        }
+        return count
+    }
+
+    @Test func `After each prefix of what was done to the disk, all that is found is right`() async throws {
+        let fileSystem = ProbingFileSystem()
+        try await use(store(fileSystem))
+        let changes = fileSystem.changes
+        #expect(changes.count > 60)
+        #expect(try await expectRightResponses(in: folder.url) > 3)
+
+        let copy = StoreFolder()
+        for change in changes {
+            if case .write(_, _, let data) = change {
+                for count in [1, 20, 56, data.count / 2, data.count - 1] where count < data.count {
+                    try change.replay(from: folder.url, to: copy.url, count: count)
+                    try await expectRightResponses(in: copy.url)
+                }
+            }
+            try change.replay(from: folder.url, to: copy.url)
+            try await expectRightResponses(in: copy.url)
+        }
+        #expect(try await expectRightResponses(in: copy.url) == expectRightResponses(in: folder.url))
+    }
+
+    @Test(arguments: [0, 56, 200]) func `When files were moved but not written as power was lost, they are not found`(
+        writtenCount: Int
+    ) async throws {
+        let fileSystem = ProbingFileSystem()
+        try await use(store(fileSystem))
+
+        let copy = StoreFolder()
+        for change in fileSystem.changes {
+            if case .write(_, let offset, let data) = change {
+                // The length is there, and zeros in the place of most bytes.
+                let zeros = data.prefix(offset == 0 ? writtenCount : 0) + Data(count: data.count)
+                let written: ProbingFileSystem.Change = change.with(zeros.prefix(data.count))
+                try written.replay(from: folder.url, to: copy.url)
+            } else {
+                try change.replay(from: folder.url, to: copy.url)
+            }
+        }
+        #expect(try await expectRightResponses(in: copy.url) == 0)
+    }
+
+    @Test(arguments: [ENOSPC, EMFILE, EIO, EACCES, EROFS])
+    func `Whichever call fails first, nothing is thrown and all that is found is right`(code: Int32) async throws {
+        for count in stride(from: Int(code) % 7, to: 150, by: 7) {
+            let fileSystem = ProbingFileSystem(failingAfter: count, code: code)
+            let store = store(fileSystem)
+            try await use(store)
+            for number in 0..<5 {
+                #expect(await store.responses(for: try SampleResponse.key(number)).isEmpty)
+            }
+            try await expectRightResponses(in: folder.url)
+            if count % 5 == 0 { await FileResponseStore(directory: folder.url).removeAllResponses() }
+        }
+    }
+}
+
+extension ProbingFileSystem.Change {
+    /// The write of other bytes.
+    fileprivate func with(_ data: Data) -> Self {
+        guard case .write(let path, let offset, _) = self else { return self }
+        return .write(path, offset, data)
+    }
+}

@@ -1,0 +1,85 @@
+import Decorum
+import Foundation
+import HTTPTypes
+
+/// Responses of which each byte follows from their number, their version and their length, which are in a field.
+enum SampleResponse {
+    static let label = HTTPField.Name("X-Sample") ?? .server
+
+    static func request(_ number: Int, principal: String? = nil, fields: HTTPFields = [:]) throws -> Request {
+        var request = try Request.get("https://example.com/\(number)", fields: fields)
+        request.options.principal = principal.map(Principal.init)
+        return request
+    }
+
+    static func key(_ number: Int, principal: String? = nil, fields: HTTPFields = [:]) throws -> ResponseKey {
+        guard let key = ResponseKey(try request(number, principal: principal, fields: fields)) else {
+            throw CancellationError()
+        }
+        return key
+    }
+
+    static func content(_ number: Int, _ version: Int, _ length: Int) -> Data {
+        let generator = SeededGenerator(seed: UInt64(number) << 40 | UInt64(version) << 20 | UInt64(length))
+        let numbers = (0..<length / 8 + 1).map { _ in generator.next() }
+        // Copied within the closure.
+        return unsafe numbers.withUnsafeBytes { bytes in unsafe Data(bytes.prefix(length)) }
+    }
+
+    /// A response of a number; with `vary`, the value of `Accept` that selected it.
+    static func response(
+        _ number: Int, version: Int = 0, length: Int = 1000, status: HTTPResponse.Status = .ok,
+        fields: HTTPFields = [:], vary: String? = nil,
+        body: Body? = nil
+    ) -> StoredResponse {
+        var head = HTTPResponse(
+            status: status, headerFields: [label: "\(number)-\(version)-\(length)", .cacheControl: "max-age=60"])
+        head.headerFields.append(contentsOf: fields)
+        var request = HTTPRequest(method: .get, scheme: "https", authority: "example.com", path: "/\(number)")
+        if let vary {
+            head.headerFields[.vary] = "Accept"
+            request.headerFields[.accept] = vary
+        }
+        return StoredResponse(
+            head: head, body: body ?? Body(content(number, version, length)), request: request,
+            requestDate: Date(timeIntervalSince1970: 1e9), date: Date(timeIntervalSince1970: 1e9 + Double(version)))
+    }
+
+    /// Whether a response is one of a number, as it was made: the head, and each byte of the body.
+    static func isRight(_ response: StoredResponse, _ number: Int) async -> Bool {
+        let parts = (response.head.headerFields[label] ?? "").split(separator: "-").compactMap { Int($0) }
+        guard parts.count == 3, parts[0] == number, response.head.status == .ok,
+            response.date == Date(timeIntervalSince1970: 1e9 + Double(parts[1])),
+            response.head.headerFields[.cacheControl] == "max-age=60",
+            let content = try? await response.body.data(upTo: .max)
+        else { return false }
+        return content == self.content(number, parts[1], parts[2])
+    }
+}
+
+/// A folder of a test, which goes with it.
+final class StoreFolder: Sendable {
+    let url = FileManager.default.temporaryDirectory
+        .appending(path: "decorum-store-\(String(SystemGenerator().next(), radix: 36))", directoryHint: .isDirectory)
+
+    deinit {
+        try? FileManager.default.removeItem(at: url)
+    }
+
+    /// The paths of all files in the folder.
+    var files: [String] {
+        let paths = FileManager.default.enumerator(atPath: url.path)?.compactMap { $0 as? String } ?? []
+        return paths.map { url.path + "/" + $0 }.filter { path in
+            let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+            return attributes?[.type] as? FileAttributeType == .typeRegular
+        }
+    }
+
+    /// The bytes that all files take, in blocks of a disk.
+    var allocatedLength: Int {
+        files.reduce(0) { total, path in
+            let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
+            return total + ((size ?? 0) + 4095) / 4096 * 4096
+        }
+    }
+}

@@ -1,0 +1,245 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Decorum
+
+/// RFC 9111, section 4, RFC 5861 and RFC 8246.
+@Suite struct CacheDecisionTests {
+    private func decision(
+        _ stored: StoredResponse..., after age: Double, wanting fields: String, method: HTTPRequest.Method = .get,
+        use: CacheUse = .standard, policy: CachingPolicy = .standard
+    ) -> CacheDecision {
+        let request = StoredPage.request(fields, method: method)
+        return CacheDecision.decide(
+            request, wanting: CacheRequest(request.headerFields, use: use), from: stored,
+            at: StoredPage.date.addingTimeInterval(age), policy: policy)
+    }
+
+    static let rows: [(control: String, age: Double, wanted: String, decision: String)] = [
+        // Nothing but the lifetime.
+        ("max-age=100", 0, "", "serve"), ("max-age=100", 99, "", "serve"), ("max-age=100", 100, "", "validate, stale"),
+        ("max-age=100", 101, "", "validate, stale"), ("max-age=0", 0, "", "validate, stale"),
+        // What the response says.
+        ("max-age=100, no-cache", 0, "", "validate, stale"),
+        ("max-age=100, no-cache=\"Set-Cookie\"", 0, "", "serve"),
+        ("max-age=100, no-cache=\"\"", 0, "", "validate, stale"),
+        ("max-age=100, must-revalidate", 99, "", "serve"), ("max-age=100, private", 99, "", "serve"),
+        ("max-age=100, must-revalidate", 100, "", "validate, stale"),
+        // What the request says.
+        ("max-age=100", 0, "no-cache", "validate, request"), ("max-age=100", 50, "max-age=50", "serve"),
+        ("max-age=100", 51, "max-age=50", "validate, request"), ("max-age=100", 1, "max-age=0", "validate, request"),
+        ("max-age=100", 0, "max-age=x", "serve"), ("max-age=100", 1, "max-age=x", "validate, request"),
+        ("max-age=100", 40, "min-fresh=60", "serve"), ("max-age=100", 41, "min-fresh=60", "validate, request"),
+        ("max-age=100", 100, "min-fresh=0", "validate, stale"), ("max-age=100", 110, "max-stale=10", "serve"),
+        ("max-age=100", 111, "max-stale=10", "validate, stale"), ("max-age=100", 1e9, "max-stale", "serve"),
+        ("max-age=100", 101, "max-stale=x", "validate, stale"), ("max-age=100", 100, "max-stale=0", "serve"),
+        // Both of what the request says.
+        ("max-age=100", 105, "max-stale=10, max-age=100", "validate, stale"),
+        ("max-age=100", 105, "max-stale=10, max-age=105", "serve"),
+        ("max-age=100", 50, "max-stale=10, min-fresh=60", "serve"),
+        ("max-age=100", 51, "max-stale=10, min-fresh=60", "validate, request"),
+        ("max-age=100", 105, "max-stale, no-cache", "validate, stale"),
+        // Stale is forbidden whatever the request says.
+        ("max-age=100, must-revalidate", 100, "max-stale", "validate, stale"),
+        ("max-age=100, no-cache", 0, "max-stale", "validate, stale"),
+        ("max-age=100, must-revalidate, stale-while-revalidate=50", 101, "", "validate, stale"),
+        // The network is forbidden.
+        ("max-age=100", 0, "only-if-cached", "serve"), ("max-age=100", 100, "only-if-cached", "refuse, stale"),
+        ("max-age=100", 100, "only-if-cached, max-stale", "serve"),
+        ("max-age=100", 0, "only-if-cached, no-cache", "refuse, request"),
+        ("max-age=100, must-revalidate", 100, "only-if-cached, max-stale", "refuse, stale"),
+        // Immutable.
+        ("max-age=100, immutable", 99, "max-age=0", "serve"),
+        ("max-age=100, immutable", 100, "max-age=0", "validate, stale"),
+        ("max-age=100, immutable", 99, "no-cache", "validate, request"),
+        ("immutable", 0, "", "validate, stale"),
+        // Stale while it is validated.
+        ("max-age=100, stale-while-revalidate=50", 99, "", "serve"),
+        ("max-age=100, stale-while-revalidate=50", 100, "", "serve, validate behind"),
+        ("max-age=100, stale-while-revalidate=50", 149, "", "serve, validate behind"),
+        ("max-age=100, stale-while-revalidate=50", 150, "", "validate, stale"),
+        ("max-age=100, stale-while-revalidate=50", 110, "max-stale=20", "serve"),
+        ("max-age=100, stale-while-revalidate=50", 110, "max-stale=5", "validate, stale"),
+        ("max-age=100, stale-while-revalidate=50", 110, "min-fresh=1", "validate, stale"),
+        ("max-age=100, stale-while-revalidate=50", 110, "max-age=105", "validate, stale"),
+        ("max-age=100, stale-while-revalidate=50", 110, "no-cache", "validate, stale"),
+        ("max-age=100, stale-while-revalidate=50", 110, "only-if-cached", "refuse, stale"),
+        ("max-age=100, stale-while-revalidate", 100, "", "validate, stale"),
+        ("stale-while-revalidate=50", 10, "", "serve, validate behind"),
+    ]
+
+    @Test(arguments: rows)
+    func `A response with a validator is decided on`(
+        control: String, age: Double, wanted: String, decision: String
+    ) {
+        let stored = StoredPage.response("ETag: \"1\" | Cache-Control: \(control)")
+        #expect(self.decision(stored, after: age, wanting: "Cache-Control: \(wanted)").summary == decision)
+    }
+
+    static let uses: [(CacheUse, control: String, age: Double, decision: String)] = [
+        (.reload, "max-age=100", 0, "validate, request"), (.reload, "max-age=100, immutable", 0, "validate, request"),
+        (.preferringStored, "max-age=100", 1e9, "serve"), (.onlyStored, "max-age=100", 1e9, "serve"),
+        (.preferringStored, "no-cache", 0, "validate, stale"), (.onlyStored, "no-cache", 0, "refuse, stale"),
+        (.preferringStored, "max-age=100, must-revalidate", 100, "validate, stale"),
+        (.onlyStored, "max-age=100, must-revalidate", 99, "serve"),
+    ]
+
+    @Test(arguments: uses)
+    func `The use of the cache is decided on as directives are`(
+        use: CacheUse, control: String, age: Double, decision: String
+    ) {
+        let stored = StoredPage.response("ETag: \"1\" | Cache-Control: \(control)")
+        #expect(self.decision(stored, after: age, wanting: "", use: use).summary == decision)
+    }
+
+    @Test func `What cannot be validated is asked for anew, and nothing stored is a miss`() {
+        let stored = StoredPage.response("Cache-Control: max-age=100")
+        #expect(decision(stored, after: 100, wanting: "").summary == "forward, stale")
+        #expect(decision(stored, after: 0, wanting: "Cache-Control: no-cache").summary == "forward, request")
+        #expect(decision(after: 0, wanting: "").summary == "forward, uri-miss")
+        #expect(decision(after: 0, wanting: "", use: .onlyStored).summary == "refuse, uri-miss")
+    }
+
+    @Test func `A clock that was set back does not keep a response fresh`() {
+        let stored = StoredPage.response("ETag: \"1\" | Cache-Control: max-age=100")
+        #expect(decision(stored, after: -99, wanting: "").summary == "serve")
+        #expect(decision(stored, after: -1e6, wanting: "").summary == "validate, stale")
+    }
+
+    @Test func `Of several that are selected the latest is used`() {
+        let latest = StoredPage.response("ETag: \"2\" | Cache-Control: max-age=100")
+        let older = StoredPage.response("ETag: \"1\" | Cache-Control: max-age=1000 | Vary: A")
+        let decision = decision(latest, older, after: 200, wanting: "")
+        #expect(decision.summary == "validate, stale")
+        #expect(decision.asked.map { $0.head.headerFields[.eTag] } == ["\"2\""])
+    }
+
+    // MARK: Variants
+
+    @Test func `A request that selects none asks about those whose tags cannot mean another variant`() {
+        let dutch = StoredPage.response("ETag: \"nl\" | Vary: A", to: "A: nl")
+        let weak = StoredPage.response("ETag: W/\"x\" | Vary: A | Cache-Control: max-age=100", to: "A: fr")
+        let dated = StoredPage.response("Last-Modified: Sun, 09 Sep 2001 01:45:00 GMT | Vary: A", to: "A: de")
+
+        let one = decision(dutch, weak, dated, after: 0, wanting: "A: en")
+        #expect(one.summary == "validate, vary-miss")
+        #expect(one.asked.map { $0.head.headerFields[.eTag] } == ["\"nl\""])
+        #expect(decision(weak, dated, after: 0, wanting: "A: en").summary == "forward, vary-miss")
+        #expect(decision(dutch, after: 0, wanting: "A: en", use: .onlyStored).summary == "refuse, vary-miss")
+        #expect(decision(weak, after: 0, wanting: "A: fr").summary == "serve")
+    }
+
+    @Test func `At most eight responses are asked about at once`() {
+        let variants = (0..<20).map { StoredPage.response("ETag: \"\($0)\" | Vary: A", to: "A: \($0)") }
+        let request = StoredPage.request("A: x")
+        let decision = CacheDecision.decide(
+            request, wanting: CacheRequest([:], use: .standard), from: variants, at: StoredPage.date, policy: .standard)
+        #expect(decision.asked.count == 8)
+    }
+
+    // MARK: Parts
+
+    static let ranges: [(stored: String, status: Int, range: String, decision: String)] = [
+        ("", 200, "bytes=0-4", "serve"), ("", 200, "bytes=20-", "serve"), ("", 404, "bytes=0-4", "serve"),
+        ("Content-Range: bytes 0-9/20", 206, "bytes=2-4", "serve"),
+        ("Content-Range: bytes 0-9/20", 206, "bytes=5-10", "forward, partial"),
+        ("Content-Range: bytes 0-9/20", 206, "bytes=5-", "forward, partial"),
+        ("Content-Range: bytes 10-19/20", 206, "bytes=-10", "serve"),
+        ("Content-Range: bytes 10-19/20", 206, "bytes=-11", "forward, partial"),
+        ("Content-Range: bytes 0-9/20", 206, "bytes=20-", "serve"),
+        ("Content-Range: bytes 0-9/20", 206, "", "complete bytes=10-"),
+        ("Content-Range: bytes 10-19/20", 206, "", "forward, partial"),
+        ("Content-Range: bytes 0-9/*", 206, "", "forward, partial"),
+        ("Content-Range: bytes 0-9/*", 206, "bytes=0-1", "forward, partial"),
+    ]
+
+    @Test(arguments: ranges)
+    func `A part is served, completed, or of no use`(stored: String, status: Int, range: String, decision: String) {
+        let response = StoredPage.response("ETag: \"1\" | Cache-Control: max-age=100 | \(stored)", status: status)
+        #expect(self.decision(response, after: 0, wanting: range.isEmpty ? "" : "Range: \(range)").summary == decision)
+    }
+
+    @Test func `A part is not completed for who does not want it, or must not use the network`() {
+        let part = StoredPage.response("Cache-Control: max-age=100 | Content-Range: bytes 0-9/20", status: 206)
+        #expect(decision(part, after: 0, wanting: "", method: .head).summary == "forward, partial")
+        #expect(decision(part, after: 0, wanting: "", use: .onlyStored).summary == "refuse, partial")
+    }
+
+    // MARK: Fallbacks
+
+    static let fallbacks: [(control: String, age: Double, wanted: String, errors: Bool?, unreachable: Bool?)] = [
+        ("max-age=100", 100, "", false, true),
+        ("max-age=0", 0, "", false, true),
+        ("max-age=100", 86_500, "", false, true),
+        ("max-age=100", 86_501, "", false, false),
+        ("max-age=100, stale-if-error=60", 160, "", true, true),
+        ("max-age=100, stale-if-error=60", 161, "", false, true),
+        ("max-age=100", 160, "stale-if-error=60", true, true),
+        ("max-age=100, stale-if-error=5", 160, "stale-if-error=60", true, true),
+        ("max-age=100, stale-if-error", 160, "", false, true),
+        ("max-age=100, stale-if-error=60, must-revalidate", 110, "", nil, nil),
+        ("max-age=100, stale-if-error=60, no-cache", 110, "", nil, nil),
+        ("max-age=100, stale-if-error=60", 110, "no-cache", nil, nil),
+        ("max-age=100, stale-if-error=60", 110, "max-age=100", nil, nil),
+        ("max-age=100", 50, "min-fresh=60", false, true),
+    ]
+
+    @Test(arguments: fallbacks)
+    func `A stale response stands by where both sides allow it`(
+        control: String, age: Double, wanted: String, errors: Bool?, unreachable: Bool?
+    ) {
+        for validator in ["", "ETag: \"1\" | "] {
+            let stored = StoredPage.response("\(validator)Cache-Control: \(control)")
+            let fallback = decision(stored, after: age, wanting: "Cache-Control: \(wanted)").fallback
+            #expect(fallback?.isUsedForErrors == errors)
+            #expect(fallback?.isUsedWhereUnreachable == unreachable)
+        }
+    }
+
+    @Test(arguments: [0, -5]) func `No time, or less, means that an unreachable server is an error`(seconds: Int) {
+        var policy = CachingPolicy()
+        policy.staleIfUnreachable = .seconds(seconds)
+        let stored = StoredPage.response("Cache-Control: max-age=0")
+        #expect(decision(stored, after: 0, wanting: "", policy: policy).fallback?.isUsedWhereUnreachable == false)
+    }
+
+    @Test func `A fallback stands in for the statuses of a server in trouble, and for errors but cancellation`() {
+        let stored = StoredPage.response()
+        let forErrors = StaleFallback(stored: stored, isUsedForErrors: true, isUsedWhereUnreachable: false)
+        for status in [500, 502, 503, 504] { #expect(forErrors.replaces(StoredPage.head(status: status))) }
+        for status in [200, 404, 429, 501, 505] { #expect(!forErrors.replaces(StoredPage.head(status: status))) }
+        #expect(forErrors.replaces(URLError(.timedOut)))
+        #expect(!forErrors.replaces(CancellationError()))
+
+        let forUnreachable = StaleFallback(stored: stored, isUsedForErrors: false, isUsedWhereUnreachable: true)
+        #expect(!forUnreachable.replaces(StoredPage.head(status: 503)))
+        #expect(forUnreachable.replaces(URLError(.timedOut)))
+        #expect(!forUnreachable.replaces(CancellationError()))
+    }
+}
+
+extension CacheDecision {
+    /// The decision in words.
+    var summary: String {
+        switch self {
+        case .serve(_, _, _, isValidatedBehind: let isValidated): isValidated ? "serve, validate behind" : "serve"
+        case .validate(_, let reason, _): "validate, \(reason)"
+        case .complete(_, let missing): "complete \(missing.value)"
+        case .forward(let reason, _): "forward, \(reason)"
+        case .refuse(let reason): "refuse, \(reason)"
+        }
+    }
+
+    /// The responses that the server is asked about.
+    fileprivate var asked: [StoredResponse] {
+        if case .validate(let stored, _, _) = self { stored } else { [] }
+    }
+
+    fileprivate var fallback: StaleFallback? {
+        switch self {
+        case .validate(_, _, let fallback), .forward(_, let fallback): fallback
+        case .serve, .complete, .refuse: nil
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import HTTPTypes
+import Testing
+
+@testable import Decorum
+
+/// RFC 9111, section 4.4.
+@Suite struct InvalidationRulesTests {
+    static let rows: [(String, Int, String, [String])] = [
+        ("GET", 200, "Location: /other", []), ("HEAD", 200, "", []), ("OPTIONS", 200, "", []), ("TRACE", 200, "", []),
+        ("QUERY", 200, "", []), ("PROPFIND", 207, "", []),
+        ("POST", 200, "", ["https://example.com/page"]), ("PUT", 204, "", ["https://example.com/page"]),
+        ("DELETE", 200, "", ["https://example.com/page"]), ("PATCH", 200, "", ["https://example.com/page"]),
+        ("POST", 303, "", ["https://example.com/page"]), ("UNHEARD-OF", 200, "", ["https://example.com/page"]),
+        ("get", 200, "", ["https://example.com/page"]),
+        ("POST", 100, "", []), ("POST", 400, "", []), ("POST", 404, "", []), ("POST", 500, "", []),
+        ("POST", 201, "Location: /new", ["https://example.com/page", "https://example.com/new"]),
+        ("POST", 201, "Location: new?q#part", ["https://example.com/page", "https://example.com/new?q"]),
+        ("POST", 200, "Content-Location: /new", ["https://example.com/page", "https://example.com/new"]),
+        (
+            "POST", 200, "Location: /a | Content-Location: /b",
+            ["https://example.com/page", "https://example.com/a", "https://example.com/b"]
+        ),
+        (
+            "POST", 201, "Location: https://EXAMPLE.com:443/new",
+            ["https://example.com/page", "https://example.com/new"]
+        ),
+        ("POST", 200, "Location: /page", ["https://example.com/page"]),
+        ("POST", 201, "Location: https://example.org/new", ["https://example.com/page"]),
+        ("POST", 201, "Location: //example.org/new", ["https://example.com/page"]),
+        ("POST", 201, "Location: http://example.com/new", ["https://example.com/page"]),
+        ("POST", 201, "Location: https://example.com:8443/new", ["https://example.com/page"]),
+        ("POST", 201, "Location: https://example.com.evil/new", ["https://example.com/page"]),
+        ("POST", 201, "Location: http://[", ["https://example.com/page"]),
+        ("POST", 201, "Location: ", ["https://example.com/page"]),
+    ]
+
+    @Test(arguments: rows)
+    func `An unsafe method that succeeds makes what it may have changed worthless`(
+        method: String, status: Int, fields: String, uris: [String]
+    ) throws {
+        let request = StoredPage.request(method: try #require(HTTPRequest.Method(method)))
+        let invalidated = InvalidationRules.invalidated(by: StoredPage.head(fields, status: status), to: request)
+        #expect(invalidated.map(\.description) == uris)
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Decorum
+
+/// RFC 9111, section 3, and RFC 9110, section 9.3.3.
+@Suite struct StoringRulesTests {
+    private func refusal(
+        of fields: String, status: Int = 200, to requested: String = "", method: HTTPRequest.Method = .get
+    ) -> StoringRules.Refusal? {
+        let response = StoredPage.head(fields, status: status)
+        let request = StoredPage.request(requested, method: method)
+        do throws(StoringRules.Refusal) {
+            if method == .post {
+                try StoringRules.check(response, toPost: request)
+            } else {
+                try StoringRules.check(response, to: request)
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    static let rows: [(Int, String, StoringRules.Refusal?)] = [
+        (200, "Cache-Control: max-age=5", nil), (200, "Cache-Control: private, max-age=5", nil),
+        (200, "Expires: 0", nil), (200, "ETag: \"1\"", nil), (200, "Last-Modified: x", nil), (200, "", .useless),
+        (200, "Cache-Control: stale-while-revalidate=5", nil), (200, "Cache-Control: no-cache | ETag: \"1\"", nil),
+        (200, "Cache-Control: no-cache", .useless), (200, "Cache-Control: public", .useless),
+        // A status that may be stored by itself, and one that may not.
+        (404, "ETag: \"1\"", nil), (410, "ETag: \"1\"", nil), (301, "Cache-Control: max-age=5", nil),
+        (302, "ETag: \"1\"", .status), (302, "Cache-Control: max-age=5", nil), (302, "Expires: 0", nil),
+        (302, "Cache-Control: public | ETag: \"1\"", nil), (500, "ETag: \"1\"", .status),
+        (500, "Cache-Control: max-age=5", nil), (599, "Cache-Control: max-age=5", nil),
+        (100, "Cache-Control: max-age=5", .status), (103, "Cache-Control: max-age=5", .status),
+        // What answers a condition.
+        (304, "Cache-Control: max-age=5", .status), (412, "Cache-Control: max-age=5", .status),
+        (416, "Cache-Control: max-age=5", .status),
+        // What is forbidden.
+        (200, "Cache-Control: max-age=5, no-store", .response), (200, "Cache-Control: No-Store=x", .response),
+        (200, "Cache-Control: max-age=5 | Cache-Control: no-store", .response),
+        (200, "Cache-Control: a=\"b, no-store, max-age=5", .response),
+        (200, "Cache-Control: a=\"no-store\", max-age=5", nil),
+        (200, "Cache-Control: max-age=5, no-store, must-understand", nil),
+        (302, "Cache-Control: max-age=5, no-store, must-understand", nil),
+        (599, "Cache-Control: max-age=5, no-store, must-understand", .response),
+        (599, "Cache-Control: max-age=5, must-understand", .response),
+        (200, "Cache-Control: max-age=5 | Vary: *", .vary), (200, "Cache-Control: max-age=5 | Vary: A, *", .vary),
+        (200, "Cache-Control: max-age=5 | Vary: A | Vary: *", .vary),
+        (200, "Cache-Control: max-age=5 | Vary: not a name", .vary), (200, "Cache-Control: max-age=5 | Vary: A", nil),
+        // Parts.
+        (206, "Cache-Control: max-age=5 | Content-Range: bytes 0-4/10", nil),
+        (206, "Cache-Control: max-age=5 | Content-Range: bytes 4-0/10", .part),
+        (206, "Cache-Control: max-age=5 | Content-Range: lines 0-4/10", .part),
+        (206, "Cache-Control: max-age=5 | Content-Type: multipart/byteranges", .part),
+    ]
+
+    @Test(arguments: rows)
+    func `A response is stored or refused`(status: Int, fields: String, refusal: StoringRules.Refusal?) {
+        #expect(self.refusal(of: fields, status: status) == refusal)
+    }
+
+    @Test func `The request has its say`() {
+        #expect(refusal(of: "Cache-Control: max-age=5", to: "Cache-Control: no-store") == .request)
+        #expect(refusal(of: "Cache-Control: max-age=5", to: "Cache-Control: no-cache") == nil)
+        #expect(refusal(of: "Cache-Control: max-age=5", to: "Authorization: Basic x") == nil)
+        #expect(refusal(of: "Cache-Control: max-age=5", to: "Range: bytes=0-4") == nil)
+        #expect(refusal(of: "Cache-Control: max-age=5", status: 404, to: "Range: bytes=0-4") == .part)
+    }
+
+    static let posts: [(Int, String, String, StoringRules.Refusal?)] = [
+        (200, "Cache-Control: max-age=5 | Content-Location: /page", "", nil),
+        (200, "Cache-Control: max-age=5 | Content-Location: https://example.com/page", "", nil),
+        (200, "Expires: 0 | Content-Location: page", "", nil),
+        (200, "Cache-Control: max-age=5", "", .method),
+        (200, "Cache-Control: max-age=5 | Content-Location: /other", "", .method),
+        (200, "Cache-Control: max-age=5 | Content-Location: https://example.org/page", "", .method),
+        (200, "Cache-Control: max-age=5 | Content-Location: http://example.com/page", "", .method),
+        (200, "Cache-Control: max-age=5 | Content-Location: http://[", "", .method),
+        (200, "ETag: \"1\" | Content-Location: /page", "", .method),
+        (201, "Cache-Control: max-age=5 | Content-Location: /page", "", .method),
+        (200, "Cache-Control: max-age=5, no-store | Content-Location: /page", "", .response),
+        (200, "Cache-Control: max-age=5 | Content-Location: /page", "Cache-Control: no-store", .request),
+    ]
+
+    @Test(arguments: posts)
+    func `A response to POST is stored where it is what GET would get`(
+        status: Int, fields: String, requested: String, refusal: StoringRules.Refusal?
+    ) {
+        #expect(self.refusal(of: fields, status: status, to: requested, method: .post) == refusal)
+    }
+
+    static let storable: [(String, String)] = [
+        ("ETag: \"1\" | Set-Cookie: a", "ETag: \"1\" | Set-Cookie: a"),
+        ("A: 1 | Connection: a, B | B: 2 | C: 3", "C: 3"),
+        (
+            "Keep-Alive: 1 | Transfer-Encoding: chunked | TE: trailers | Upgrade: x | Proxy-Authenticate: x | C: 3",
+            "C: 3"
+        ),
+        ("Cache-Control: no-cache=\"set-cookie\" | Set-Cookie: a", "Cache-Control: no-cache=\"set-cookie\""),
+        (
+            "Cache-Control: no-cache=A, no-cache=\"B, C\" | A: 1 | B: 2 | C: 3",
+            "Cache-Control: no-cache=A, no-cache=\"B, C\""
+        ),
+        (
+            "Cache-Control: no-cache=\"Vary, Cache-Control\" | Vary: A",
+            "Cache-Control: no-cache=\"Vary, Cache-Control\" | Vary: A"
+        ),
+        ("Connection: Vary, Cache-Control | Vary: A | Cache-Control: no-cache", "Vary: A | Cache-Control: no-cache"),
+        ("Cache-Control: no-cache | Set-Cookie: a", "Cache-Control: no-cache | Set-Cookie: a"),
+    ]
+
+    @Test(arguments: storable)
+    func `Fields of the connection, and those that need validation, are not stored`(fields: String, stored: String) {
+        #expect(StoringRules.storable(StoredPage.head(fields)).headerFields == HTTPFields(lines: stored))
+    }
+}

@@ -1,0 +1,158 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Decorum
+
+/// RFC 9111, section 4.3, and RFC 9110, sections 8.8.3 and 13.1.
+@Suite struct ValidationTests {
+    static let modified = "Last-Modified: Sun, 09 Sep 2001 01:45:00 GMT"
+    static let later = "Last-Modified: Sun, 09 Sep 2001 01:46:00 GMT"
+    static let since = "If-Modified-Since: Sun, 09 Sep 2001 01:45:00 GMT"
+
+    // MARK: Asking
+
+    static let questions: [(stored: [String], asked: String, sent: String)] = [
+        ([], "If-Modified-Since: x | If-None-Match: \"c\"", "If-Modified-Since: x | If-None-Match: \"c\""),
+        (["ETag: \"1\""], "", "If-None-Match: \"1\""), (["ETag: W/\"1\""], "", "If-None-Match: W/\"1\""),
+        ([modified], "", since), (["ETag: \"1\" | \(modified)"], "", "If-None-Match: \"1\" | \(since)"),
+        (["ETag: \"1\"", "ETag: \"2\" | \(modified)"], "", "If-None-Match: \"1\", \"2\""),
+        (["ETag: \"1\""], "If-None-Match: \"c\"", "If-None-Match: \"c\""),
+        (["ETag: \"1\""], "If-None-Match: \"c\", W/\"1\"", "If-None-Match: \"c\", W/\"1\""),
+        (
+            ["ETag: \"1\" | \(modified)"], "If-None-Match: \"c\" | If-Modified-Since: x",
+            "If-None-Match: \"c\" | If-Modified-Since: x"
+        ),
+        (["ETag: \"1\""], "If-Modified-Since: x", "If-None-Match: \"1\""),
+        (["ETag: \"1\"", "ETag: \"2\""], "If-Modified-Since: x", "If-Modified-Since: x"),
+        ([modified], "If-Modified-Since: x", since),
+    ]
+
+    @Test(arguments: questions)
+    func `The server is asked about what is stored, or about what the caller has`(
+        stored: [String], asked: String, sent: String
+    ) {
+        var fields = HTTPFields(lines: asked)
+        Validation.ask(about: stored.map { StoredPage.response($0) }, in: &fields)
+        #expect(fields[.ifNoneMatch] == HTTPFields(lines: sent)[.ifNoneMatch])
+        #expect(fields[.ifModifiedSince] == HTTPFields(lines: sent)[.ifModifiedSince])
+    }
+
+    @Test func `A date asks nothing about a variant that the request does not select`() {
+        let stored = StoredPage.response("ETag: \"1\" | Vary: A | \(Self.modified)", to: "A: nl")
+        var fields = HTTPFields(lines: "A: en")
+        Validation.ask(about: [stored], in: &fields)
+        #expect(fields == HTTPFields(lines: "A: en | If-None-Match: \"1\""))
+    }
+
+    // MARK: Confirming
+
+    static let confirmations: [(stored: String, validation: String, isConfirmed: Bool)] = [
+        ("ETag: \"1\"", "ETag: \"1\"", true), ("ETag: \"1\"", "ETag: \"2\"", false), ("ETag: \"1\"", "", true),
+        ("ETag: \"1\"", "ETag: W/\"1\"", true), ("ETag: W/\"1\"", "ETag: W/\"1\"", true),
+        ("ETag: W/\"1\"", "ETag: \"1\"", true), ("ETag: W/\"1\"", "ETag: W/\"2\"", false),
+        ("ETag: \"1\" | \(modified)", "ETag: \"1\" | \(later)", true),
+        ("ETag: \"1\" | \(modified)", "ETag: \"2\" | \(modified)", false),
+        ("ETag: \"1\" | \(modified)", later, false), ("ETag: \"1\" | \(modified)", modified, true),
+        (modified, modified, true), (modified, later, false), (modified, "", true), (modified, "ETag: \"1\"", true),
+        (modified, "ETag: \"1\" | \(later)", false),
+    ]
+
+    @Test(arguments: confirmations)
+    func `A 304 confirms the response that was asked about`(stored: String, validation: String, isConfirmed: Bool) {
+        let confirmed = Validation.confirmed(
+            by: StoredPage.head(validation, status: 304), among: [StoredPage.response(stored)],
+            for: StoredPage.request())
+        #expect((confirmed != nil) == isConfirmed)
+    }
+
+    static let variants: [(validation: String, confirmed: String?)] = [
+        ("ETag: \"nl\"", "\"nl\""), ("ETag: \"fr\"", "\"fr\""), ("ETag: W/\"nl\"", nil), ("ETag: \"x\"", nil),
+        ("ETag: W/\"x\"", nil), ("ETag: \"de\"", nil), ("", nil), (modified, nil),
+    ]
+
+    @Test(arguments: variants)
+    func `Of several variants only a strong tag confirms one`(validation: String, confirmed: String?) {
+        let stored = [
+            StoredPage.response("ETag: W/\"x\" | Vary: A | \(Self.modified)", to: "A: x"),
+            StoredPage.response("ETag: \"nl\" | Vary: A | \(Self.modified)", to: "A: nl"),
+            StoredPage.response("ETag: \"fr\" | Vary: A | \(Self.modified)", to: "A: fr"),
+        ]
+        let found = Validation.confirmed(
+            by: StoredPage.head(validation, status: 304), among: stored, for: StoredPage.request("A: en"))
+        #expect(found?.head.headerFields[.eTag] == confirmed)
+    }
+
+    static let mismatches: [(stored: String, validation: String, isConfirmed: Bool)] = [
+        ("ETag: \"1\" | \(modified)", "ETag: \"1\"", true), ("ETag: \"1\" | \(modified)", modified, false),
+        ("ETag: \"1\" | \(modified)", "", false), ("ETag: \"1\" | \(modified)", "ETag: W/\"1\"", false),
+        ("ETag: W/\"1\"", "ETag: W/\"1\"", false), ("ETag: W/\"1\"", "ETag: \"1\"", false), (modified, modified, false),
+        (modified, "", false),
+    ]
+
+    @Test(arguments: mismatches)
+    func `A single variant that the request does not select is confirmed by its strong tag alone`(
+        stored: String, validation: String, isConfirmed: Bool
+    ) {
+        let dutch = StoredPage.response("Vary: A | \(stored)", to: "A: nl")
+        let confirmed = Validation.confirmed(
+            by: StoredPage.head(validation, status: 304), among: [dutch], for: StoredPage.request("A: en"))
+        #expect((confirmed != nil) == isConfirmed)
+    }
+
+    @Test func `A 304 that may be about the caller's own tag confirms nothing without that of the stored response`() {
+        let request = StoredPage.request("If-None-Match: \"2\"")
+        for stored in [StoredPage.response("ETag: \"1\""), StoredPage.response(Self.modified)] {
+            for validation in ["", Self.modified, "ETag: \"2\""] {
+                let head = StoredPage.head(validation, status: 304)
+                #expect(Validation.confirmed(by: head, among: [stored], for: request) == nil)
+            }
+        }
+        let same = StoredPage.head("ETag: \"1\"", status: 304)
+        #expect(Validation.confirmed(by: same, among: [StoredPage.response("ETag: \"1\"")], for: request) != nil)
+    }
+
+    // MARK: Refreshing
+
+    static let refreshed: [(stored: String, update: String, fields: String)] = [
+        ("A: 1 | B: 2", "B: 3 | C: 4", "A: 1 | B: 3 | C: 4"), ("A: 1 | A: 2", "A: 3", "A: 3"),
+        ("A: 1", "A: 2 | A: 3", "A: 2 | A: 3"), ("A: 1", "", "A: 1"),
+        // What describes the stored content.
+        (
+            "Content-Type: a | Content-Length: 10", "Content-Type: b | Content-Length: 0",
+            "Content-Type: a | Content-Length: 10"
+        ),
+        ("Content-Encoding: gzip", "Content-Encoding: br | Content-Range: bytes 0-1/2", "Content-Encoding: gzip"),
+        ("ETag: W/\"1\"", "ETag: \"1\"", "ETag: W/\"1\""), ("A: 1", "ETag: \"1\"", "A: 1 | ETag: \"1\""),
+        // What belongs to the connection.
+        ("A: 1", "Connection: A | A: 2 | Keep-Alive: x | Transfer-Encoding: chunked", "A: 1"),
+        // What belongs to the message.
+        ("Set-Cookie: a=1 | A: 1", "", "A: 1"), ("Set-Cookie: a=1", "Set-Cookie: a=2", "Set-Cookie: a=2"),
+        ("Set-Cookie: a=1", "Set-Cookie: a=1", "Set-Cookie: a=1"),
+        ("Age: 500 | Date: x | A: 1", "", "A: 1"), ("Age: 500 | Date: x", "Age: 5 | Date: y", "Age: 5 | Date: y"),
+        ("Age: 500 | Date: x", "Date: y", "Date: y"),
+    ]
+
+    @Test(arguments: refreshed)
+    func `The fields of a 304 take the place of stored ones`(stored: String, update: String, fields: String) {
+        let head = Validation.freshened(StoredPage.head(stored), with: HTTPFields(lines: update))
+        #expect(head.status == .ok)
+        #expect(head.headerFields == HTTPFields(lines: fields))
+    }
+
+    static let updates: [(stored: String, head: String, isUpdate: Bool)] = [
+        ("", "", true), ("ETag: \"1\"", "ETag: \"1\"", true), ("ETag: \"1\"", "", true),
+        ("ETag: \"1\"", "ETag: \"2\"", false),
+        ("", "ETag: \"1\"", false), (modified, modified, true), (modified, later, false),
+        ("", "Content-Length: 10", true),
+        ("", "Content-Length: 11", false), ("", "Content-Length: x", true),
+        ("ETag: \"1\"", "ETag: \"1\" | Content-Length: 0", false),
+    ]
+
+    @Test(arguments: updates)
+    func `A response to HEAD is about what is stored unless a validator or the length differs`(
+        stored: String, head: String, isUpdate: Bool
+    ) {
+        #expect(Validation.isUpdate(StoredPage.head(head), of: StoredPage.response(stored)) == isUpdate)
+    }
+}

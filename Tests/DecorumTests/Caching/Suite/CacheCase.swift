@@ -1,0 +1,145 @@
+import Foundation
+import Testing
+
+/// A case of the public test suite for HTTP caches: a sequence of exchanges, and what has to be true of them.
+struct CacheCase: Decodable, Sendable, CustomTestStringConvertible {
+    enum Kind: String, Decodable, Sendable { case required, optimal, check }
+
+    let id: String
+    let name: String
+    let kind: Kind
+    let dependsOn: [String]
+    let ownClient: Bool
+    let requests: [Exchange]
+
+    var testDescription: String { id }
+
+    struct Exchange: Decodable, Sendable {
+        let requestMethod: String?
+        let requestHeaders: [Field]?
+        let requestBody: String?
+        let queryArg: String?
+        let filename: String?
+        let magicIms: Bool?
+        let pauseAfter: Bool?
+        let responseStatus: Status?
+        let responseHeaders: [Field]?
+        let responseBody: String?
+        let responsePause: Int?
+        let rfc850date: [String]?
+        let magicLocations: Bool?
+        let disconnect: Bool?
+        let setup: Bool?
+        let setupTests: [String]?
+        let expectedType: String?
+        let expectedStatus: Maybe<Int>?
+        let expectedResponseHeaders: [Field]?
+        let expectedResponseHeadersMissing: [Field]?
+        let expectedResponseText: Maybe<String>?
+        let checkBody: Bool?
+        let expectedRequestHeaders: [Field]?
+        let expectedRequestHeadersMissing: [Field]?
+        let expectedMethod: String?
+
+        var method: String { requestMethod ?? "GET" }
+    }
+
+    /// A value that may be said to be none, which is another thing than not being said.
+    enum Maybe<Value: Decodable & Sendable>: Decodable, Sendable {
+        case some(Value)
+        case any
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            self = container.decodeNil() ? .any : .some(try container.decode(Value.self))
+        }
+    }
+
+    struct Status: Decodable, Sendable {
+        let code: Int
+        let reason: String
+
+        init(from decoder: any Decoder) throws {
+            var list = try decoder.unkeyedContainer()
+            code = try list.decode(Int.self)
+            reason = try list.decode(String.self)
+        }
+    }
+
+    /// A name alone, a name with a value, or a name with a relation and a value.
+    struct Field: Decodable, Sendable {
+        let name: String
+        let parts: [Scalar]
+
+        init(from decoder: any Decoder) throws {
+            if let name = try? decoder.singleValueContainer().decode(String.self) {
+                self.name = name
+                parts = []
+                return
+            }
+            var list = try decoder.unkeyedContainer()
+            name = try list.decode(String.self)
+            var parts: [Scalar] = []
+            while !list.isAtEnd { parts.append(try list.decode(Scalar.self)) }
+            self.parts = parts
+        }
+
+        var value: Scalar? { parts.first }
+        var isCompared: Bool {
+            if case .flag(false)? = parts.dropFirst().first { return false }
+            return true
+        }
+    }
+
+    enum Scalar: Decodable, Sendable {
+        case text(String)
+        case number(Int)
+        case flag(Bool)
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let flag = try? container.decode(Bool.self) {
+                self = .flag(flag)
+            } else if let number = try? container.decode(Int.self) {
+                self = .number(number)
+            } else {
+                self = .text(try container.decode(String.self))
+            }
+        }
+
+        var text: String {
+            switch self {
+            case .text(let text): text
+            case .number(let number): String(number)
+            case .flag(let flag): String(flag)
+            }
+        }
+    }
+}
+
+extension CacheCase {
+    /// The cases beside the checkout; empty where there are none.
+    static let all: [CacheCase] = {
+        guard let file, let data = try? Data(contentsOf: file) else { return [] }
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return (try? decoder.decode([CacheCase].self, from: data)) ?? []
+    }()
+
+    /// The file with the cases, or nil where there is none.
+    static let file: URL? = {
+        var root = URL(filePath: #filePath)
+        for _ in 0..<5 { root.deleteLastPathComponent() }
+        let file = root.deletingLastPathComponent().appending(path: "shared/cache-tests/cases.json")
+        return FileManager.default.fileExists(atPath: file.path) ? file : nil
+    }()
+}
+
+extension KeyedDecodingContainer {
+    /// Tells a value that is `null` from one that is missing.
+    func decodeIfPresent<Value>(
+        _ type: CacheCase.Maybe<Value>.Type, forKey key: Key
+    ) throws -> CacheCase.Maybe<Value>? {
+        contains(key) ? try decode(type, forKey: key) : nil
+    }
+}

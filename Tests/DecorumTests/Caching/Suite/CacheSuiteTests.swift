@@ -1,0 +1,42 @@
+import Decorum
+import DecorumTesting
+import Testing
+
+/// The public test suite for HTTP caches, run within the process and on virtual time.
+@Suite(.enabled(if: CacheCase.file != nil, "no cases beside the checkout"), .timeLimit(.minutes(1)))
+struct CacheSuiteTests {
+    @Test func `Every case that is required, and every one that is optimal, passes`() async throws {
+        let verdicts = try await Self.verdicts()
+        let demanded = CacheCase.all.filter { $0.kind != .check }
+        #expect(!demanded.isEmpty)
+
+        for test in demanded {
+            let verdict = verdicts[test.id] ?? .void("not run")
+            #expect(verdict == .passed, "\(test.kind) \(test.id): \(verdict)")
+            for dependency in test.dependsOn {
+                let verdict = verdicts[dependency] ?? .void("not run")
+                #expect(verdict == .passed, "\(test.id) depends on \(dependency): \(verdict)")
+            }
+        }
+        Self.report(verdicts)
+    }
+
+    /// Runs all cases: those that do not ask for a cache of their own share one.
+    private static func verdicts() async throws -> [String: CacheCaseRun.Verdict] {
+        let store = MemoryResponseStore()
+        var verdicts: [String: CacheCaseRun.Verdict] = [:]
+        for test in CacheCase.all {
+            let run = CacheCaseRun(test: test, clock: VirtualClock(), spawner: TrackingSpawner())
+            verdicts[test.id] = try await run.verdict(
+                throughCacheIn: test.ownClient ? MemoryResponseStore() : store)
+        }
+        return verdicts
+    }
+
+    /// Prints the answers to the questions that have no right one.
+    private static func report(_ verdicts: [String: CacheCaseRun.Verdict]) {
+        for test in CacheCase.all where test.kind == .check {
+            print("\(test.id): \(verdicts[test.id].map { "\($0)" } ?? "not run")")
+        }
+    }
+}

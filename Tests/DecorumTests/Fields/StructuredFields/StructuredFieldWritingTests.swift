@@ -1,0 +1,76 @@
+import Decorum
+import Foundation
+import Testing
+
+/// RFC 9651, section 4.1: what fails to be serialized.
+@Suite struct StructuredFieldWritingTests {
+    @Test(
+        arguments: [
+            .integer(1_000_000_000_000_000), .integer(-1_000_000_000_000_000), .integer(.max), .integer(.min),
+            .decimal(StructuredDecimal(thousandths: .min)), .decimal(StructuredDecimal(thousandths: .max)),
+            .decimal(StructuredDecimal(thousandths: 1_000_000_000_000_000)), .string("ü"), .string("\n"),
+            .string("\u{7F}"), .string("a\r\nInjected: 1"), .token(""), .token("a b"), .token("1a"), .token("a,b"),
+            .token("é"), .token("a\"b"), .token("a\r\nb"), .token("a;b"), .token("a(b)"), .token("a\\"),
+            .token("@a"), .date(Date(timeIntervalSince1970: 1e15)), .date(Date(timeIntervalSince1970: -1e15)),
+            .date(Date(timeIntervalSince1970: .infinity)), .date(Date(timeIntervalSince1970: 1e300)),
+        ] as [StructuredValue]) func `A value that no field can hold is not written`(value: StructuredValue)
+    {
+        #expect(throws: StructuredFieldError.self) { try StructuredItem(value).serialized() }
+        #expect(throws: StructuredFieldError.self) { try (["a": value] as StructuredParameters).serialized() }
+        #expect(throws: StructuredFieldError.self) { try StructuredMember([StructuredItem(value)]).serialized() }
+        #expect(throws: StructuredFieldError.self) { try ([StructuredMember(value)] as StructuredList).serialized() }
+    }
+
+    // Not an argument of the test above: Foundation's description of such a date ends the process.
+    @Test func `A date that is no number is not written`() {
+        let item = StructuredItem(.date(Date(timeIntervalSince1970: .nan)))
+
+        #expect(throws: StructuredFieldError.self) { try item.serialized() }
+    }
+
+    @Test(arguments: ["", "A", "aB", "1", "-", "_a", ".a", "a b", "a=", "é", "a\u{301}", "a\r\nb", "a/b", "a;b"])
+    func `A key that is none is not written`(key: String) {
+        let member = #expect(throws: StructuredFieldError.self) {
+            try (["ok": StructuredMember(1), key: StructuredMember(1)] as StructuredDictionary).serialized()
+        }
+        let parameter = #expect(throws: StructuredFieldError.self) {
+            try StructuredItem(1, parameters: [key: 1]).serialized()
+        }
+
+        #expect(member?.offset == 6)
+        #expect(parameter?.offset == 2)
+    }
+
+    @Test func `A fraction of a second is cut off from a date, also before 1970`() throws {
+        #expect(try StructuredItem(.date(Date(timeIntervalSince1970: 1.9))).serialized() == "@1")
+        #expect(try StructuredItem(.date(Date(timeIntervalSince1970: -1.1))).serialized() == "@-2")
+    }
+
+    @Test func `Literals stand for values of their types, and strings for strings`() throws {
+        let item = StructuredItem("a", parameters: ["i": 1, "d": 1.0, "b": false, "t": .token("a")])
+
+        #expect(try item.serialized() == #""a";i=1;d=1.0;b=?0;t=a"#)
+    }
+
+    @Test func `A value gives what it holds, and nothing else`() {
+        let date = Date(timeIntervalSince1970: 1)
+        let values: [StructuredValue] = [
+            1, 0.5, "s", .token("t"), .byteSequence(Data([1])), true, .date(date), .displayString("d"),
+        ]
+
+        #expect(values.compactMap(\.integer) == [1])
+        #expect(values.compactMap(\.decimal) == [0.5])
+        #expect(values.compactMap(\.string) == ["s"])
+        #expect(values.compactMap(\.token) == ["t"])
+        #expect(values.compactMap(\.byteSequence) == [Data([1])])
+        #expect(values.compactMap(\.boolean) == [true])
+        #expect(values.compactMap(\.date) == [date])
+        #expect(values.compactMap(\.displayString) == ["d"])
+    }
+
+    @Test func `An error says what is wrong and where, and nothing of the field`() {
+        let error = #expect(throws: StructuredFieldError.self) { try StructuredList(parsing: "secret secret") }
+
+        #expect(error?.description == "The structured field is invalid at byte 7: a comma is expected.")
+    }
+}
