@@ -1,5 +1,24 @@
 import HTTPTypes
 
+/// What two errands have in common that may share a response: what the callers ask, and what the cache adds to it.
+struct ErrandKey: Sendable, Hashable {
+    let plain: FlightKey
+    private let added: [String?]
+    private let needsValidation: Bool
+
+    var authority: String? { plain.authority }
+
+    /// Creates the key of an errand; nil is returned for one without an origin.
+    init?(_ errand: CacheErrand, ignoring ignoredFields: FieldNames) {
+        guard let plain = FlightKey(errand.plain, ignoring: ignoredFields) else { return nil }
+        self.plain = plain
+        added = [HTTPField.Name.ifNoneMatch, .ifModifiedSince, .range]
+            .map { errand.request.head.headerFields.firstValue(of: $0) }
+        // Who wants to hear from the server does not join somebody who asked before.
+        needsValidation = errand.plain.options.cacheUse == .reload
+    }
+}
+
 /// What a cache asks a server, and what for.
 struct CacheErrand: Sendable {
     enum Purpose: Sendable {

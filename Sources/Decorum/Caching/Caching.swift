@@ -24,7 +24,7 @@ extension Connection {
     ///
     /// **A body** is stored while the caller reads it, and kept only once its end was reached; one above the store's
     /// limit passes through. Requests for the same that miss at the same time are sent once, as by
-    /// ``coalescing(_:clock:spawner:)``. Trailer fields are not stored. A `Set-Cookie`
+    /// ``coalescing(_:clock:spawner:)``, unless the response says `no-store` or `no-cache`. Trailer fields are not stored. A `Set-Cookie`
     /// is, as RFC 9111 asks: a layer that keeps cookies passes over those of the sources ``ResponseMetadata/Source/cache``.
     ///
     /// **A request** says what it accepts with `Cache-Control`, which is sent too, or with
@@ -129,7 +129,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         if let key, head.method == .post, reason == .method,
             (try? StoringRules.check(response.head, toPost: head)) != nil, cache.policy.mayStore(head, response.head)
         {
-            let departure = cache.changes.departure(of: key, at: date)
+            let departure = cache.changes.departure(of: key, for: cache.store, at: date)
             isStored = await cache.store(&response, to: head, departure, for: key)
         }
         cache.note(CacheStatus(cache.policy.name, forwarding: reason, isStored: isStored), in: &response)

@@ -17,6 +17,8 @@ public struct CachingPolicy: Sendable {
     ///
     /// It never goes for a response with `must-revalidate` or `no-cache`, nor for one that `base` throws for.
     public var staleIfSlow: Duration?
+    /// How requests that miss at the same time share one response.
+    public var coalescing = CoalescingPolicy.standard
     /// Whether responses get a field `Cache-Status` (RFC 9211) beside ``ResponseMetadata/cacheStatus``.
     public var addsCacheStatusField = false
     /// The name of the cache in its status.

@@ -38,14 +38,15 @@ final class Handover: Sendable {
     /// - Parameters:
     ///   - limit: How long to wait.
     ///   - clock: Measures it.
+    ///   - spawner: Starts the task that measures.
     ///   - task: What delivers the outcome; it is cancelled with the caller, and goes on when the time is over.
     /// - Returns: The response; nil when the time was over first.
     /// - Throws: What was delivered, or `CancellationError`.
     func value(
-        within limit: Duration, on clock: any DatedClock, orCancel task: Task<Void, Never>
+        within limit: Duration, on clock: any DatedClock, by spawner: any TaskSpawner, orCancel task: Task<Void, Never>
     ) async throws -> Response? {
-        let timer = Task {
-            try await clock.sleep(for: limit)
+        let timer = spawner.spawn { [self] in
+            guard (try? await clock.sleep(for: limit)) != nil else { return }
             giveUp(.success(nil))
         }
         defer { timer.cancel() }

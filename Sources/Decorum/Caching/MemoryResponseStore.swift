@@ -7,6 +7,7 @@ import Synchronization
 /// The bounds hold at every moment. A response whose size alone is above a quarter of `byteLimit` is not stored.
 public final class MemoryResponseStore: ResponseStore {
     private let state: Mutex<State>
+    private let removals = Atomic(0)
 
     /// The largest body, in bytes, that the store takes.
     public let bodyLimit: Int
@@ -76,8 +77,12 @@ public final class MemoryResponseStore: ResponseStore {
         }
     }
 
+    /// How often the responses of a principal, or all, were forgotten.
+    public var removalCount: Int { removals.load(ordering: .relaxed) }
+
     /// Forgets every response that was stored on behalf of a principal.
     public func removeResponses(of principal: Principal?) {
+        removals.add(1, ordering: .relaxed)
         state.withLock { state in
             state.ongoing.cancel { $0.principal == principal }
             for (identifier, entry) in state.entries where entry.key.principal == principal {
@@ -88,6 +93,7 @@ public final class MemoryResponseStore: ResponseStore {
 
     /// Forgets every response.
     public func removeAllResponses() {
+        removals.add(1, ordering: .relaxed)
         state.withLock { state in
             var ongoing = state.ongoing
             ongoing.cancel { _ in true }

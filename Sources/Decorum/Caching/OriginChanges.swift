@@ -8,13 +8,15 @@ final class OriginChanges: Sendable {
     struct Departure: Sendable {
         let date: Date
         fileprivate let count: Int
+        fileprivate let removalCount: Int
     }
 
     private let counts = Mutex<[String: Int]>([:])
 
     /// Notes that a request is sent.
-    func departure(of key: ResponseKey, at date: Date) -> Departure {
-        Departure(date: date, count: counts.withLock { $0[key.uri.authority] ?? 0 })
+    func departure(of key: ResponseKey, for store: some ResponseStore, at date: Date) -> Departure {
+        let count = counts.withLock { $0[key.uri.authority] ?? 0 }
+        return Departure(date: date, count: count, removalCount: store.removalCount)
     }
 
     /// Notes that something may have been changed.
@@ -22,8 +24,9 @@ final class OriginChanges: Sendable {
         counts.withLock { $0[authority, default: 0] += 1 }
     }
 
-    /// Whether nothing was changed since a request was sent.
-    func isCurrent(_ departure: Departure, of key: ResponseKey) -> Bool {
-        counts.withLock { $0[key.uri.authority] ?? 0 } == departure.count
+    /// Whether nothing was changed, and nothing forgotten, since a request was sent.
+    func isCurrent(_ departure: Departure, of key: ResponseKey, in store: some ResponseStore) -> Bool {
+        store.removalCount == departure.removalCount
+            && counts.withLock { $0[key.uri.authority] ?? 0 } == departure.count
     }
 }

@@ -4,7 +4,7 @@ import HTTPTypes
 extension ResponseCache {
     /// Asks the server, and brings the store up to date with its answer.
     func perform(_ errand: CacheErrand, over base: some Connection) async throws -> Response {
-        let departure = changes.departure(of: errand.key, at: clock.date)
+        let departure = changes.departure(of: errand.key, for: store, at: clock.date)
         var response = try await base.send(errand.request)
         switch errand.purpose {
         case .ask(let stored) where response.status == .notModified && !stored.isEmpty:
@@ -51,7 +51,7 @@ extension ResponseCache {
             head: head, body: stored.body, request: errand.plain.head, requestDate: departure.date,
             date: clock.date)
         let isForbidden = CacheControl(head.headerFields).contains("no-store")
-        let mayStore = !isForbidden && changes.isCurrent(departure, of: errand.key)
+        let mayStore = !isForbidden && changes.isCurrent(departure, of: errand.key, in: store)
         if mayStore {
             await store.store(refreshed, for: errand.key)
         } else if isForbidden {
@@ -88,12 +88,12 @@ extension ResponseCache {
     private func update(
         _ key: ResponseKey, with head: HTTPResponse, to request: HTTPRequest, _ departure: OriginChanges.Departure
     ) async {
-        guard head.status == .ok, changes.isCurrent(departure, of: key) else { return }
+        guard head.status == .ok, changes.isCurrent(departure, of: key, in: store) else { return }
         let variants = await store.responses(for: key)
         guard let stored = variants.first(where: { $0.isSelected(by: request) }), stored.head.status == .ok else {
             return
         }
-        guard Validation.isUpdate(head, of: stored) else {
+        guard Validation.isUpdate(head, of: stored), !CacheControl(head.headerFields).contains("no-store") else {
             await store.removeResponses(for: key)
             return
         }
@@ -110,7 +110,9 @@ extension ResponseCache {
     func store(
         _ response: inout Response, to request: HTTPRequest, _ departure: OriginChanges.Departure, for key: ResponseKey
     ) async -> Bool {
-        guard response.body.length ?? 0 <= store.bodyLimit, changes.isCurrent(departure, of: key) else { return false }
+        guard store.bodyLimit > 0, response.body.length ?? 0 <= store.bodyLimit,
+            changes.isCurrent(departure, of: key, in: store)
+        else { return false }
         var stored = StoredResponse(
             head: StoringRules.storable(response.head), body: response.body.isEmpty ? .empty : response.body,
             request: request, requestDate: departure.date, date: clock.date)
@@ -128,7 +130,7 @@ extension ResponseCache {
         let announced = start?.response ?? stored
         response.body = response.body.stored(
             after: start?.body, by: { [store] in await store.writer(for: announced, key: key) },
-            unless: { [changes] in !changes.isCurrent(departure, of: key) })
+            unless: { [changes, store] in !changes.isCurrent(departure, of: key, in: store) })
         return true
     }
 }

@@ -8,7 +8,8 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
     let policy: CachingPolicy
     let clock: any DatedClock
     let spawner: any TaskSpawner
-    let flights: Flights<FlightKey>
+    let flights: Flights<ErrandKey>
+    private let ignoredFields: FieldNames
     let errandsBehind = ErrandsBehind()
     let changes = OriginChanges()
 
@@ -17,33 +18,45 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
         self.policy = policy
         self.clock = clock
         self.spawner = spawner
-        flights = Flights(clock: clock, spawner: spawner)
+        flights = Flights(policy: policy.coalescing, clock: clock, spawner: spawner, isOpenAfterLanding: false)
+        ignoredFields = FieldNames(policy.coalescing.ignoredFields)
     }
 
-    /// Finds what is stored for a key; for somebody with a cookie of whom nothing is, what is stored for those without.
+    /// Finds what is stored for a key; for somebody with a cookie of whom nothing is, what is fresh for those without.
     @inline(__always) func responses(for key: ResponseKey) async -> [StoredResponse] {
         let variants = await store.responses(for: key)
         guard variants.isEmpty, let plainKey = key.withoutCookie else { return variants }
-        return await store.responses(for: plainKey).filter { !$0.vary.names.contains(.cookie) }
+        let now = clock.date
+        return await store.responses(for: plainKey).filter { stored in
+            !stored.vary.names.contains(.cookie) && !stored.freshness.needsValidation
+                && stored.freshness.lifetime(guessing: policy) > stored.age(at: now)
+        }
     }
 
     // MARK: Answering
 
     /// Answers a request from a stored response, by the request's own conditions, range and method.
     func answer(
-        _ request: borrowing Request, with stored: StoredResponse, age: Double, timeToLive: Double,
-        because detail: String? = nil
+        _ request: borrowing Request, with stored: StoredResponse, age: Double, timeToLive: Double
     ) -> Response {
+        var response = storedAnswer(to: request, from: stored, age: age)
+        var status = CacheStatus(cache: policy.name)
+        status.isHit = true
+        status.timeToLive = Self.timeToLive(timeToLive)
+        note(status, in: &response)
+        return response
+    }
+
+    private func storedAnswer(to request: borrowing Request, from stored: StoredResponse, age: Double) -> Response {
         var response = representation(of: stored, for: request.head)
         response.head.headerFields[.age] = String(Int(min(age, 0x1p31)))
         response.metadata.source = .cache
         response.metadata.urlText = request.urlText
-        var status = CacheStatus(cache: policy.name)
-        status.isHit = true
-        status.detail = detail
-        status.timeToLive = .seconds(Int64(max(-0x1p31, min(timeToLive.rounded(.down), 0x1p31))))
-        note(status, in: &response)
         return response
+    }
+
+    private static func timeToLive(_ seconds: Double) -> Duration {
+        .seconds(Int64(max(-0x1p31, min(seconds.rounded(.down), 0x1p31))))
     }
 
     /// Answers a request that must not be sent (RFC 9111, section 5.2.1.7).
@@ -86,19 +99,29 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
         guard let fallback else { return answer(request, with: try await share(errand, over: base), of: errand) }
         do {
             let response = try await response(to: errand, over: base, inTimeFor: fallback)
-            guard let response else { return answer(request, with: fallback, because: "the server is slow") }
+            guard let response else {
+                return answer(request, with: fallback, of: errand, because: "the server is slow")
+            }
             guard fallback.replaces(response.head) else { return answer(request, with: response, of: errand) }
-            return answer(request, with: fallback, because: "the server answered \(response.status.code)")
+            return answer(request, with: fallback, of: errand, because: "stale-if-error", in: response.status)
         } catch {
             guard fallback.replaces(error) else { throw error }
-            return answer(request, with: fallback, because: "the server cannot be reached")
+            return answer(request, with: fallback, of: errand, because: "the server cannot be reached")
         }
     }
 
-    private func answer(_ request: Request, with fallback: StaleFallback, because detail: String) -> Response {
+    private func answer(
+        _ request: Request, with fallback: StaleFallback, of errand: CacheErrand, because detail: String,
+        in forwardStatus: HTTPResponse.Status? = nil
+    ) -> Response {
         let age = fallback.stored.age(at: clock.date)
-        let timeToLive = fallback.stored.freshness.lifetime(guessing: policy) - age
-        return answer(request, with: fallback.stored, age: age, timeToLive: timeToLive, because: detail)
+        var response = storedAnswer(to: request, from: fallback.stored, age: age)
+        var status = CacheStatus(policy.name, forwarding: errand.reason, isStored: false)
+        status.forwardStatus = forwardStatus
+        status.timeToLive = Self.timeToLive(fallback.stored.freshness.lifetime(guessing: policy) - age)
+        status.detail = detail
+        note(status, in: &response)
+        return response
     }
 
     /// Gives a caller what came of an errand that several may share.
@@ -112,8 +135,8 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
             answer.metadata.storedResponse = nil
             answer.metadata.source = .revalidated
             status.forwardStatus = .notModified
-            status.timeToLive = .seconds(
-                Int64(stored.freshness.lifetime(guessing: policy) - stored.age(at: clock.date)))
+            status.timeToLive = Self.timeToLive(
+                stored.freshness.lifetime(guessing: policy) - stored.age(at: clock.date))
         }
         note(status, in: &answer)
         return answer
@@ -135,12 +158,12 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
                 _ = handover.deliver(.failure(error))
             }
         }
-        return try await handover.value(within: limit, on: clock, orCancel: task)
+        return try await handover.value(within: limit, on: clock, by: spawner, orCancel: task)
     }
 
     /// Runs an errand behind the caller's back, one at a time of each.
     func runBehind(_ errand: CacheErrand, over base: some Connection) {
-        guard let key = FlightKey(errand.request, ignoring: FieldNames([])), errandsBehind.begin(key) else { return }
+        guard let key = ErrandKey(errand, ignoring: ignoredFields), errandsBehind.begin(key) else { return }
         spawner.spawn { [self] in
             // A failure changes nothing: the next request asks again, or finds the response too stale to be used.
             if let response = try? await share(errand, over: base) { await finish(response) }
@@ -165,27 +188,27 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
 
     /// Runs an errand together with all who have the same at the same time.
     private func share(_ errand: CacheErrand, over base: some Connection) async throws -> Response {
-        guard errand.request.options.allowsCoalescing,
-            let key = FlightKey(errand.request, ignoring: Self.ignoredFields)
-        else { return try await perform(errand, over: base) }
-        return try await flights.response(for: key) { [self] in try await perform(errand, over: base) }
+        guard errand.request.options.allowsCoalescing, let key = ErrandKey(errand, ignoring: ignoredFields) else {
+            return try await perform(errand, over: base)
+        }
+        let response = try await flights.response(for: key) { [self] in try await perform(errand, over: base) }
+        guard response.metadata.isCoalesced, response.metadata.storedResponse == nil,
+            StoringRules.isForOneRequest(response.head)
+        else { return response }
+        return try await perform(errand, over: base)
     }
-
-    private static var ignoredFields: FieldNames { coalescedFields }
 }
-
-private let coalescedFields = FieldNames(CoalescingPolicy.callFields)
 
 /// The errands that run behind callers' backs.
 final class ErrandsBehind: Sendable {
-    private let keys = Mutex<Set<FlightKey>>([])
+    private let keys = Mutex<Set<ErrandKey>>([])
 
     /// Notes the start of an errand; false is returned where it runs already.
-    func begin(_ key: FlightKey) -> Bool {
+    func begin(_ key: ErrandKey) -> Bool {
         keys.withLock { $0.insert(key).inserted }
     }
 
-    func end(_ key: FlightKey) {
+    func end(_ key: ErrandKey) {
         keys.withLock { _ = $0.remove(key) }
     }
 }

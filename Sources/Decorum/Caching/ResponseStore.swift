@@ -9,6 +9,11 @@ public protocol ResponseStore: Sendable {
     /// The largest body, in bytes, that is worth handing to the store.
     var bodyLimit: Int { get }
 
+    /// How often the responses of a principal, or all, were forgotten.
+    ///
+    /// A cache does not keep what was under way while it changed. It is 0 for a store that does not count.
+    var removalCount: Int { get }
+
     /// Finds the stored responses for a key, the latest first.
     ///
     /// - Parameter key: What the responses are kept under.
@@ -47,6 +52,11 @@ public protocol ResponseStore: Sendable {
 
     /// Forgets every response.
     func removeAllResponses() async
+}
+
+extension ResponseStore {
+    /// None, for a store that does not count.
+    public var removalCount: Int { 0 }
 }
 
 /// Takes the body of a response that is being stored.

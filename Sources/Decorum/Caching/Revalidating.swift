@@ -115,7 +115,11 @@ struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedC
             await store.removeResponses(for: key)
             return nil
         }
-        await store.store(refreshed, for: key)
+        if CacheControl(refreshed.head.headerFields).contains("no-store") {
+            await store.removeResponses(for: key)
+        } else {
+            await store.store(refreshed, for: key)
+        }
         return answered(response, with: refreshed)
     }
 
@@ -139,17 +143,19 @@ struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedC
             await store.removeResponses(for: key)
             return response
         }
-        let head = response.head
-        let date = clock.date
-        let keep = { @Sendable [store] (content: Data) async in
-            await store.store(StoredResponse(head: head, body: Body(content), request: request, date: date), for: key)
+        var stored = StoredResponse(
+            head: StoringRules.storable(response.head), body: response.body, request: request, date: clock.date)
+        guard response.body.bytes == nil else {
+            if response.body.length ?? 0 <= store.bodyLimit { await store.store(stored, for: key) }
+            return response
         }
+        guard response.body.length ?? 0 <= store.bodyLimit else { return response }
+        stored.body = .empty
+        let removals = store.removalCount
         var response = response
-        if let content = response.body.bytes, content.count <= store.bodyLimit {
-            await keep(content)
-        } else {
-            response.body = response.body.teed(upTo: store.bodyLimit) { content, _ in await keep(content) }
-        }
+        response.body = response.body.stored(
+            by: { [store, stored] in await store.writer(for: stored, key: key) },
+            unless: { [store] in store.removalCount != removals })
         return response
     }
 }

@@ -22,6 +22,9 @@ public struct SelectedResponseStore: ResponseStore {
     /// The largest body, in bytes, that the chosen store takes.
     public var bodyLimit: Int { selection().bodyLimit }
 
+    /// How often the chosen store has forgotten the responses of a principal, or all.
+    public var removalCount: Int { selection().removalCount }
+
     /// Finds what the chosen store has.
     public func responses(for key: ResponseKey) async -> [StoredResponse] {
         await selection().responses(for: key)

@@ -148,6 +148,9 @@ public final class FileResponseStore: ResponseStore {
         files.remove(uri)
     }
 
+    /// How often this process has forgotten the responses of a principal, or all.
+    public var removalCount: Int { secrets.removalCount }
+
     /// Forgets every response that was stored on behalf of a principal, in all processes' files.
     @concurrent public func removeResponses(of principal: Principal?) async {
         secrets.removeResponses(of: principal)

@@ -57,9 +57,10 @@ public enum CacheUse: Sendable, Hashable {
     case standard
     /// A stored response only once the server has confirmed it.
     case reload
-    /// A stored response however old it is, and the server where there is none.
+    /// A stored response however old it is, and the server where there is none that may be used stale.
     case preferringStored
-    /// A stored response however old it is; where there is none, `504 Gateway Timeout` without asking the server.
+    /// A stored response however old it is; where there is none that may be used stale, `504 Gateway Timeout` without
+    /// asking the server.
     case onlyStored
     /// The server's response, of which nothing is stored.
     case none

@@ -41,6 +41,13 @@ enum StoringRules {
         guard isExplicit || fields.contains(.eTag) || fields.contains(.lastModified) else { throw .useless }
     }
 
+    /// Whether a response must not be used for any other request than its own (RFC 9111, sections 5.2.2.4 and 5.2.2.5).
+    static func isForOneRequest(_ response: HTTPResponse) -> Bool {
+        guard response.headerFields.contains(.cacheControl) else { return false }
+        let control = CacheControl(response.headerFields)
+        return control.contains("no-store") || control.isUnqualified("no-cache")
+    }
+
     /// Tells whether the response to a `POST` may be stored as that to a `GET` (RFC 9110, section 9.3.3).
     static func check(_ response: HTTPResponse, toPost request: HTTPRequest) throws(Refusal) {
         let fields = response.headerFields

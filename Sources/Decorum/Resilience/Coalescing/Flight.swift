@@ -125,6 +125,7 @@ final class Flight: Sendable {
         let (isOpen, landed) = state.withLock { state in
             state.hasLanded = true
             state.task = nil
+            if !settings.isOpenAfterLanding { state.isOpen = false }
             if state.isOpen || state.passengers.count > 1, let shared = shared(outcome) {
                 state.shared = shared
             } else {

@@ -9,11 +9,11 @@ final class Flights<Key: Hashable & Sendable>: Sendable {
 
     init(
         policy: CoalescingPolicy = .standard, clock: any DatedClock = SystemClock(),
-        spawner: any TaskSpawner = SystemSpawner()
+        spawner: any TaskSpawner = SystemSpawner(), isOpenAfterLanding: Bool = true
     ) {
         settings = FlightSettings(
             backlogLimit: max(0, policy.backlogLimit), patience: max(.zero, policy.patience), clock: clock,
-            spawner: spawner)
+            spawner: spawner, isOpenAfterLanding: isOpenAfterLanding)
     }
 
     /// The number of flights that can be joined.
@@ -70,4 +70,6 @@ struct FlightSettings: Sendable {
     let patience: Duration
     let clock: any DatedClock
     let spawner: any TaskSpawner
+    /// Whether a response that has arrived can be joined until somebody reads from it.
+    let isOpenAfterLanding: Bool
 }

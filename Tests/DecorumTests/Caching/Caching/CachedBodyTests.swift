@@ -236,4 +236,59 @@ import Testing
         }
         #expect(stub.requests.isEmpty)
     }
+
+    @Test(arguments: ["no-store", "no-cache"])
+    func `A response that is for one request alone is not shared`(control: String) async throws {
+        let stub = StubConnection { [gate] _ in
+            try await gate.wait()
+            return Response(status: .ok, fields: [.cacheControl: control], body: "token")
+        }
+        let connection = cache(stub)
+        let request = try get()
+        let callers = await Callers.start(3) { _ in try await connection.send(request).metadata.isCoalesced }
+        gate.open()
+        for caller in callers { #expect(try await caller.value == false) }
+        #expect(stub.requests.count == 3)
+    }
+
+    @Test func `Who asks for the whole does not get somebody's part or confirmation`() async throws {
+        let stub = StubConnection { [gate] request in
+            try await gate.wait()
+            if request.head.headerFields.contains(.ifNoneMatch) { return Response(status: .notModified) }
+            if request.head.headerFields.contains(.range) {
+                return Response(status: .partialContent, fields: [.contentRange: "bytes 5-9/10"], body: "56789")
+            }
+            return Response(status: .ok, body: "0123456789")
+        }
+        let key = try #require(ResponseKey(get()))
+        let start = HTTPResponse(
+            status: .partialContent, headerFields: [.cacheControl: "max-age=60", .contentRange: "bytes 0-4/10"])
+        store.store(
+            StoredResponse(head: start, body: "01234", request: try get().head, date: .now), for: key)
+        let connection = cache(stub)
+        let requests = try [get([.range: "bytes=5-"]), get([.ifNoneMatch: #""1""#]), get()]
+        let callers = await Callers.start(3) { number in
+            let response = try await connection.send(requests[number])
+            return (response.status, try await response.body.text(upTo: 100))
+        }
+        gate.open()
+        let answers = [try await callers[0].value, try await callers[1].value, try await callers[2].value]
+        #expect(answers.map(\.0) == [.partialContent, .notModified, .ok])
+        #expect(answers.map(\.1) == ["56789", "", "0123456789"])
+    }
+
+    @Test func `What was forgotten while it was under way stays forgotten`() async throws {
+        let stub = StubConnection { [gate, self] _ in
+            try await gate.wait()
+            return film()
+        }
+        let connection = cache(stub)
+        let request = try get()
+        let callers = await Callers.start { _ in try await connection.send(request).body.data(upTo: 3000) }
+        try await gate.waitForWaiting(1)
+        store.removeResponses(of: nil)
+        gate.open()
+        #expect(try await callers[0].value == BytePattern.bytes(3000))
+        #expect(store.count == 0)
+    }
 }
