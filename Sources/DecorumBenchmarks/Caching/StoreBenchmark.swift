@@ -42,12 +42,13 @@ struct StoreBenchmark {
             for request in requests { _ = try await stub.send(request) }
         }
         let cache = stub.caching(in: store)
-        let hits = try await time(name, count, operations: requests.count) {
+        var hits = try await time(name, count, operations: requests.count) {
             for request in requests {
                 let response = try await cache.send(request)
                 guard response.metadata.source == .cache else { throw BenchmarkFailure("A response is not a hit.") }
             }
         }
+        hits.added = hits.median - stubbing.median
         return [stubbing, hits]
     }
 
@@ -146,6 +147,8 @@ struct StoreReading: Encodable {
     /// The processor time of one operation, in nanoseconds.
     let median: Double
     let minimum: Double
+    /// The time beyond that of the stub, in nanoseconds; nil where none stands beneath.
+    var added: Double?
 
     init(name: String, count: Int, times: [Double]) {
         self.name = name
@@ -157,9 +160,12 @@ struct StoreReading: Encodable {
 
 extension Table {
     init(_ readings: [StoreReading]) {
-        header = ["store", "responses", "µs", "µs min"]
+        header = ["store", "responses", "µs", "µs min", "µs, added"]
         rows = readings.map { reading in
-            [reading.name, String(reading.count), (reading.median / 1e3).text, (reading.minimum / 1e3).text]
+            [
+                reading.name, String(reading.count), (reading.median / 1e3).text, (reading.minimum / 1e3).text,
+                reading.added.map { $0 / 1e3 }.text,
+            ]
         }
     }
 }

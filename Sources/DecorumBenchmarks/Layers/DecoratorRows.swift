@@ -42,8 +42,8 @@ enum DecoratorRows {
         let fresh = try filledStore([.cacheControl: "max-age=86400"])
         return [
             try row("caching, hit", 18_200, 6, MemoryConnection().caching(in: fresh)),
-            try row("caching, miss", 59_000, 27, MemoryConnection().caching(in: MemoryResponseStore())),
-            try row("coalescing", 37_500, 20, MemoryConnection().coalescing()),
+            try row("caching, miss", 64_000, 30, MemoryConnection().caching(in: MemoryResponseStore())),
+            try row("coalescing", 38_100, 20, MemoryConnection().coalescing()),
             try row("revalidating, miss", 4040, 0, MemoryConnection().revalidating(in: MemoryResponseStore())),
             try row("revalidating, hit", 29_300, 7, confirming.revalidating(in: filledStore())),
             try row("revalidating, changed", 26_800, 6, validatable.revalidating(in: filledStore())),

@@ -16,7 +16,9 @@ struct ReadmeTables {
             ("a layer that sets one field", "layers/field, static, 5", true),
             ("the work of six layers, by hand", "stacks/six by hand", false),
             ("six working layers", "stacks/six working layers", false),
+            ("a cache that has the answer", "decorators/caching, hit", true),
             ("the whole stack", "stacks/canonical", false),
+            ("the whole stack, answered by its cache", "stacks/canonical, hit", false),
             ("the whole stack, with a body that streams", "stacks/canonical, streamed", false),
         ]
         var table = Table(header: ["over an answer from memory", "instructions", "allocations", "÷ by hand"])
