@@ -13,7 +13,7 @@ public import Foundation
 ///
 /// What was not used for the longest time goes first. The limit is that of all processes together, which hold it to within
 /// a tenth. Each process looks at the sizes of all files, in the background, once it has written a hundredth of the limit.
-/// Of each key, no more than 16 variants are kept.
+/// Of each key, 16 variants are kept, and one that has no `Vary`.
 ///
 /// No secret that is in a field goes to the disk. A response is kept in memory, for the life of the process, when its
 /// request carried `Authorization`, `Cookie` or another of the fields that ``ResponseKey`` tells requests apart by, or

@@ -110,8 +110,9 @@ private struct ResponseFileBodyReader: BodyReader {
 
 /// A stored body was damaged on the disk while it was being read.
 ///
-/// What was given out before is right, and the response is not found again. A body that is found damaged earlier is not given out at all, so this needs a disk
-/// that fails, or somebody who writes to the files of the store.
+/// What was given out before is right, and the file is verified once more before it is found again. A body that is found
+/// damaged earlier is not given out at all, so this needs a disk that fails, or somebody who writes to the files of the
+/// store.
 public struct StoredBodyError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Creates an error.
     public init() {}

@@ -145,7 +145,7 @@ final class ResponseFileWriter: ResponseWriter {
                 files.folders.noteVerified(name, nonce: state.nonce)
             }
             files.secrets.removeResponses(ofSameVariantAs: response, for: key)
-            // Without `Vary`, there is no more than one variant.
+            // All responses without `Vary` are one variant, for which no folder needs to be listed.
             if response.vary.isAny || !response.vary.names.isEmpty { files.removeExcess(of: key, besides: name) }
             // What was forgotten while the file was moved may have been looked for before it was there.
             if !files.ongoing.withLock({ $0.end(write) }) {
