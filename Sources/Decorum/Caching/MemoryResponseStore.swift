@@ -4,8 +4,12 @@ import Synchronization
 
 /// A store in memory, bounded in bytes and in number; what was used least recently goes first.
 ///
-/// The bounds hold at every moment. A response whose size alone is above a quarter of `byteLimit` is not stored.
+/// The bounds hold at every moment. A response whose size alone is above a quarter of `byteLimit` is not stored. Of each
+/// key, the 16 latest variants are kept, since a lookup goes through them all.
 public final class MemoryResponseStore: ResponseStore {
+    /// The largest number of variants of one key, here and in a ``FileResponseStore``.
+    static let variantLimit = 16
+
     private let state: Mutex<State>
     private let removals = Atomic(0)
 
@@ -41,8 +45,11 @@ public final class MemoryResponseStore: ResponseStore {
 
     /// Starts to keep a response, whose body is gathered apart until it is whole.
     public func writer(for response: StoredResponse, key: ResponseKey) async -> (any ResponseWriter)? {
-        guard bodyLimit > 0 else { return nil }
-        return MemoryResponseWriter(response: response, key: key, store: self)
+        makeWriter(response, key)
+    }
+
+    func makeWriter(_ response: StoredResponse, _ key: ResponseKey) -> MemoryResponseWriter? {
+        bodyLimit > 0 ? MemoryResponseWriter(response: response, key: key, store: self) : nil
     }
 
     fileprivate func beginWrite(_ key: ResponseKey) -> Int {
@@ -53,9 +60,18 @@ public final class MemoryResponseStore: ResponseStore {
         state.withLock { _ = $0.ongoing.end(write) }
     }
 
-    fileprivate func endWrite(_ write: Int, with response: StoredResponse, for key: ResponseKey) {
+    fileprivate func endWrite(_ write: Int, with response: StoredResponse, for key: ResponseKey) -> Bool {
         state.withLock { state in
-            if state.ongoing.end(write) { state.store(response, for: key) }
+            guard state.ongoing.end(write) else { return false }
+            state.store(response, for: key)
+            return true
+        }
+    }
+
+    /// Forgets the responses of one variant under a key.
+    func removeResponses(ofSameVariantAs response: StoredResponse, for key: ResponseKey) {
+        state.withLock { state in
+            for identifier in state.identifiers(ofSameVariantAs: response, for: key) { state.remove(identifier) }
         }
     }
 
@@ -104,7 +120,7 @@ public final class MemoryResponseStore: ResponseStore {
 }
 
 /// Gathers a body that is under way.
-private final class MemoryResponseWriter: ResponseWriter {
+final class MemoryResponseWriter: ResponseWriter {
     private let response: StoredResponse
     private let key: ResponseKey
     private let store: MemoryResponseStore
@@ -112,7 +128,7 @@ private final class MemoryResponseWriter: ResponseWriter {
     /// Nil once the rest is not wanted.
     private let content = Mutex<Data?>(Data())
 
-    init(response: StoredResponse, key: ResponseKey, store: MemoryResponseStore) {
+    fileprivate init(response: StoredResponse, key: ResponseKey, store: MemoryResponseStore) {
         self.response = response
         self.key = key
         self.store = store
@@ -135,10 +151,15 @@ private final class MemoryResponseWriter: ResponseWriter {
     }
 
     func finish() {
-        guard let content = content.withLock({ $0.take() }) else { return }
+        _ = complete()
+    }
+
+    /// Keeps the response, and returns whether it was still wanted.
+    func complete() -> Bool {
+        guard let content = content.withLock({ $0.take() }) else { return false }
         var response = response
         response.body = Body(content)
-        store.endWrite(write, with: response, for: key)
+        return store.endWrite(write, with: response, for: key)
     }
 }
 
@@ -171,11 +192,13 @@ private struct State {
         return identifiers.reversed().compactMap { entries[$0]?.response }
     }
 
+    func identifiers(ofSameVariantAs response: StoredResponse, for key: ResponseKey) -> [Int] {
+        variants[key, default: []].filter { entries[$0]?.response.isOfSameVariant(as: response) ?? false }
+    }
+
     mutating func store(_ response: StoredResponse, for key: ResponseKey) {
         let size = response.byteCount + key.byteCount
-        let replaced = variants[key, default: []].filter { identifier in
-            entries[identifier]?.response.isOfSameVariant(as: response) ?? false
-        }
+        let replaced = identifiers(ofSameVariantAs: response, for: key)
         if let identifier = replaced.first, variants[key]?.last == identifier,
             let entry = entries[identifier], entry.byteCount == size
         {
@@ -195,6 +218,7 @@ private struct State {
         variants[key, default: []].append(identifier)
         keys[key.uri, default: []].insert(key)
         byteCount += size
+        if let all = variants[key], all.count > MemoryResponseStore.variantLimit { remove(all[0]) }
     }
 
     mutating func remove(_ identifier: Int) {

@@ -31,7 +31,7 @@ import Testing
     @Test func `The bytes are bounded at every moment`() throws {
         let store = MemoryResponseStore(byteLimit: 100_000, countLimit: .max)
         let generator = SeededGenerator(seed: 1)
-        for number in 0..<2000 {
+        for number in 0..<1000 {
             store.store(response(Int(generator.next() % 30_000)), for: try key("\(number % 150)"))
             #expect(store.byteCount <= 100_000)
         }
@@ -39,6 +39,16 @@ import Testing
         for number in 0..<150 { store.removeResponses(for: try key("\(number)")) }
         #expect(store.byteCount == 0)
         #expect(store.count == 0)
+    }
+
+    @Test func `The variants of a key are bounded, and the latest stay`() throws {
+        let store = MemoryResponseStore()
+        for number in 0..<40 {
+            store.store(SampleResponse.response(1, version: number, vary: "\(number)"), for: try key("a"))
+        }
+        let selected = store.responses(for: try key("a")).compactMap { $0.selectingFields[.accept] }
+        #expect(selected == (24..<40).reversed().map { "\($0)" })
+        #expect(store.count == 16)
     }
 
     @Test func `A stored response does not show what it holds`() throws {

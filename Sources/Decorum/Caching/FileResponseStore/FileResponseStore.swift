@@ -13,6 +13,7 @@ public import Foundation
 ///
 /// What was not used for the longest time goes first. The limit is that of all processes together, which hold it to within
 /// a tenth. Each process looks at the sizes of all files, in the background, once it has written a hundredth of the limit.
+/// Of each key, 16 variants are kept, and one that has no `Vary`.
 ///
 /// No secret that is in a field goes to the disk. A response is kept in memory, for the life of the process, when its
 /// request carried `Authorization`, `Cookie` or another of the fields that ``ResponseKey`` tells requests apart by, or
@@ -65,10 +66,10 @@ public final class FileResponseStore: ResponseStore {
     public func responses(for key: ResponseKey) async -> [StoredResponse] {
         let inMemory = secrets.responses(for: key)
         guard !key.holdsSecret else { return inMemory }
-        if #isolation.isMainActor { return await findConcurrently(key) + inMemory }
+        if #isolation.isMainActor { return inMemory.merged(with: await findConcurrently(key)) }
         let found = files.find(key)
-        if found.contains(where: { $0.unverified != nil }) { return await verify(found) + inMemory }
-        return found.map(\.response) + inMemory
+        if found.contains(where: { $0.unverified != nil }) { return inMemory.merged(with: await verify(found)) }
+        return inMemory.merged(with: found.map(\.response))
     }
 
     // Waits for the disk, which the main actor must not.
@@ -109,18 +110,18 @@ public final class FileResponseStore: ResponseStore {
     }
 
     private func storeInMemory(_ response: StoredResponse, for key: ResponseKey) async {
-        if !key.holdsSecret { await removeFiles(of: key) }
-        if response.body.bytes != nil {
-            secrets.store(response, for: key)
-        } else if response.body.replay != .once, let content = try? await response.body.data(upTo: secrets.bodyLimit) {
-            var response = response
+        var response = response
+        if response.body.bytes == nil {
+            guard response.body.replay != .once, let content = try? await response.body.data(upTo: secrets.bodyLimit)
+            else { return }
             response.body = Body(content)
-            secrets.store(response, for: key)
         }
+        secrets.store(response, for: key)
+        if !key.holdsSecret { await removeFile(ResponseFileName(response, key: key)) }
     }
 
-    @concurrent private func removeFiles(of key: ResponseKey) async {
-        files.remove(key)
+    @concurrent private func removeFile(_ name: ResponseFileName) async {
+        files.remove(name)
     }
 
     private func makeWriter(_ response: StoredResponse, _ key: ResponseKey) -> ResponseFileWriter? {
@@ -130,8 +131,9 @@ public final class FileResponseStore: ResponseStore {
     /// Starts to keep a response whose body goes to the disk as it arrives.
     public func writer(for response: StoredResponse, key: ResponseKey) async -> (any ResponseWriter)? {
         guard !response.holdsSecret(under: key) else {
-            if !key.holdsSecret { await removeFiles(of: key) }
-            return await secrets.writer(for: response, key: key)
+            let writer = secrets.makeWriter(response, key)
+            guard !key.holdsSecret else { return writer }
+            return writer.map { SecretResponseWriter($0, in: files, instead: ResponseFileName(response, key: key)) }
         }
         return makeWriter(response, key)
     }
@@ -165,7 +167,8 @@ public final class FileResponseStore: ResponseStore {
 }
 
 extension StoredResponse {
-    private static let secretFields = FieldNames(Redaction.standard.fields)
+    private static let secretFields = FieldNames(
+        Redaction.standard.fields, endings: Redaction.standardFieldEndings)
 
     /// Whether a field of the request or of the response holds a secret.
     fileprivate func holdsSecret(under key: ResponseKey) -> Bool {
@@ -173,6 +176,14 @@ extension StoredResponse {
             || head.headerFields.contains { field in
                 field.indexingStrategy == .disallow || Self.secretFields.contains(field.name)
             }
+    }
+}
+
+extension [StoredResponse] {
+    /// These and others, the latest first.
+    fileprivate func merged(with others: [StoredResponse]) -> [StoredResponse] {
+        if isEmpty { return others }
+        return others.isEmpty ? self : (self + others).sorted { $0.date > $1.date }
     }
 }
 

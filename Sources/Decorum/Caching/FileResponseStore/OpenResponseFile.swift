@@ -19,10 +19,10 @@ final class OpenResponseFile: Sendable {
         fileSystem.close(descriptor)
     }
 
-    /// The body of the response, of which each block is verified before it is given out.
-    var body: Body {
+    /// Makes the body of the response, of which each block is verified before it is given out.
+    func body(onDamage: @escaping @Sendable () -> Void) -> Body {
         Body(trustedLength: layout.bodyLength, replay: .fromAnyOffset) { offset in
-            ResponseFileBodyReader(file: self, offset: offset)
+            ResponseFileBodyReader(file: self, onDamage: onDamage, offset: offset)
         }
     }
 
@@ -79,13 +79,19 @@ private struct ResponseFileBodyReader: BodyReader {
     private static let blocksPerChunk = 4
 
     let file: OpenResponseFile
+    let onDamage: @Sendable () -> Void
     var offset: Int64
 
     mutating func next() async throws -> Data? {
         guard offset < file.layout.bodyLength else { return nil }
-        let chunk = try await Self.read(file, at: offset)
-        offset += Int64(chunk.count)
-        return chunk
+        do {
+            let chunk = try await Self.read(file, at: offset)
+            offset += Int64(chunk.count)
+            return chunk
+        } catch let error as StoredBodyError {
+            onDamage()
+            throw error
+        }
     }
 
     // The caller may be the main actor, which must not wait for a disk.
@@ -104,8 +110,9 @@ private struct ResponseFileBodyReader: BodyReader {
 
 /// A stored body was damaged on the disk while it was being read.
 ///
-/// What was given out before is right. A body that is found damaged earlier is not given out at all, so this needs a disk
-/// that fails, or somebody who writes to the files of the store.
+/// What was given out before is right, and the file is verified once more before it is found again. A body that is found
+/// damaged earlier is not given out at all, so this needs a disk that fails, or somebody who writes to the files of the
+/// store.
 public struct StoredBodyError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Creates an error.
     public init() {}

@@ -16,6 +16,8 @@ final class ReadHeads: Sendable {
     }
 
     private static let countLimit = 1000
+    /// The largest head, in bytes, that is remembered, so that all of them take a few megabytes at most.
+    private static let lengthLimit = 4096
     private let state = Mutex(State())
 
     /// The head of a file, where it was read before for the same key.
@@ -30,6 +32,7 @@ final class ReadHeads: Sendable {
     }
 
     func note(_ head: ResponseFileHead, _ layout: ResponseFileLayout, key: ResponseKey) {
+        guard layout.headLength <= Self.lengthLimit else { return }
         let entry = Entry(key: key, checksum: layout.headChecksum, head: head)
         state.withLock { Self.add(entry, layout.nonce, to: &$0) }
     }

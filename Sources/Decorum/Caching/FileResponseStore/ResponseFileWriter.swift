@@ -20,6 +20,8 @@ final class ResponseFileWriter: ResponseWriter {
     private let files: ResponseFiles
     private let key: ResponseKey
     private let name: ResponseFileName
+    /// The response without its body.
+    private let response: StoredResponse
     private let head: [UInt8]
     private let write: Int
     private let state: Mutex<State>
@@ -31,6 +33,7 @@ final class ResponseFileWriter: ResponseWriter {
         self.files = files
         self.head = head
         self.key = key
+        self.response = response.withoutBody
         name = ResponseFileName(response, key: key)
         write = files.ongoing.withLock { $0.begin(key) }
         // Room for the first part, which is known at the end.
@@ -141,7 +144,9 @@ final class ResponseFileWriter: ResponseWriter {
             if state.bodyLength > Int64(ResponseFileLayout.blockLength) {
                 files.folders.noteVerified(name, nonce: state.nonce)
             }
-            files.secrets.removeResponses(for: key)
+            files.secrets.removeResponses(ofSameVariantAs: response, for: key)
+            // All responses without `Vary` are one variant, for which no folder needs to be listed.
+            if response.vary.isAny || !response.vary.names.isEmpty { files.removeExcess(of: key, besides: name) }
             // What was forgotten while the file was moved may have been looked for before it was there.
             if !files.ongoing.withLock({ $0.end(write) }) {
                 try? files.folders.fileSystem.remove(files.folders.path(of: name))
@@ -176,6 +181,14 @@ final class ResponseFileWriter: ResponseWriter {
         state.pending = []
         state.isOver = true
         _ = files.ongoing.withLock { $0.end(write) }
+    }
+}
+
+extension StoredResponse {
+    fileprivate var withoutBody: StoredResponse {
+        var response = self
+        response.body = .empty
+        return response
     }
 }
 

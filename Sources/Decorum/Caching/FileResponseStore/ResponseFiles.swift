@@ -42,7 +42,7 @@ final class ResponseFiles: Sendable {
                 let isVerified = folders.isVerified(name, nonce: file.layout.nonce)
                 found.append(
                     Found(
-                        response: head.response(file.body), time: head.time, name: name,
+                        response: head.response(body(of: file, name)), time: head.time, name: name,
                         unverified: isVerified ? nil : file))
             case .missing: break
             case .damaged: try? folders.fileSystem.remove(path)
@@ -50,6 +50,10 @@ final class ResponseFiles: Sendable {
         }
         if found.count > 1 { found.sort { ($0.response.date, $0.time) > ($1.response.date, $1.time) } }
         return found
+    }
+
+    private func body(of file: OpenResponseFile, _ name: ResponseFileName) -> Body {
+        file.body { [folders] in folders.noteDamaged(name, nonce: file.layout.nonce) }
     }
 
     /// Reads the body of a response once, so that no part of it is given out where another is damaged.
@@ -61,6 +65,21 @@ final class ResponseFiles: Sendable {
         }
         folders.noteVerified(found.name, nonce: file.layout.nonce)
         return found.response
+    }
+
+    /// Removes the variants of a key that were not used for the longest time, where there are too many with a new one.
+    func removeExcess(of key: ResponseKey, besides newest: ResponseFileName) {
+        let others = folders.names(of: ResponseKeyDigest(key)).filter { $0 != newest }
+        let excess = others.count + 1 - MemoryResponseStore.variantLimit
+        guard excess > 0 else { return }
+        let times = others.map { name in
+            (name: name, time: (try? folders.fileSystem.status(of: folders.path(of: name)))?.time ?? .min)
+        }
+        for (name, _) in times.sorted(by: { $0.time < $1.time }).prefix(excess) { remove(name) }
+    }
+
+    func remove(_ name: ResponseFileName) {
+        try? folders.fileSystem.remove(folders.path(of: name))
     }
 
     func remove(_ key: ResponseKey) {

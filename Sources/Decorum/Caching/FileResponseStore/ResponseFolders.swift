@@ -70,7 +70,7 @@ final class ResponseFolders: Sendable {
     /// Removes the files of those names that a closure picks, in one folder or in all, finished or not.
     func remove(in folder: Int? = nil, where isForgotten: (ResponseFileName) -> Bool) {
         // The unfinished first, since they may become finished ones.
-        for unfinished in unfinished() where unfinished.name.map(isForgotten) ?? true {
+        for unfinished in unfinished() where isForgotten(unfinished.name) {
             try? fileSystem.remove(unfinished.path)
         }
         for folder in folder.map({ $0...$0 }) ?? 0...Self.count - 1 {
@@ -81,8 +81,8 @@ final class ResponseFolders: Sendable {
     }
 
     /// The files that are not whole yet, with the names that they are to have.
-    func unfinished() -> [(path: String, name: ResponseFileName?)] {
-        var files: [(path: String, name: ResponseFileName?)] = []
+    func unfinished() -> [(path: String, name: ResponseFileName)] {
+        var files: [(path: String, name: ResponseFileName)] = []
         unsafe try? fileSystem.list(unfinishedPath) { text in
             // Nothing else is in the folder, but what begins otherwise is not ours.
             guard
@@ -105,6 +105,11 @@ final class ResponseFolders: Sendable {
 
     func noteVerified(_ name: ResponseFileName, nonce: UInt64) {
         folders[name.folder].noteVerified(nonce)
+    }
+
+    /// Has the body in a file verified once more before it is given out again.
+    func noteDamaged(_ name: ResponseFileName, nonce: UInt64) {
+        folders[name.folder].noteDamaged(nonce)
     }
 }
 
@@ -166,6 +171,10 @@ private final class ResponseFolder: Sendable {
             if listing.verified.count >= 1000 { listing.verified = [] }
             listing.verified.insert(nonce)
         }
+    }
+
+    func noteDamaged(_ nonce: UInt64) {
+        listing.withLock { _ = $0.verified.remove(nonce) }
     }
 }
 

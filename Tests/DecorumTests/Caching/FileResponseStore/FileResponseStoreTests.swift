@@ -75,6 +75,30 @@ import Testing
         #expect(versions == [4, 3, 2])
     }
 
+    @Test func `The variants of a key are bounded, and those longest unused go`() async throws {
+        let store = store()
+        let key = try SampleResponse.key(1)
+        func accepted() async -> Set<String> {
+            Set(await store.responses(for: key).compactMap { $0.selectingFields[.accept] })
+        }
+        for number in 0..<16 {
+            let known = Set(folder.files)
+            await store.store(SampleResponse.response(1, version: number, vary: "\(number)"), for: key)
+            let path = try #require(folder.files.first { !known.contains($0) })
+            let date = Date(timeIntervalSinceNow: number == 5 ? -50 : Double(number) - 40)
+            try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: path)
+        }
+        #expect(await accepted().count == 16)
+
+        await store.store(SampleResponse.response(1, version: 16, vary: "16"), for: key)
+        #expect(await accepted() == Set((0...16).map { "\($0)" }).subtracting(["5"]))
+        for number in 20..<50 {
+            await store.store(SampleResponse.response(1, version: number, vary: "\(number)"), for: key)
+            #expect(await accepted().contains("\(number)"))
+        }
+        #expect(folder.files.count == 16)
+    }
+
     @Test func `Keys are kept apart by URI, method, principal and host`() async throws {
         let store = store()
         let host = try #require(HTTPField.Name("Host"))
@@ -205,24 +229,58 @@ extension FileResponseStoreTests {
         #expect(await store.responses(for: key).isEmpty)
     }
 
-    @Test func `No secret of a response goes to the disk, and takes the place of what is there`() async throws {
+    @Test(arguments: ["Set-Cookie", "X-Acme-Session-Token", "Acme-API-Key"])
+    func `No secret of a response goes to the disk, and takes the place of what is there`(name: String) async throws {
+        let field = try #require(HTTPField.Name(name))
         let store = store()
         let key = try SampleResponse.key(1)
         await store.store(SampleResponse.response(1), for: key)
         await store.store(
-            SampleResponse.response(1, version: 1, fields: [.setCookie: "id=hunter2"]), for: key)
+            SampleResponse.response(1, version: 1, fields: [field: "id=hunter2"]), for: key)
         #expect(folder.files.isEmpty)
         let secret = await store.responses(for: key)
         #expect(secret.count == 1)
-        #expect(secret.first?.head.headerFields[.setCookie] == "id=hunter2")
+        #expect(secret.first?.head.headerFields[field] == "id=hunter2")
 
         await store.store(SampleResponse.response(1, version: 2), for: key)
         let open = await store.responses(for: key)
         #expect(open.count == 1)
-        #expect(open.first?.head.headerFields.contains(.setCookie) == false)
+        #expect(open.first?.head.headerFields.contains(field) == false)
         #expect(folder.files.count == 1)
         let written = try folder.files.map { try Data(contentsOf: URL(filePath: $0)) }
         #expect(written.allSatisfy { $0.range(of: Data("hunter2".utf8)) == nil })
+    }
+
+    @Test func `A response with a secret takes its variant's place, once it is whole`() async throws {
+        let store = store()
+        let key = try SampleResponse.key(1)
+        func versions() async -> [Int] {
+            await store.responses(for: key).map { Int($0.date.timeIntervalSince1970 - 1e9) }
+        }
+        await store.store(SampleResponse.response(1, version: 1, vary: "a"), for: key)
+        await store.store(SampleResponse.response(1, version: 2, vary: "b"), for: key)
+        let secret = SampleResponse.response(1, version: 3, fields: [.setCookie: "x"], vary: "a", body: .empty)
+
+        var writer = await store.writer(for: secret, key: key)
+        #expect(await writer?.write(Data("x".utf8)) == true)
+        #expect(await versions() == [2, 1])
+        writer = nil
+        #expect(await versions() == [2, 1])
+
+        writer = await store.writer(for: secret, key: key)
+        #expect(await writer?.write(Data(count: store.bodyLimit)) == false)
+        await writer?.finish()
+        #expect(await versions() == [2, 1])
+
+        writer = await store.writer(for: secret, key: key)
+        #expect(await writer?.write(Data("x".utf8)) == true)
+        await writer?.finish()
+        #expect(await versions() == [3, 2])
+        await store.store(SampleResponse.response(1, version: 4, vary: "b"), for: key)
+        #expect(await versions() == [4, 3])
+        await store.store(SampleResponse.response(1, version: 5, vary: "a"), for: key)
+        #expect(await versions() == [5, 4])
+        #expect(folder.files.count == 2)
     }
 
     @Test func `A body is written as it arrives and read back in parts`() async throws {

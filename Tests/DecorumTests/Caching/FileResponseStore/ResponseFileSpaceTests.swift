@@ -11,13 +11,15 @@ import Testing
         let limit = 1 << 20
         let store = FileResponseStore(directory: folder.url, byteLimit: limit)
         let generator = SeededGenerator(seed: 1)
-        for number in 0..<300 {
+        let count = Footprint.isSoak ? 300 : 80
+        for number in 0..<count {
             let length = Int(generator.next() % (number % 10 == 0 ? 262_145 : 20_000))
             await store.store(SampleResponse.response(number, length: length), for: try SampleResponse.key(number))
             #expect(folder.allocatedLength <= limit + limit / 10)
+            await Task.yield()
         }
         #expect(folder.allocatedLength > limit / 2)
-        #expect(await store.responses(for: try SampleResponse.key(299)).count == 1)
+        #expect(await store.responses(for: try SampleResponse.key(count - 1)).count == 1)
     }
 
     @Test func `The files are looked at behind the caller, through the spawner`() async throws {

@@ -1,0 +1,22 @@
+import Foundation
+
+/// Gathers a response that holds a secret in memory; the file of the same variant goes once the response is whole.
+struct SecretResponseWriter: ResponseWriter {
+    private let writer: MemoryResponseWriter
+    private let files: ResponseFiles
+    private let name: ResponseFileName
+
+    init(_ writer: MemoryResponseWriter, in files: ResponseFiles, instead name: ResponseFileName) {
+        self.writer = writer
+        self.files = files
+        self.name = name
+    }
+
+    func write(_ chunk: Data) -> Bool {
+        writer.write(chunk)
+    }
+
+    @concurrent func finish() async {
+        if writer.complete() { files.remove(name) }
+    }
+}
