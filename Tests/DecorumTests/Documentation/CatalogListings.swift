@@ -33,7 +33,7 @@ import Testing
             .validatingStatus()
 
         let names = [
-            "validatingStatus", "observing", "relative", "addingDefaultFields", "followingRedirects", "revalidating",
+            "validatingStatus", "observing", "relative", "addingDefaultFields", "followingRedirects", "caching",
             "retrying", "authenticating", "observing", "logging", "URLSessionConnection",
         ]
         #expect(connection.layers.map(\.name) == names)
