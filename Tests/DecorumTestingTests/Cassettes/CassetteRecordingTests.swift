@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct CassetteRecordingTests {
+@Suite(.timeLimit(.minutes(3))) struct CassetteRecordingTests {
     let folder: TemporaryFolder
     let clock = VirtualClock(date: Date(timeIntervalSince1970: 1_793_300_000))
 

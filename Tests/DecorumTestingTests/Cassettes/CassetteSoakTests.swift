@@ -7,8 +7,8 @@ import Testing
 /// Many tests at once, as a test suite runs them, over and over.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct CassetteSoakTests {
     static let isSoak = ProcessInfo.processInfo.environment["DECORUM_SOAK"] != nil
-    static let rounds = isSoak ? 100 : 5
-    static let testCount = 50
+    static let rounds = isSoak ? 100 : 3
+    static let testCount = isSoak ? 50 : 15
     let folder: TemporaryFolder
 
     init() throws {
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `Fifty tests with a cassette each record and replay the same each time`() async throws {
+    @Test func `Many tests with a cassette each record and replay the same each time`() async throws {
         var files: [String]?
         for round in 0..<Self.rounds {
             let folder = folder
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `Fifty tests on one file record and replay the same each time`() async throws {
+    @Test func `Many tests on one file record and replay the same each time`() async throws {
         var file: String?
         for round in 0..<Self.rounds {
             let path = folder.path("\(round).json")

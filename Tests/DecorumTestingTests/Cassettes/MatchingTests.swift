@@ -175,13 +175,13 @@ import Testing
     }
 
     @Test func `Many placeholders are not searched one by one`() throws {
-        // All compared with each other, these take an hour.
-        let recorded = (0..<20_000).map { Self.get("/bot__secret__/\($0)") }
+        // All compared with each other, these take minutes.
+        let recorded = (0..<4_000).map { Self.get("/bot__secret__/\($0)") }
         var index = index(recorded)
-        let found = try (0..<20_000).count { number in
+        let found = try (0..<4_000).count { number in
             try index.take(Self.get("/bot12345/\(number)")) { recorded[$0] } == .interaction(number)
         }
-        #expect(found == 20_000)
+        #expect(found == 4_000)
     }
 
     @Test func `Rules of one's own, fields and ignored parts`() throws {

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct LoopbackOriginTests {
+@Suite(.timeLimit(.minutes(3))) struct LoopbackOriginTests {
     let origin: LoopbackOrigin
     let client: RawClient
 

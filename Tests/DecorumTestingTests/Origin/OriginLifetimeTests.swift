@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(1))) struct OriginLifetimeTests {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct OriginLifetimeTests {
     private static let request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
     @Test func `A thousand exchanges run at the same time`() async throws {

@@ -24,11 +24,11 @@ final class RawClient: Sendable {
     private let unread = Mutex(Data())
     private let isOpen = Mutex(true)
 
-    /// Connects to a port of 127.0.0.1; reading gives up after twenty seconds.
+    /// Connects to a port of 127.0.0.1; reading gives up after two minutes.
     init(port: Int) throws {
         descriptor = socket(AF_INET, streamType, 0)
         guard descriptor >= 0 else { throw Failure(code: errno) }
-        var timeout = timeval(tv_sec: 20, tv_usec: 0)
+        var timeout = timeval(tv_sec: 120, tv_usec: 0)
         _ = unsafe setsockopt(
             descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
 

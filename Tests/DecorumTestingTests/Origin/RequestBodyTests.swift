@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct RequestBodyTests {
+@Suite(.timeLimit(.minutes(3))) struct RequestBodyTests {
     @Test func `A client that waits for 100 Continue gets it before the body is read`() async throws {
         let origin = try LoopbackOrigin()
         let client = try RawClient(port: origin.port)

@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ScriptTests {
+@Suite(.timeLimit(.minutes(3))) struct ScriptTests {
     private static let request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
     let clock = VirtualClock()

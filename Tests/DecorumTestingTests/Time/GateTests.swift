@@ -1,7 +1,7 @@
 import DecorumTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct GateTests {
+@Suite(.timeLimit(.minutes(3))) struct GateTests {
     @Test func `An open gate lets everybody pass until it closes`() async throws {
         let gate = Gate()
         #expect(!gate.isOpen)

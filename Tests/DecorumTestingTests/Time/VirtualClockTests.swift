@@ -3,7 +3,7 @@ import DecorumTesting
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct VirtualClockTests {
+@Suite(.timeLimit(.minutes(3))) struct VirtualClockTests {
     let clock = VirtualClock(date: Date(timeIntervalSince1970: 1000))
 
     @Test func `The clock stands still until it is moved`() {

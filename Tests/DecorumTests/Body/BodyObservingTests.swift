@@ -4,7 +4,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct BodyObservingTests {
+@Suite(.timeLimit(.minutes(3))) struct BodyObservingTests {
     @Test func `An observer sees each chunk and one end, at each reading`() async throws {
         let events = Events()
         let body = Body(replay: .fromStart) { _ in ChunkReader(chunks: ["a", "b"]) }.observed(by: events.append)

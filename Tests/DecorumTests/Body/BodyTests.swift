@@ -4,7 +4,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct BodyTests {
+@Suite(.timeLimit(.minutes(3))) struct BodyTests {
     @Test func `Bytes are read any number of times, from any offset`() async throws {
         let body = Body("hello")
         #expect(body.length == 5)

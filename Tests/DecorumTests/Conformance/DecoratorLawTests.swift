@@ -4,7 +4,7 @@ import HTTPTypes
 import Testing
 
 /// Each decorator of the package, held to the laws.
-@Suite(.timeLimit(.minutes(1))) struct DecoratorLawTests {
+@Suite(.timeLimit(.minutes(3))) struct DecoratorLawTests {
     @Test(arguments: DecoratorLaw.all)
     func `A decorator of ten lines keeps the laws`(law: DecoratorLaw) async throws {
         try await law.check { base in base.intercepting { request, base in try await base.send(request) } }

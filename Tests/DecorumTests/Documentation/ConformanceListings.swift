@@ -5,14 +5,14 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct DecoratorLawListings {
+@Suite(.timeLimit(.minutes(3))) struct DecoratorLawListings {
     @Test(arguments: DecoratorLaw.all)
     func law(_ law: DecoratorLaw) async throws {
         try await law.check { base in base.counting() }
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct StoringDecoratorLawListings {
+@Suite(.timeLimit(.minutes(3))) struct StoringDecoratorLawListings {
     @Test(arguments: DecoratorLaw.all)
     func law(_ law: DecoratorLaw) async throws {
         try await law.check { base in base.answeringOffline(from: OfflineMemory()) }
@@ -42,7 +42,7 @@ extension HTTPField.Name {
     fileprivate static let requestNumber = HTTPField.Name("X-Request-Number")!
 }
 
-@Suite(.timeLimit(.minutes(1))) struct ExcludedLawListings {
+@Suite(.timeLimit(.minutes(3))) struct ExcludedLawListings {
     @Test(arguments: DecoratorLaw.all.excluding(.statuses, because: "it makes errors of them"))
     func law(_ law: DecoratorLaw) async throws {
         try await law.check { $0.validatingStatus() }

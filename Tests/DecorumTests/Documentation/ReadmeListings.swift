@@ -3,7 +3,7 @@ import DecorumTesting
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ReadmeListings {
+@Suite(.timeLimit(.minutes(3))) struct ReadmeListings {
     func stack(token: String) async throws -> Feed {
         let api = try Origin("https://api.example.com")
         let connection = try URLSessionConnection()

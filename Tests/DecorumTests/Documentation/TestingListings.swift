@@ -3,7 +3,7 @@ import DecorumTesting
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct TestingListings {
+@Suite(.timeLimit(.minutes(3))) struct TestingListings {
     @Test func stubConnection() async throws {
         let stub = StubConnection(
             Response(status: .serviceUnavailable),

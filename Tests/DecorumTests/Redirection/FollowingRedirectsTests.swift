@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct FollowingRedirectsTests {
+@Suite(.timeLimit(.minutes(3))) struct FollowingRedirectsTests {
     @Test func `A redirection is followed, and the metadata tells the way`() async throws {
         let stub = StubConnection(.to("/2", status: 301), .to("https://b.example/3", status: 302), .ok)
 

@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct RetryingTests {
+@Suite(.timeLimit(.minutes(3))) struct RetryingTests {
     private let clock = VirtualClock()
     private let generator = SeededGenerator(seed: 1)
 

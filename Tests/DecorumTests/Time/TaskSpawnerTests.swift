@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct TaskSpawnerTests {
+@Suite(.timeLimit(.minutes(3))) struct TaskSpawnerTests {
     @Test func `Work outlives a caller who is cancelled`() async throws {
         let gate = Gate()
         let spawner = TrackingSpawner()

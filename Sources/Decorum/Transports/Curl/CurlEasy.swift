@@ -57,6 +57,14 @@ import DecorumCurl
         note(unsafe decorum_curl_set_number(library.functions, pointer, option, value), of: option.rawValue)
     }
 
+    /// Lets the connection close at the end of the transfer, unless others use it.
+    ///
+    /// Where a stream of HTTP/2 ends early, libcurl 7.88 writes that down, and sends it with the next thing that the
+    /// connection has to send. On one that has nothing else to do, the server would never hear of it.
+    func closeConnection() {
+        set(DECORUM_CURL_OPTION_FORBID_REUSE, 1)
+    }
+
     /// Sets an option that the transfer can do without.
     func suggest(_ option: decorum_curl_number_option, _ value: Int) {
         _ = unsafe decorum_curl_set_number(library.functions, pointer, option, value)

@@ -169,6 +169,7 @@ extension CurlExchange {
         noteProgress()
         wire.lineBytes += line.count
         guard wire.lineBytes <= Self.lineLimit else {
+            easy?.closeConnection()
             abort(with: TransportError(.limitExceeded, at: state.withLock { $0.stage }))
             return false
         }
@@ -186,6 +187,7 @@ extension CurlExchange {
 
     private func receiveHead() -> Bool {
         guard let status = wire.head.status else {
+            easy?.closeConnection()
             abort(with: TransportError(.malformedResponse, at: .head))
             return false
         }
@@ -239,7 +241,12 @@ extension CurlExchange {
             }
             return .taken
         }
-        if acceptance == .later { wire.marksHandle = true }
+        switch acceptance {
+        case .taken: break
+        case .later: wire.marksHandle = true
+        // The transfer ends here, before the loop is told to end it.
+        case .never: easy?.closeConnection()
+        }
         noteProgress()
         return acceptance
     }
@@ -255,6 +262,7 @@ extension CurlExchange {
         producer?.resume(returning: true)
         // libcurl would wait for the rest until the server gives up.
         if supply == .short {
+            easy?.closeConnection()
             abort(with: TransportError(.unreadableBody, at: state.withLock { $0.stage }, underlying: BodyLengthError()))
         }
         return supply

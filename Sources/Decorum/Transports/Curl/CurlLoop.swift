@@ -92,9 +92,7 @@ import DecorumCurl
 
     private func remove(_ exchange: CurlExchange) {
         guard let easy = exchange.easy else { return }
-        // libcurl 7.88 writes the end of a stream down, and sends it with the next thing that the connection has to
-        // send. On one that has nothing else to do, the server would never hear of it.
-        easy.set(DECORUM_CURL_OPTION_FORBID_REUSE, 1)
+        easy.closeConnection()
         remove(easy, isClean: false)
     }
 

@@ -53,7 +53,7 @@ public struct DecoratorLaw: ConformanceCase {
         _ decorate: @escaping @Sendable (_ base: AnyConnection) throws -> any Connection
     ) async throws {
         let subject = DecoratorSubject(addedFields: addedFields, decorate: decorate)
-        try await decide(within: .seconds(30)) { [examine] in try await examine(subject) }
+        try await decide(within: .seconds(120)) { [examine] in try await examine(subject) }
     }
 }
 

@@ -59,7 +59,7 @@ public struct TransportCase: ConformanceCase {
     ) async throws -> ConformanceOutcome {
         let subject = TransportSubject(soak: soak ?? Self.soak, factory: make)
         do {
-            try await decide(within: subject.soak + .seconds(40)) { [examine] in try await examine(subject) }
+            try await decide(within: subject.soak + .seconds(120)) { [examine] in try await examine(subject) }
             return .met
         } catch let skip as ConformanceSkip {
             return .skipped(skip.reason)

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ArchivedCassetteTests {
+@Suite(.timeLimit(.minutes(3))) struct ArchivedCassetteTests {
     let folder: TemporaryFolder
     let clock = VirtualClock(date: Date(timeIntervalSince1970: 1_795_168_800))
 

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ImportedArchiveTests {
+@Suite(.timeLimit(.minutes(3))) struct ImportedArchiveTests {
     @Test func `Text is encoded back in its charset, and base64 that is none is text`() throws {
         let imported = try read(
             entries: [

@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ImportedCassetteTests {
+@Suite(.timeLimit(.minutes(3))) struct ImportedCassetteTests {
     @Test func `VCR is read with its charsets, its base64, its symbols and its dates`() throws {
         let imported = try read(
             """

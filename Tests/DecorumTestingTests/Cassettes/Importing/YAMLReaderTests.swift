@@ -2,7 +2,7 @@ import Testing
 
 @testable import DecorumTesting
 
-@Suite(.timeLimit(.minutes(1))) struct YAMLReaderTests {
+@Suite(.timeLimit(.minutes(3))) struct YAMLReaderTests {
     @Test(arguments: [
         ("a: b", "b"), ("a:   b   ", "b"), ("a: b # remark", "b"), ("a: b#c", "b#c"),
         ("a: http://x:80/y", "http://x:80/y"),
@@ -77,11 +77,11 @@ import Testing
     @Test(arguments: ["- ", "[", "{a: ", "a:\n "])
     func `Deep nesting is refused`(opening: String) {
         var document = ""
-        for level in 0..<20_000 {
+        for level in 0..<20_000 where document.utf8.count < 400_000 {
             document += opening == "a:\n " ? "a:\n" + String(repeating: " ", count: level + 1) : opening
         }
 
-        #expect(throws: YAMLSyntaxError.self) { try value(String(document.prefix(400_000))) }
+        #expect(throws: YAMLSyntaxError.self) { try value(document) }
     }
 
     @Test func `Bytes that are not UTF-8 are refused with their line`() {

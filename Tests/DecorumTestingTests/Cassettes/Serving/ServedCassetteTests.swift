@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(1))) struct ServedCassetteTests {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct ServedCassetteTests {
     let folder: TemporaryFolder
 
     init() throws {

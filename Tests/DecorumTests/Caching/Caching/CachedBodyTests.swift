@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// How bodies are stored, shared, and given in parts.
-@Suite(.timeLimit(.minutes(1))) struct CachedBodyTests {
+@Suite(.timeLimit(.minutes(3))) struct CachedBodyTests {
     let store = MemoryResponseStore(byteLimit: 1 << 20)
     let spawner = TrackingSpawner()
     let gate = Gate()

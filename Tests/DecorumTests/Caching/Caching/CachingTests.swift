@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// What a caller sees of a cache.
-@Suite(.timeLimit(.minutes(1))) struct CachingTests {
+@Suite(.timeLimit(.minutes(3))) struct CachingTests {
     let store = MemoryResponseStore()
     let clock = VirtualClock()
     let spawner = TrackingSpawner()

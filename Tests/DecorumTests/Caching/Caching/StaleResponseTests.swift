@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// When a stale response is used, and what goes on behind the caller's back.
-@Suite(.timeLimit(.minutes(1))) struct StaleResponseTests {
+@Suite(.timeLimit(.minutes(3))) struct StaleResponseTests {
     let store = MemoryResponseStore()
     let clock = VirtualClock()
     let spawner = TrackingSpawner()

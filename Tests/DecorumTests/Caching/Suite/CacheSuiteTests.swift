@@ -3,7 +3,7 @@ import DecorumTesting
 import Testing
 
 /// The public test suite for HTTP caches, run within the process and on virtual time.
-@Suite(.enabled(if: CacheCase.file != nil, "no cases beside the checkout"), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: CacheCase.file != nil, "no cases beside the checkout"), .timeLimit(.minutes(3)))
 struct CacheSuiteTests {
     @Test func `Every case that is required, and every one that is optimal, passes`() async throws {
         let verdicts = try await Self.verdicts()

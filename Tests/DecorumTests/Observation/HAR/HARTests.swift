@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct HARTests {
+@Suite(.timeLimit(.minutes(3))) struct HARTests {
     @Test func `What real tools do to the format is forgiven`() throws {
         let archive = try HAR(
             Data([0xEF, 0xBB, 0xBF])

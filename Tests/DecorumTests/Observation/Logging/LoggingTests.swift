@@ -5,7 +5,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct LoggingTests {
+@Suite(.timeLimit(.minutes(3))) struct LoggingTests {
     final class Log: Sendable {
         private let stored = Mutex<[String]>([])
         var entries: [String] { stored.withLock { $0 } }

@@ -5,7 +5,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ObservingTests {
+@Suite(.timeLimit(.minutes(3))) struct ObservingTests {
     final class Events: ExchangeObserver {
         private let stored = Mutex<[ExchangeEvent]>([])
         var all: [ExchangeEvent] { stored.withLock { $0 } }

@@ -6,7 +6,7 @@ import Testing
 
 extension IsolatedTests {
     /// Coalescing over a real transport.
-    @Suite(.timeLimit(.minutes(1))) struct CoalescedTransferTests {
+    @Suite(.timeLimit(.minutes(3))) struct CoalescedTransferTests {
         static let size: Int64 = 32 << 20
 
         let origin: LoopbackOrigin

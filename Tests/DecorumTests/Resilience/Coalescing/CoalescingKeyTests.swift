@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// Which requests are the same.
-@Suite(.timeLimit(.minutes(1))) struct CoalescingKeyTests {
+@Suite(.timeLimit(.minutes(3))) struct CoalescingKeyTests {
     static let base: @Sendable () throws -> Request = {
         var request = try Request.get(
             "https://a.example/page", fields: [.accept: "text/html", .acceptLanguage: "en", .acceptLanguage: "de"])

@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// Who shares, and who is cancelled.
-@Suite(.timeLimit(.minutes(1))) struct CoalescingTests {
+@Suite(.timeLimit(.minutes(3))) struct CoalescingTests {
     let gate = Gate()
     let spawner = TrackingSpawner()
 

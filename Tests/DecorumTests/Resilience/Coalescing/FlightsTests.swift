@@ -7,7 +7,7 @@ import Testing
 @testable import Decorum
 
 /// The table of flights, with keys of its user's own.
-@Suite(.timeLimit(.minutes(1))) struct FlightsTests {
+@Suite(.timeLimit(.minutes(3))) struct FlightsTests {
     let spawner = TrackingSpawner()
 
     @Test func `Callers with one key share, whatever they send`() async throws {

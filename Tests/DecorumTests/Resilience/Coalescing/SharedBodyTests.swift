@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Bodies that several callers read.
-@Suite(.timeLimit(.minutes(1))) struct SharedBodyTests {
+@Suite(.timeLimit(.minutes(3))) struct SharedBodyTests {
     let transfer = GatedTransfer()
     let spawner = TrackingSpawner()
     let clock = VirtualClock()

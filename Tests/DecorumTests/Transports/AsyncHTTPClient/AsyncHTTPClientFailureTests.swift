@@ -11,7 +11,7 @@ import Testing
 @testable import Decorum
 
 /// What errors mean, as a table and against real sockets.
-@Suite(.timeLimit(.minutes(1))) struct AsyncHTTPClientFailureTests {
+@Suite(.timeLimit(.minutes(3))) struct AsyncHTTPClientFailureTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let error: any Error
         let stage: TransportError.Stage

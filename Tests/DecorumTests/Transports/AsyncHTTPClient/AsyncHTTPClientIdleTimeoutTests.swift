@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct AsyncHTTPClientIdleTimeoutTests {
+@Suite(.timeLimit(.minutes(3))) struct AsyncHTTPClientIdleTimeoutTests {
     let clock = VirtualClock()
     let origin: LoopbackOrigin
 

@@ -8,7 +8,7 @@ import NIOCore
 import Testing
 
 /// What goes over the wire, and what comes back of it.
-@Suite(.timeLimit(.minutes(1))) struct AsyncHTTPClientSendingTests {
+@Suite(.timeLimit(.minutes(3))) struct AsyncHTTPClientSendingTests {
     let connection = AsyncHTTPClientConnection()
     let origin: LoopbackOrigin
 

@@ -6,7 +6,7 @@ import HTTPTypes
 import Testing
 
 /// The bodies of responses: as they come, slowly read, cancelled and let go of.
-@Suite(.timeLimit(.minutes(1))) struct AsyncHTTPClientStreamingTests {
+@Suite(.timeLimit(.minutes(3))) struct AsyncHTTPClientStreamingTests {
     let connection = AsyncHTTPClientConnection()
     let origin: LoopbackOrigin
 

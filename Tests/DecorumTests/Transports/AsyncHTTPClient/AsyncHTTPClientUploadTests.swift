@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// Content that is sent from memory, from files and from streams.
-@Suite(.timeLimit(.minutes(1))) struct AsyncHTTPClientUploadTests {
+@Suite(.timeLimit(.minutes(3))) struct AsyncHTTPClientUploadTests {
     struct SourceError: Error, Equatable {}
 
     let connection = AsyncHTTPClientConnection()

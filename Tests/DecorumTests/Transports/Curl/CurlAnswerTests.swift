@@ -7,7 +7,7 @@ import Testing
 
 extension IsolatedTests {
     /// What only libcurl tells, or tells in its own way.
-    @Suite(.timeLimit(.minutes(1))) struct CurlAnswerTests {
+    @Suite(.timeLimit(.minutes(3))) struct CurlAnswerTests {
         let connection: CurlConnection
         let origin: LoopbackOrigin
 

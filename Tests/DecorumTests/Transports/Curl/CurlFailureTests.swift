@@ -7,7 +7,7 @@ import Testing
 
 /// Each cause that can be told apart, as a table, and against real sockets where the contract of all transports is less
 /// precise.
-@Suite(.timeLimit(.minutes(1))) struct CurlFailureTests {
+@Suite(.timeLimit(.minutes(3))) struct CurlFailureTests {
     static let table: [(failure: CurlFailure, code: TransportError.Code)] = [
         (CurlFailure(code: 5, stage: .connecting), .hostNotFound),
         (CurlFailure(code: 6, stage: .connecting), .hostNotFound),

@@ -6,7 +6,7 @@ import HTTPTypes
 import Testing
 
 extension IsolatedTests {
-    @Suite(.timeLimit(.minutes(1))) struct CurlIdleTimeoutTests {
+    @Suite(.timeLimit(.minutes(3))) struct CurlIdleTimeoutTests {
         let clock = VirtualClock()
         let origin: LoopbackOrigin
 

@@ -8,7 +8,7 @@ import Testing
 
 extension IsolatedTests {
     /// What a connection needs, and that it ends with it.
-    @Suite(.timeLimit(.minutes(1))) struct CurlLifetimeTests {
+    @Suite(.timeLimit(.minutes(3))) struct CurlLifetimeTests {
         @Test func `A connection that is let go closes its connections`() async throws {
             let origin = try LoopbackOrigin()
             origin.route(nil, "*", "ok")

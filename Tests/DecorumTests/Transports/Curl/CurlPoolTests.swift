@@ -7,7 +7,7 @@ import Testing
 
 extension IsolatedTests {
     /// What happens when a pooled connection turns out to be dead: no request is sent twice in silence.
-    @Suite(.timeLimit(.minutes(1))) struct CurlPoolTests {
+    @Suite(.timeLimit(.minutes(3))) struct CurlPoolTests {
         enum Content: CaseIterable, Sendable {
             case none
             case bytes

@@ -7,7 +7,7 @@ import Testing
 
 extension IsolatedTests {
     /// Where a request goes: addresses, proxies and sockets.
-    @Suite(.timeLimit(.minutes(1))) struct CurlRoutingTests {
+    @Suite(.timeLimit(.minutes(3))) struct CurlRoutingTests {
         let origin: LoopbackOrigin
 
         init() throws {
@@ -179,7 +179,7 @@ extension IsolatedTests {
 }
 
 extension IsolatedTests {
-    @Suite(.timeLimit(.minutes(1))) struct CurlEnvironmentTests {
+    @Suite(.timeLimit(.minutes(3))) struct CurlEnvironmentTests {
         @Test func `The environment's proxy is ignored`() async {
             await #expect(processExitsWith: .success) {
                 let proxy = try LoopbackOrigin.refusing()

@@ -7,7 +7,7 @@ import Testing
 
 extension IsolatedTests {
     /// What goes over the wire for a request.
-    @Suite(.timeLimit(.minutes(1))) struct CurlSendingTests {
+    @Suite(.timeLimit(.minutes(3))) struct CurlSendingTests {
         let connection: CurlConnection
         let origin: LoopbackOrigin
 

@@ -7,13 +7,32 @@ import Testing
 
 extension IsolatedTests {
     /// Bodies that are under way: back-pressure, early ends and cancellation, both ways.
-    @Suite(.timeLimit(.minutes(1))) struct CurlStreamingTests {
+    @Suite(.timeLimit(.minutes(3))) struct CurlStreamingTests {
         let connection: CurlConnection
         let origin: LoopbackOrigin
 
         init() throws {
             connection = try CurlConnection()
             origin = try LoopbackOrigin()
+        }
+
+        @Test(.enabled(if: SecureServer.missingForHTTP2 == nil, "nginx or openssl is not installed"))
+        func `Over HTTP/2 too, a server hears of content that ends too soon`() async throws {
+            let server = try await SecureServer.nginx(before: origin)
+            var tls = CurlConnection.TLS()
+            tls.roots = .file(server.root)
+            let connection = try CurlConnection(tls: tls)
+            origin.enqueue(.script(.receiveBody, .hang), answering: .afterHead)
+            let (chunks, continuation) = AsyncStream.makeStream(of: Data.self)
+            continuation.yield(BytePattern.bytes(50_000))
+            let task = Task {
+                try await connection.send(.put(server.url + "/", body: Body(chunks: chunks, length: 100_000)))
+            }
+            try await origin.waitForHeads(1)
+            continuation.finish()
+            await #expect(throws: TransportError.self) { try await task.value }
+            #expect(origin.requests.filter(\.isComplete).isEmpty)
+            try await origin.waitForOpenConnections(0)
         }
 
         @Test func `Content is read only as fast as the server takes it`() async throws {

@@ -7,7 +7,7 @@ import HTTPTypes
 import Testing
 
 extension IsolatedTests {
-    @Suite(.timeLimit(.minutes(1)), .enabled(if: SecureServer.missingForTLS == nil, "openssl is not installed"))
+    @Suite(.timeLimit(.minutes(3)), .enabled(if: SecureServer.missingForTLS == nil, "openssl is not installed"))
     struct CurlTLSTests {
         private func status(
             _ url: String, _ change: (inout CurlConnection.TLS) throws -> Void

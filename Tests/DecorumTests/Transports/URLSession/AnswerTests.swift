@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// The heads of responses, and what the platform would do with them if it were let.
-@Suite(.timeLimit(.minutes(1))) struct AnswerTests {
+@Suite(.timeLimit(.minutes(3))) struct AnswerTests {
     let connection = URLSessionConnection()
     let origin: LoopbackOrigin
 

@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// Each cause that can be told apart, against a real socket.
-@Suite(.timeLimit(.minutes(1))) struct FailureTests {
+@Suite(.timeLimit(.minutes(3))) struct FailureTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let answer: LoopbackOrigin.Answer

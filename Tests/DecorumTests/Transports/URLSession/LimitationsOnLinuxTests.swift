@@ -8,7 +8,7 @@ import Testing
 /// What `URLSessionConnection` documents under "On Linux" as it is, and not as it should be.
 ///
 /// A test that fails says that the platform has changed: then the documentation changes too.
-@Suite(.timeLimit(.minutes(1))) struct LimitationsOnLinuxTests {
+@Suite(.timeLimit(.minutes(3))) struct LimitationsOnLinuxTests {
     let connection = URLSessionConnection()
     let origin: LoopbackOrigin
 

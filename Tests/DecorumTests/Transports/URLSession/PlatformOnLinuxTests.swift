@@ -12,7 +12,7 @@ extension IsolatedTests {
     ///
     /// Each test runs in a process of its own, since it ends in a trap, hangs or changes the environment. One that fails
     /// says that the platform has changed: then the documentation of `URLSessionConnection` changes too.
-    @Suite(.timeLimit(.minutes(1))) struct PlatformOnLinuxTests {
+    @Suite(.timeLimit(.minutes(3))) struct PlatformOnLinuxTests {
         @Test func `A response with trailer fields ends the process`() async {
             await #expect(processExitsWith: .failure) {
                 IsolatedTests.succeedAfterAMinute()

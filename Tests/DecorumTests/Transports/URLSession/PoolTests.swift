@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// Many requests over few connections, and connections that turn out to be dead.
-@Suite(.timeLimit(.minutes(1))) struct PoolTests {
+@Suite(.timeLimit(.minutes(3))) struct PoolTests {
     let origin: LoopbackOrigin
 
     init() throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Decorum
 
-@Suite(.timeLimit(.minutes(1))) struct ResponseBufferTests {
+@Suite(.timeLimit(.minutes(3))) struct ResponseBufferTests {
     private func buffer(memory: Int = 8, disk: Int64 = 64) -> ResponseBuffer {
         ResponseBuffer(URLSessionConnection.Backlog(memory: memory, disk: disk))
     }

@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// What goes over the wire for a request without a stream.
-@Suite(.timeLimit(.minutes(1))) struct SendingTests {
+@Suite(.timeLimit(.minutes(3))) struct SendingTests {
     let connection = URLSessionConnection()
     let origin: LoopbackOrigin
 

@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// The bodies of responses: as they come, slowly read, cancelled and let go of.
-@Suite(.timeLimit(.minutes(1))) struct StreamingTests {
+@Suite(.timeLimit(.minutes(3))) struct StreamingTests {
     let connection = URLSessionConnection()
     let origin: LoopbackOrigin
 

@@ -12,7 +12,7 @@ extension IsolatedTests {
     /// A certificate that is trusted cannot be had here: Linux trusts the system's file of authorities and no other.
     @Suite(
         // The server is the `openssl` of the machine, which is not there everywhere.
-        .enabled(if: SecureServer.missingForTLS == nil, "There is no openssl on this machine."), .timeLimit(.minutes(1))
+        .enabled(if: SecureServer.missingForTLS == nil, "There is no openssl on this machine."), .timeLimit(.minutes(3))
     )
     struct TLSOnLinuxTests {
         @Test func `URLSession asks no delegate whether it trusts a server`() async throws {
@@ -31,7 +31,7 @@ extension IsolatedTests {
 
 extension IsolatedTests {
     @Suite(
-        .enabled(if: SecureServer.missingForTLS == nil, "There is no openssl on this machine."), .timeLimit(.minutes(1))
+        .enabled(if: SecureServer.missingForTLS == nil, "There is no openssl on this machine."), .timeLimit(.minutes(3))
     )
     struct TrustOnLinuxTests {
         @Test func `The environment cannot name an authority to trust`() async {

@@ -9,7 +9,7 @@ import Testing
 /// What URLSession on Linux does without the transport, which is why the transport does it otherwise.
 ///
 /// A test that fails says that the platform has changed: then the transport may become simpler.
-@Suite(.timeLimit(.minutes(1))) struct URLSessionOnLinuxTests {
+@Suite(.timeLimit(.minutes(3))) struct URLSessionOnLinuxTests {
     let origin: LoopbackOrigin
     let session = URLSession(configuration: .ephemeral)
 

@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// Content that is sent from memory, from files and from streams.
-@Suite(.timeLimit(.minutes(1))) struct UploadTests {
+@Suite(.timeLimit(.minutes(3))) struct UploadTests {
     struct SourceError: Error, Equatable {}
 
     let connection = URLSessionConnection()

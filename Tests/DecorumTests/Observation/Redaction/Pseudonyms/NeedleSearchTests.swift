@@ -17,8 +17,8 @@ import Testing
     }
 
     @Test func `Needles that start alike are told apart by what follows`() {
-        // Each compared with all the others, these take half an hour.
-        let tokens = (0..<20_000).map {
+        // Each compared with all the others, these take minutes.
+        let tokens = (0..<5_000).map {
             "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.\(String($0 + 1_000_000_000, radix: 36))\($0)"
         }
         #expect(matches(tokens, tokens.joined(separator: " ")) == Array(tokens.indices))

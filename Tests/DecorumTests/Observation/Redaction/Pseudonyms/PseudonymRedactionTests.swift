@@ -124,14 +124,15 @@ import Testing
         #expect(Redaction.standard.applied(to: data, mediaType: "image/png", naming: pseudonyms) == data)
     }
 
-    @Test func `What is redacted stays as it is`() {
+    @Test func `What is redacted stays as it is`() async {
         let generator = SeededGenerator(seed: 7)
         let words = [
             "{", "}", "[", "]", "\"", ":", ",", "token", "\"password\":", "authorization", "?", "&", "=", "/", "//",
             "https://a.example/", "@", "%22", "%7B", "\\", "\\u00", "Bearer ", " ", "one-long-s3cret", "x", "12345678",
             "__token-1__", "__", "-", "1", "null", "#", ";", "é", "\"cookie\"", "\n", "token-1__token-1",
         ]
-        for _ in 0..<3000 {
+        for _ in 0..<(Footprint.isSoak ? 10_000 : 1000) {
+            await Task.yield()
             let text = (0..<1 + generator.next() % 24)
                 .map { _ in words[Int(generator.next() % UInt64(words.count))] }.joined()
             for mediaType in ["application/json", "text/plain", "application/x-www-form-urlencoded"] {
