@@ -7,13 +7,13 @@ import Glibc
 #endif
 
 /// What the platforms spell differently.
-enum SocketPlatform {}
+package enum SocketPlatform {}
 
 #if canImport(Darwin)
 extension SocketPlatform {
-    static let streamType = SOCK_STREAM
+    package static let streamType = SOCK_STREAM
     static let descriptorResource = RLIMIT_NOFILE
-    static let sendFlags: Int32 = 0
+    package static let sendFlags: Int32 = 0
     /// The event of a peer that sends no more; here poll(2) tells it as a hang-up.
     static let peerClosedEvents = Int16(POLLHUP)
 
@@ -25,7 +25,7 @@ extension SocketPlatform {
 }
 #else
 extension SocketPlatform {
-    static let sendFlags = Int32(MSG_NOSIGNAL)
+    package static let sendFlags = Int32(MSG_NOSIGNAL)
     /// The event of a peer that sends no more: POLLRDHUP, which the module map does not show.
     static let peerClosedEvents: Int16 = 0x2000
 
@@ -37,12 +37,12 @@ extension SocketPlatform {
 
 #if canImport(Glibc) && !canImport(Musl)
 extension SocketPlatform {
-    static let streamType = Int32(SOCK_STREAM.rawValue)
+    package static let streamType = Int32(SOCK_STREAM.rawValue)
     static let descriptorResource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
 }
 #elseif canImport(Musl)
 extension SocketPlatform {
-    static let streamType = SOCK_STREAM
+    package static let streamType = SOCK_STREAM
     static let descriptorResource = RLIMIT_NOFILE
 }
 #endif

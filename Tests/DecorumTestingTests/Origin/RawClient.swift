@@ -1,3 +1,4 @@
+import DecorumTesting
 import Foundation
 import Synchronization
 
@@ -26,7 +27,7 @@ final class RawClient: Sendable {
 
     /// Connects to a port of 127.0.0.1; reading gives up after two minutes.
     init(port: Int) throws {
-        descriptor = socket(AF_INET, streamType, 0)
+        descriptor = socket(AF_INET, SocketPlatform.streamType, 0)
         guard descriptor >= 0 else { throw Failure(code: errno) }
         var timeout = timeval(tv_sec: 120, tv_usec: 0)
         _ = unsafe setsockopt(
@@ -74,7 +75,7 @@ final class RawClient: Sendable {
             start += try await transfer { [descriptor] flags in
                 unsafe data.withUnsafeBytes { buffer in
                     let part = unsafe UnsafeRawBufferPointer(rebasing: buffer[rest.lowerBound..<rest.upperBound])
-                    return unsafe sendBytes(descriptor, part, sendFlags | flags)
+                    return unsafe sendBytes(descriptor, part, SocketPlatform.sendFlags | flags)
                 }
             }
         }
@@ -166,14 +167,3 @@ private func closeDescriptor(_ descriptor: Int32) {
 private func sendBytes(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, _ flags: Int32) -> Int {
     unsafe send(descriptor, bytes.baseAddress, bytes.count, flags)
 }
-
-#if canImport(Darwin)
-private let streamType = SOCK_STREAM
-private let sendFlags: Int32 = 0
-#elseif canImport(Musl)
-private let streamType = SOCK_STREAM
-private let sendFlags = Int32(MSG_NOSIGNAL)
-#else
-private let streamType = Int32(SOCK_STREAM.rawValue)
-private let sendFlags = Int32(MSG_NOSIGNAL)
-#endif

@@ -1,4 +1,5 @@
 #if os(Linux)
+import DecorumTesting
 import Foundation
 import Synchronization
 
@@ -64,7 +65,7 @@ final class Relay: Sendable {
             let answer = Array("HTTP/1.1 200 Connected\r\n\r\n".utf8)
             _ = unsafe send(client, answer, answer.count, Int32(MSG_NOSIGNAL))
         }
-        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let server = socket(AF_INET, SocketPlatform.streamType, 0)
         var address = sockaddr_in.local(target)
         _ = unsafe withUnsafePointer(to: &address) { address in
             unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
@@ -86,7 +87,7 @@ final class Relay: Sendable {
     }
 
     private static func listening<Address>(_ family: Int32, _ address: inout Address) throws -> Int32 {
-        let listener = socket(family, Int32(SOCK_STREAM.rawValue), 0)
+        let listener = socket(family, SocketPlatform.streamType, 0)
         let outcome = unsafe withUnsafePointer(to: &address) { address in
             unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
                 unsafe bind(listener, address, socklen_t(MemoryLayout<Address>.size))
