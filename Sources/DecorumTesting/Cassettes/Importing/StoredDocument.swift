@@ -3,6 +3,9 @@ import Foundation
 
 /// A file as a tree, be it JSON or YAML, compressed or not.
 enum StoredDocument {
+    /// The most values that are read, so that a file of nothing else is refused before it fills the memory.
+    static let countLimit = 4_000_000
+
     static func value(of document: Data) throws -> StoredValue {
         var bytes = Array(document)
         if let coding = compression(of: bytes) {
@@ -34,7 +37,7 @@ enum StoredDocument {
 
     private static func json(_ bytes: [UInt8]) throws -> StoredValue {
         do {
-            return StoredValue(try JSONValue(parsing: bytes))
+            return StoredValue(try JSONValue(parsing: bytes, countLimit: countLimit))
         } catch let error as JSONSyntaxError {
             throw ImportFault(place: "line \(error.line(in: bytes))", reason: "it is not JSON: \(error.reason)")
         }
