@@ -47,7 +47,8 @@ public final class Cassette: Sendable {
     ///
     /// - Parameters:
     ///   - path: The path of the file, which need not exist where something may be recorded. Any format is read that
-    ///     ``ImportedCassette`` knows; an HTTP archive, which a new file ending in `.har` becomes, is also recorded on.
+    ///     ``ImportedCassette`` knows; an HTTP archive, which a new file ending in `.har` becomes, is also recorded on,
+    ///     unless it is one of Polly.js or Replay, or not plain JSON.
     ///   - mode: What it does with a request; nil for what the environment says.
     ///   - rules: How it matches, redacts, records and plays.
     ///   - clock: The clock by which it dates what it records and waits between chunks.

@@ -22,6 +22,8 @@ public struct ImportedCassette: Sendable, Hashable {
     public var warnings: [ImportWarning]
     /// Whether the tool keeps content without its coding.
     let hasDecodedContent: Bool
+    /// Whether every exchange of the file is among the interactions.
+    let isComplete: Bool
 
     /// Reads a file.
     ///
@@ -53,8 +55,10 @@ public struct ImportedCassette: Sendable, Hashable {
             format = try Format(of: root)
             hasDecodedContent = format.hasDecodedContent && root["log"]?["creator"]?["name"]?.text != HAR().creator.name
             try format.read(root, into: &draft)
+            draft.leaveOutStatuses()
             interactions = draft.interactions
             warnings = draft.warnings
+            isComplete = draft.isComplete
         } catch let error as ImportFault {
             throw CassetteImportError(file: name, place: error.place, reason: error.reason)
         }

@@ -45,8 +45,7 @@ struct CassetteDocument {
     ) throws -> HAR {
         var archive = HAR()
         var kept: [HAR.Entry] = []
-        // Recorders with rules of their own read their entries by them, and ours too.
-        if case .imported(let existing, .har) = content, let current = try? HAR(Data(contentsOf: file)),
+        if case .imported(let existing, _) = content, let current = try? HAR(Data(contentsOf: file)),
             current.entries.count == existing.count, interactions.contains(where: \.isExisting)
         {
             archive = current
