@@ -6,7 +6,7 @@ enum StoredDocument {
     /// The most values that are read, so that a file of nothing else is refused before it fills the memory.
     static let countLimit = 4_000_000
 
-    static func value(of document: Data) throws -> StoredValue {
+    static func value(of document: Data, countLimit: Int = countLimit) throws -> StoredValue {
         var bytes = Array(document)
         if let coding = compression(of: bytes) {
             guard let content = ContentCoding.decode(bytes, coding, limit: ImportedCassette.sizeLimit) else {
@@ -25,7 +25,7 @@ enum StoredDocument {
             throw ImportFault(place: nil, reason: "it is empty")
         }
         let isJSON = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
-        return try isJSON ? json(bytes) : yaml(bytes)
+        return try isJSON ? json(bytes, countLimit) : yaml(bytes)
     }
 
     /// The compression of the file itself; VCR writes zlib into files that end in `.zz`.
@@ -35,7 +35,7 @@ enum StoredDocument {
         return bytes[0] == 0x78 && ContentCoding.isMagic(Data(bytes.prefix(2)), of: "deflate") == true ? "deflate" : nil
     }
 
-    private static func json(_ bytes: [UInt8]) throws -> StoredValue {
+    private static func json(_ bytes: [UInt8], _ countLimit: Int) throws -> StoredValue {
         do {
             return StoredValue(try JSONValue(parsing: bytes, countLimit: countLimit))
         } catch let error as JSONSyntaxError {

@@ -31,7 +31,7 @@ extension RecordedResponse {
     /// Undoes the content coding; returns what is to be said about it.
     ///
     /// Content that should be decoded already has a coding only where it begins as that coding does.
-    fileprivate mutating func decodeContent(of method: String, mayBeCoded: Bool = true) -> String? {
+    mutating func decodeContent(of method: String, mayBeCoded: Bool = true) -> String? {
         fields[.transferEncoding] = nil
         // Without content, these fields tell what another request would get.
         guard method != "HEAD", status != 304, let value = fields[.contentEncoding] else { return nil }
