@@ -5,7 +5,7 @@ extension Connection {
     ///
     /// ```swift
     /// let api = try Origin("https://api.example.com")
-    /// let connection = try URLSessionConnection()
+    /// let connection = try SystemConnection()
     ///     .authenticating(with: .bearer(token), for: api)
     ///     .retrying()
     ///     .followingRedirects()
