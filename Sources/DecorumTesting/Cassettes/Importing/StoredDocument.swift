@@ -25,7 +25,7 @@ enum StoredDocument {
             throw ImportFault(place: nil, reason: "it is empty")
         }
         let isJSON = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
-        return try isJSON ? json(bytes, countLimit) : yaml(bytes)
+        return try isJSON ? json(bytes, countLimit) : yaml(bytes, countLimit)
     }
 
     /// The compression of the file itself; VCR writes zlib into files that end in `.zz`.
@@ -43,9 +43,9 @@ enum StoredDocument {
         }
     }
 
-    private static func yaml(_ bytes: [UInt8]) throws -> StoredValue {
+    private static func yaml(_ bytes: [UInt8], _ countLimit: Int) throws -> StoredValue {
         do {
-            return try YAMLReader.value(of: bytes)
+            return try YAMLReader.value(of: bytes, countLimit: countLimit)
         } catch {
             throw ImportFault(
                 place: "line \(error.line)", reason: "it is not YAML as cassettes are written: \(error.reason)")

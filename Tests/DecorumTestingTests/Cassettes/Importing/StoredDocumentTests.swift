@@ -4,14 +4,19 @@ import Testing
 @testable import DecorumTesting
 
 @Suite struct StoredDocumentTests {
-    @Test(arguments: ["[[],[],[]]", #"{"a": {"b": [1]}}"#, "[1,2,3]", "[\"a\", \"b\",\n null]"])
-    func `JSON of many small values is refused before it fills the memory`(document: String) throws {
+    @Test(arguments: [
+        ("[[],[],[]]", 1, "many values"), (#"{"a": {"b": [1]}}"#, 1, "many values"), ("[1,2,3]", 1, "many values"),
+        ("- a\n- b\n- c", 3, "many values"), ("a: &x b\nc: *x", 2, "repeat too much"),
+    ])
+    func `A document of many small values is refused before it fills the memory`(
+        document: String, line: Int, reason: String
+    ) {
         #expect(throws: Never.self) { try StoredDocument.value(of: Data(document.utf8), countLimit: 4) }
         let fault = #expect(throws: ImportFault.self) {
             try StoredDocument.value(of: Data(document.utf8), countLimit: 3)
         }
 
-        #expect(fault?.reason.contains("too many values") == true)
-        #expect(fault?.place == (document.contains("\n") ? "line 2" : "line 1"))
+        #expect(fault?.reason.contains(reason) == true)
+        #expect(fault?.place == "line \(line)")
     }
 }

@@ -7,6 +7,7 @@ struct YAMLReader: Sendable {
     static let depthLimit = 128
 
     var cursor: YAMLCursor
+    let countLimit: Int
     var depth = 0
     /// The values so far, with all that aliases repeat.
     var count = 0
@@ -19,9 +20,11 @@ struct YAMLReader: Sendable {
     /// Reads a whole document.
     ///
     /// - Throws: `YAMLSyntaxError`, with the line.
-    static func value(of bytes: [UInt8]) throws(YAMLSyntaxError) -> StoredValue {
+    static func value(
+        of bytes: [UInt8], countLimit: Int = StoredDocument.countLimit
+    ) throws(YAMLSyntaxError) -> StoredValue {
         if let line = invalidLine(in: bytes) { throw YAMLSyntaxError(reason: "it is not UTF-8", line: line) }
-        var reader = YAMLReader(cursor: YAMLCursor(bytes))
+        var reader = YAMLReader(cursor: YAMLCursor(bytes), countLimit: countLimit)
         return try reader.document()
     }
 
@@ -114,7 +117,7 @@ struct YAMLReader: Sendable {
         count += 1
         deepest = max(deepest, depth)
         guard depth <= Self.depthLimit else { throw cursor.fault("it is nested too deeply") }
-        guard count <= StoredDocument.countLimit else { throw cursor.fault("it has too many values") }
+        guard count <= countLimit else { throw cursor.fault("it has too many values") }
     }
 
     static func literal(_ text: String) -> StoredValue.Content {
