@@ -79,7 +79,7 @@ import Testing
         let text = #"{"query":"{ a }","n":[1.50,1e5,"1e5",null,true]}"#
         #expect(imported.interactions[0].request.body == RecordedBody(Data(text.utf8), exactness: .reserialized))
         #expect(imported.warnings.map(\.kind).first == .rebuiltBody)
-        #expect(imported.warnings[0].place == "$.log.entries[0].request.postData.textJSON")
+        #expect(imported.warnings.first?.place == "$.log.entries[0].request.postData.textJSON")
         #expect(try HAR(HAR(Data(document.utf8)).document()).entries[0].request.postData?.text == text)
     }
 

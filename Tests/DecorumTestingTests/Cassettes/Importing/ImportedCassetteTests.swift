@@ -209,7 +209,7 @@ import Testing
 
         #expect(imported.interactions.map(\.request.url) == ["https://a.example/2"])
         #expect(imported.warnings.map(\.kind) == [.leftOut])
-        #expect(imported.warnings[0].place == "interaction 1")
+        #expect(imported.warnings.first?.place == "interaction 1")
     }
 
     @Test func `A string that Ruby had twice, and a long name that Python had, are read`() throws {
