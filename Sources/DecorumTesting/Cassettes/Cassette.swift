@@ -12,7 +12,7 @@ import Synchronization
 /// try cassette.finish()
 /// ```
 ///
-/// In a test, `@Test(.cassette)` of `DecorumTestingTraits`, or ``withCassette(_:rules:mode:filePath:function:_:)``, opens
+/// In a test, `@Test(.cassette)` of `DecorumTestingTraits`, or ``withCassette(_:rules:mode:hasFailed:filePath:function:_:)``, opens
 /// and finishes one.
 public final class Cassette: Sendable {
     /// The cassette of the test that runs; nil outside of one, and in a task that does not belong to it.
@@ -66,7 +66,7 @@ public final class Cassette: Sendable {
             throw CassetteError(
                 file: path, reason: "it is not there; CASSETTE=once records it")
         }
-        opened = exists && self.mode != .live ? try CassetteContent(reading: file) : .none
+        opened = exists && self.mode != .live ? try CassetteContent(reading: file, as: rules.content) : .none
         if self.mode == .append || self.mode == .rewrite, let format = opened.readOnlyFormat {
             throw CassetteError(
                 file: path, reason: "it is a cassette of \(format), which is only replayed; record on another file")
@@ -198,13 +198,33 @@ public final class Cassette: Sendable {
     ///
     /// It is the order in which the requests were sent if one task sent them all. The order among several tasks is chance,
     /// so it is then that of the requests' own text.
-    func recorded() throws -> [Interaction] {
+    func recorded() throws -> (interactions: [Interaction], redactor: CassetteRedactor) {
         let recordings = state.withLock { $0.recordings }
-        var interactions = try recordings.map { try $0.interaction() }
-        if let rewrite = rules.beforeRecording { interactions = interactions.compactMap(rewrite) }
+        var interactions: [Interaction] = []
+        for (index, recording) in recordings.enumerated() {
+            guard let interaction = try rules.rewritten(recording.interaction(), number: index + 1, of: file) else {
+                continue
+            }
+            interactions.append(interaction)
+        }
         if Set(recordings.map(\.sender)).count > 1 {
             interactions = interactions.sorted { redactor.matchable($0.request) }
         }
-        return CassetteRedactor(rules, continuing: mode == .append ? opened.text : []).redacted(interactions)
+        let naming = CassetteRedactor(rules, continuing: mode == .append ? opened.text : [])
+        return (naming.redacted(interactions), naming)
+    }
+}
+
+extension CassetteRules {
+    /// What is recorded of an exchange; nil where the rules leave it out.
+    fileprivate func rewritten(_ interaction: Interaction, number: Int, of file: URL) throws -> Interaction? {
+        var interaction = interaction
+        if content == .decoded { interaction.decodeContent() }
+        if let beforeRecording {
+            guard let rewritten = beforeRecording(interaction) else { return nil }
+            interaction = rewritten
+        }
+        if content == .decoded { try interaction.checkCoding(number: number, file: file.relativePath) }
+        return interaction
     }
 }

@@ -12,7 +12,7 @@ enum CassetteContent: Sendable {
     /// The largest file that is read, in bytes.
     static let limit = 256 << 20
 
-    init(reading file: URL) throws {
+    init(reading file: URL, as form: CassetteRules.Content) throws {
         let bytes = try Self.bytes(of: file)
         if CassetteReader.recognizes(bytes) {
             self = .file(try CassetteReader(bytes, of: file))
@@ -20,7 +20,7 @@ enum CassetteContent: Sendable {
             let imported = try ImportedCassette(
                 Data(bytes), named: file.relativePath, folder: file.deletingLastPathComponent())
             // A cassette stands where a transport would, which undoes content codings.
-            let interactions = imported.decodingContent().interactions
+            let interactions = (form == .decoded ? imported.decodingContent() : imported).interactions
             for (index, interaction) in interactions.enumerated() where !interaction.hasValidStatus {
                 throw CassetteError(
                     file: file.relativePath, place: "interactions[\(index)]", reason: "its status is not one")

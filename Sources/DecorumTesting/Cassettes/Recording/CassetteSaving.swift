@@ -12,13 +12,13 @@ import Darwin
 extension Cassette {
     /// Writes what was recorded: whole or not at all, and only if it holds no secret.
     func save() throws {
-        let recorded = try recorded()
+        let (recorded, redactor) = try recorded()
         guard !recorded.isEmpty || mode == .rewrite && opened.count > 0 else { return }
         let directory = file.deletingLastPathComponent()
         try writing { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) }
         try withLock(on: directory) {
             let (content, isForeign) = try currentContent()
-            let merge = RecordingMerge(rules: rules, redactor: redactor, content: content)
+            let merge = RecordingMerge(rules: rules, redactor: self.redactor, content: content)
             let isShared = run?.write(file) ?? false
             let merged =
                 if isForeign || isShared {
@@ -28,30 +28,28 @@ extension Cassette {
                 } else {
                     merge.appended(recorded)
                 }
-            try write(merged, over: content)
+            try write(merged, over: content, without: redactor)
         }
     }
 
     /// The file as it is now, and whether another recorder has written it since this cassette was opened.
     private func currentContent() throws -> (content: CassetteContent, isForeign: Bool) {
         guard FileManager.default.fileExists(atPath: file.path) else { return (.none, false) }
-        let current = try CassetteContent(reading: file)
+        let current = try CassetteContent(reading: file, as: rules.content)
         guard current.count == opened.count else { return (current, true) }
         if !current.text.isEmpty, current.text == opened.text { return (current, false) }
         return (current, try current.interactions() != opened.interactions())
     }
 
-    private func write(_ interactions: [SavedInteraction], over content: CassetteContent) throws {
+    private func write(
+        _ interactions: [SavedInteraction], over content: CassetteContent, without secrets: CassetteRedactor
+    ) throws {
         let document = try CassetteDocument(of: interactions, over: content, as: file)
-        let scanner = SecretScanner(environment: ProcessInfo.processInfo.environment, allowing: rules.allowedSecrets)
+        let scanner = SecretScanner(rules)
         try scanner.check(document.bytes, file: file.relativePath)
         for (path, data) in document.files { try scanner.check(data, file: path) }
-        // What stands there as base64 is looked through as what it is.
-        for case .recorded(let interaction) in interactions {
-            for body in [interaction.request.body, interaction.response?.body].compactMap({ $0 }) {
-                try scanner.check(body.bytes, file: file.relativePath)
-            }
-        }
+        let gate = ContentGate(scanner: scanner, redactor: secrets, file: file.relativePath)
+        for case .recorded(let interaction) in interactions { try gate.check(interaction) }
         let obsolete = try CassetteDocument.filesLeftOver(by: interactions, of: content, as: file)
             .subtracting(document.files.keys)
         try writing {

@@ -6,19 +6,23 @@ import HTTPTypes
 struct CassetteRedactor: Sendable {
     private let redaction: Redaction
     private let ignoredFields: Set<HTTPField.Name>
+    private let form: CassetteRules.Content
     private let pseudonyms: Pseudonyms
 
     /// Creates a redactor that counts its pseudonyms anew.
     init(_ rules: CassetteRules, continuing text: [UInt8] = []) {
         redaction = rules.redaction
         ignoredFields = rules.ignoredFields
+        form = rules.content
         pseudonyms = Pseudonyms()
         pseudonyms.reserve(in: text)
     }
 
     /// A request as it is matched: with pseudonyms that have no numbers, since those depend on what came before.
     func matchable(_ request: RecordedRequest) -> RecordedRequest {
-        var request = redacted(request)
+        var request = request
+        if form == .decoded { request.decodeContent() }
+        request = redacted(request)
         request.url = Pseudonym.erased(in: request.url)
         for index in request.fields.indices {
             let value = request.fields[index].value
@@ -42,6 +46,16 @@ struct CassetteRedactor: Sendable {
     /// They are gone through twice, since a secret may stand in one before a later one tells that it is a secret.
     func redacted(_ interactions: [Interaction]) -> [Interaction] {
         interactions.map(redacted).map(redacted)
+    }
+
+    /// Where secrets stand that have a pseudonym elsewhere.
+    func knownSecrets(in bytes: [UInt8]) -> [Range<Int>] {
+        pseudonyms.knownSecrets(in: bytes)
+    }
+
+    /// Tells whether anything in content would have to be replaced.
+    func isRedacted(_ content: Data, mediaType: String?) -> Bool {
+        redaction.applied(to: content, mediaType: mediaType, naming: pseudonyms) == content
     }
 
     private func redacted(_ interaction: Interaction) -> Interaction {

@@ -26,7 +26,7 @@ extension ImportedCassette {
 
 extension RecordedResponse {
     /// Undoes the content coding; returns what is to be said about it.
-    fileprivate mutating func decodeContent(of method: String) -> String? {
+    mutating func decodeContent(of method: String) -> String? {
         fields[.transferEncoding] = nil
         // Without content, these fields tell what another request would get.
         guard method != "HEAD", status != 304, let value = fields[.contentEncoding] else { return nil }
