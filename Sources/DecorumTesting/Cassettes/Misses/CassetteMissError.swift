@@ -4,7 +4,7 @@ import Foundation
 /// Nothing that a cassette holds answers a request.
 ///
 /// The description shows the request, the recorded one that is nearest and every rule in which they do not agree, and how
-/// to record it. All of it is redacted.
+/// to record it. All of it is redacted, and what looks like a secret under no name is masked too.
 public struct CassetteMissError: Error, Hashable, Sendable {
     /// The method and the URL of the request, redacted.
     public let request: String
@@ -27,7 +27,8 @@ public struct CassetteMissError: Error, Hashable, Sendable {
         // A secret that no name marks is known by where recorded requests have one.
         live.url = KeyTemplates.hiding(live.url, as: recorded.lazy.map(\.url))
         let keys = rules.map { $0.key(live) }
-        request = "\(live.method) \(live.url)"
+        let scanner = SecretScanner(cassette.rules)
+        request = scanner.masked("\(live.method) \(live.url)")
         let nearness = recorded.map { RequestDifference.nearness($0, live, rules: rules, keys: keys) }
         // Of those that are equally near, one that has not been played is the likelier one to be meant.
         let nearest = recorded.indices.max {
@@ -39,7 +40,7 @@ public struct CassetteMissError: Error, Hashable, Sendable {
             explanation = "the cassette holds no interaction"
             return
         }
-        let difference = RequestDifference(recorded[nearest], live, rules: rules)
+        let difference = RequestDifference(recorded[nearest], live, rules: rules, masking: scanner)
         explanation =
             difference.disagreements.isEmpty
             ? Self.exhausted(finding, nearest, cassette.rules)

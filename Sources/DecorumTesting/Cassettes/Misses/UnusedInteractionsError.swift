@@ -12,9 +12,10 @@ public struct UnusedInteractionsError: Error, Hashable, Sendable {
 
     init(_ cassette: Cassette, _ ordinals: [Int]) throws {
         file = cassette.file.relativePath
+        let scanner = SecretScanner(cassette.rules)
         requests = try ordinals.map { ordinal in
             let request = cassette.redactor.matchable(try cassette.content.request(at: ordinal))
-            return "\(request.method) \(request.url)"
+            return scanner.masked("\(request.method) \(request.url)")
         }
     }
 }
