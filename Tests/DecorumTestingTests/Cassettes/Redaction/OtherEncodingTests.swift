@@ -34,6 +34,7 @@ import Testing
             "<password>__password-1__<"
         ),
         ("text/html; charset=iso-8859-1", #"<p>José<a href="/x?password=hunter2">"#, #"/x?password=__password-1__""#),
+        ("application/json", "{\"password\":\"hunter2\",\"user\":\"José\0\"}", #""password":"__password-1__""#),
         ("text/plain; charset=windows-1252", "José: https://a.example/?password=hunter2", "/?password=__password-1__"),
     ])
     func `A byte that is not UTF-8 hides no secret`(mediaType: String, text: String, expected: String) async throws {

@@ -10,8 +10,16 @@ package enum UTF8Text {
         bytes.contains { $0 < 0x20 && !(0x09...0x0D).contains($0) }
     }
 
-    /// Tells whether text is in UTF-16 or UTF-32, where ASCII has NULs.
+    /// Tells whether text is in UTF-16 or UTF-32: by its mark, or by the NULs that the ASCII has with which it starts.
     package static func isWide(_ bytes: [UInt8]) -> Bool {
-        bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) || bytes.prefix(4).contains(0)
+        if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) { return true }
+        let start = Array(bytes.prefix(4))
+        guard start.contains(0) else { return false }
+        let isASCII = start.allSatisfy { $0 == 0 || $0 < 0x7F && $0 >= 0x20 || (0x09...0x0D).contains($0) }
+        let patterns = [
+            [true, true, true, false], [true, false, true, false], [false, true, true, true],
+            [false, true, false, true],
+        ]
+        return isASCII && patterns.contains(start.map { $0 == 0 })
     }
 }
