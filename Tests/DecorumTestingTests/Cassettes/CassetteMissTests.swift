@@ -74,9 +74,9 @@ import Testing
     static let token = "ghp_" + "x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1o"
 
     @Test(arguments: [
-        (#"{"note":"x"}"#, #"{"note":"\(token)"}"#), (#"{"note":"\(token)"}"#, #"{"note":"x"}"#),
-        (#"{"note":"x"}"#, #"{"note":"a \(token) that is in a longer text"}"#), (#"{"a":1}"#, #"{"\(token)":1}"#),
-        (#"{"note":"x"}"#, #"{"note":"-----BEGIN RSA PRIVATE KEY-----\n\(token)\(token)"}"#),
+        (#"{"note":"x"}"#, #"{"note":"\#(token)"}"#), (#"{"note":"\#(token)"}"#, #"{"note":"x"}"#),
+        (#"{"note":"x"}"#, #"{"note":"a \#(token) that is in a longer text"}"#), (#"{"a":1}"#, #"{"\#(token)":1}"#),
+        (#"{"note":"x"}"#, #"{"note":"-----BEGIN RSA PRIVATE KEY-----\n\#(token)\#(token)"}"#),
         ("a note", "a \(token)"), ("a \(token)", "a note"), ("\(token)", "\(token)1"),
     ])
     func `A miss does not show a secret that is one by its shape`(recorded: String, live: String) async throws {
@@ -123,7 +123,7 @@ import Testing
         #expect(unused?.requests == ["GET https://example.com/__secret__"])
 
         let verifying = try Cassette(at: folder.path("secret.json"), mode: .verify)
-        let stub = StubConnection(Response(status: .ok, body: Body(Data(#"{"a":1,"\(Self.token)":1}"#.utf8))))
+        let stub = StubConnection(Response(status: .ok, body: Body(Data(#"{"a":1,"\#(Self.token)":1}"#.utf8))))
         _ = try await CassetteConnection(verifying, recording: stub)
             .send(.get("https://example.com/\(Self.token)")).body.data(upTo: 1000)
         let drift = #expect(throws: CassetteDriftError.self) { try verifying.finish() }

@@ -14,11 +14,13 @@ public struct CassetteMissError: Error, Hashable, Sendable {
     public let file: String
     /// What is nearest to the request, and in what they differ.
     public let explanation: String
+    private let advice: String
 
     init(
         _ live: RecordedRequest, number: Int, finding: PlaybackIndex.Finding, unplayed: Set<Int>, in cassette: Cassette
     ) throws {
         self.number = number
+        advice = cassette.adviceToRecord(or: "CASSETTE=append records it, CASSETTE=rewrite records everything anew")
         let rules = cassette.rules.matching
         let recorded = try (0..<cassette.content.count).map { ordinal in
             cassette.redactor.matchable(try cassette.content.request(at: ordinal))
@@ -77,8 +79,16 @@ extension CassetteMissError: DescribableError {
         No recording matches request \(number).
           \(request)
         \(explanation)
-        fix: CASSETTE=append records it, CASSETTE=rewrite records everything anew
+        fix: \(advice)
         file: \(file)
         """
+    }
+}
+
+extension Cassette {
+    /// What mends a cassette: a mode in which it is recorded, or another file where this one is only replayed.
+    func adviceToRecord(or modes: String) -> String {
+        guard let format = opened.readOnlyFormat else { return modes }
+        return "record on another file, since a cassette of \(format) is only replayed"
     }
 }

@@ -19,7 +19,11 @@ extension Cassette {
             let changes = recorded[ordinal].drift(to: interaction)
             if !changes.isEmpty { drifts.append(.init(request: request, changes: changes.map(scanner.masked))) }
         }
-        guard drifts.isEmpty else { throw CassetteDriftError(file: file.relativePath, drifts: drifts) }
+        guard drifts.isEmpty else {
+            throw CassetteDriftError(
+                file: file.relativePath, drifts: drifts,
+                advice: adviceToRecord(or: "CASSETTE=rewrite records it anew"))
+        }
     }
 
     private func matchable(_ interactions: [Interaction]) -> [Interaction] {
@@ -67,6 +71,7 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
     public let file: String
     /// What has changed, in the order of the requests.
     public let drifts: [Drift]
+    fileprivate let advice: String
 }
 
 extension CassetteDriftError: DescribableError {
@@ -76,6 +81,6 @@ extension CassetteDriftError: DescribableError {
             "\n  \(drift.request)" + drift.changes.map { "\n    \($0)" }.joined()
         }
         return "The server no longer answers as the cassette \(file) has it:\(list.joined())\n"
-            + "fix: CASSETTE=rewrite records it anew"
+            + "fix: \(advice)"
     }
 }
