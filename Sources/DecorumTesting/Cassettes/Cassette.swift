@@ -35,6 +35,9 @@ public final class Cassette: Sendable {
     /// What stood in the file before that run.
     let original: CassetteContent
 
+    /// The task that has opened the cassette, which lives as long as its test does.
+    private let opener: Int
+
     private struct State {
         var index: PlaybackIndex
         var recordings: [ExchangeRecording] = []
@@ -57,6 +60,7 @@ public final class Cassette: Sendable {
         clock: any DatedClock = SystemClock()
     ) throws {
         file = URL(filePath: path)
+        opener = Self.currentTask
         let wanted = try mode ?? .current()
         let exists = FileManager.default.fileExists(atPath: file.path)
         self.mode = wanted == .once ? (exists ? .replay : .append) : wanted
@@ -71,7 +75,8 @@ public final class Cassette: Sendable {
             throw CassetteError(
                 file: path, reason: "it is a cassette of \(format), which is only replayed; record on another file")
         }
-        content = try opened.rewritten(by: rules)
+        // What is written anew is not matched, and may be what cannot be read any more.
+        content = self.mode == .rewrite ? opened : try opened.rewritten(by: rules)
         run = self.mode == .rewrite ? CassetteDefaults.current.run : nil
         original = run?.original(of: file, opened: opened) ?? opened
         redactor = CassetteRedactor(rules)
@@ -171,11 +176,14 @@ public final class Cassette: Sendable {
 
     /// Keeps the place of an exchange that begins now.
     func record(_ request: RecordedRequest) -> ExchangeRecording {
-        let sender = unsafe withUnsafeCurrentTask { unsafe $0?.hashValue ?? 0 }
-        let recording = ExchangeRecording(request, sender: sender, limit: rules.bodyLimit, clock: clock)
+        let recording = ExchangeRecording(
+            request, isFromOpener: Self.currentTask == opener, limit: rules.bodyLimit, clock: clock)
         state.withLock { $0.recordings.append(recording) }
         return recording
     }
+
+    /// A number for the task that runs, which another may have when this one is over.
+    private static var currentTask: Int { unsafe withUnsafeCurrentTask { unsafe $0?.hashValue ?? 0 } }
 
     /// Ends the run: what was recorded is written, what was never played is reported, what has changed is told.
     ///
@@ -196,8 +204,8 @@ public final class Cassette: Sendable {
 
     /// What was recorded, without its secrets, in the order in which the file has it.
     ///
-    /// It is the order in which the requests were sent if one task sent them all. The order among several tasks is chance,
-    /// so it is then that of the requests' own text.
+    /// It is the order in which the requests were sent if the task that opened the cassette sent them all, or if they
+    /// have to come in it again. The order among several tasks is chance, so it is then that of the requests' own text.
     func recorded() throws -> (interactions: [Interaction], redactor: CassetteRedactor) {
         let recordings = state.withLock { $0.recordings }
         var interactions: [Interaction] = []
@@ -207,7 +215,7 @@ public final class Cassette: Sendable {
             }
             interactions.append(interaction)
         }
-        if Set(recordings.map(\.sender)).count > 1 {
+        if rules.order == .any, !recordings.allSatisfy(\.isFromOpener) {
             interactions = interactions.sorted { redactor.matchable($0.request) }
         }
         let naming = CassetteRedactor(rules, continuing: mode == .append ? opened.text : [])
