@@ -70,6 +70,21 @@ final class CassetteReader: Sendable {
         }
     }
 
+    /// The paths of the files beside the cassette that interactions name.
+    func files(of ordinals: Set<Int>) throws(CassetteError) -> Set<String> {
+        var paths: Set<String> = []
+        for ordinal in ordinals {
+            let entry = entries[ordinal]
+            try Self.located(bytes, in: cassette, place: "interactions[\(ordinal)]") {
+                for range in [entry.request, entry.response].compactMap({ $0 }) {
+                    let path = try CassetteMembers(bytes, in: range).text("file")
+                    if let path, files.contains(path) { paths.insert(path) }
+                }
+            }
+        }
+        return paths
+    }
+
     /// The line on which an interaction begins, counted from 1.
     func line(of index: Int) -> Int {
         JSONSyntaxError(reason: "", offset: entries[index].range.lowerBound).line(in: bytes)
@@ -129,17 +144,22 @@ extension CassetteReader {
             var found: Entry?
             var response: Range<Int>?
             var failure: Range<Int>?
+            var isDated = false
             try scanner.object { name, scanner in
                 switch name {
                 case "request":
-                    guard found == nil else { throw scanner.fault("it has two requests") }
+                    try expectFirst(found == nil, name, scanner)
                     found = try entry(&scanner)
                 case "response":
-                    guard response == nil else { throw scanner.fault("it has two responses") }
+                    try expectFirst(response == nil, name, scanner)
                     response = try scanner.skipValue()
                 case "error":
-                    guard failure == nil else { throw scanner.fault("it has two errors") }
+                    try expectFirst(failure == nil, name, scanner)
                     failure = try scanner.skipValue()
+                case "at":
+                    try expectFirst(!isDated, name, scanner)
+                    isDated = true
+                    _ = try scanner.skipValue()
                 default: _ = try scanner.skipValue()
                 }
             }
@@ -160,12 +180,20 @@ extension CassetteReader {
         let start = scanner.position
         var method: String?
         var url: String?
+        var hasFields = false
         var hasContent = false
         try scanner.object { name, scanner in
             switch name {
-            case "method": method = try scanner.string()
-            case "url": url = try scanner.string()
-            case "headers": _ = try scanner.skipValue()
+            case "method":
+                try expectFirst(method == nil, name, scanner)
+                method = try scanner.string()
+            case "url":
+                try expectFirst(url == nil, name, scanner)
+                url = try scanner.string()
+            case "headers":
+                try expectFirst(!hasFields, name, scanner)
+                hasFields = true
+                _ = try scanner.skipValue()
             default:
                 hasContent = true
                 _ = try scanner.skipValue()
@@ -176,6 +204,11 @@ extension CassetteReader {
         }
         let range = start..<scanner.position
         return Entry(range: range, request: range, method: method, url: url, hasContent: hasContent)
+    }
+
+    /// Throws where a member has come before, of which others would take the other one.
+    private static func expectFirst(_ isFirst: Bool, _ name: String, _ scanner: JSONScanner) throws {
+        guard isFirst else { throw scanner.fault("the member \"\(name)\" stands there twice") }
     }
 
     private static func request(_ members: CassetteMembers, _ files: CassetteFiles) throws -> RecordedRequest {

@@ -24,7 +24,7 @@ extension Cassette {
                 if isForeign || isShared {
                     try merge.united(mode == .rewrite ? merge.unchanged(recorded, since: original) : recorded)
                 } else if mode == .rewrite {
-                    try merge.rewritten(recorded)
+                    merge.rewritten(recorded)
                 } else {
                     merge.appended(recorded)
                 }
@@ -50,7 +50,7 @@ extension Cassette {
         for (path, data) in document.files { try scanner.check(data, file: path) }
         let gate = ContentGate(scanner: scanner, redactor: secrets, file: file.relativePath)
         for case .recorded(let interaction) in interactions { try gate.check(interaction) }
-        let obsolete = try CassetteDocument.filesLeftOver(by: interactions, of: content, as: file)
+        let obsolete = try CassetteDocument.filesLeftOver(by: interactions, of: content)
             .subtracting(document.files.keys)
         try writing {
             let directory = file.deletingLastPathComponent()
@@ -65,7 +65,9 @@ extension Cassette {
             if try !FileManager.default.fileExists(atPath: file.path) || Data(contentsOf: file) != document.bytes {
                 try document.bytes.write(to: file, options: .atomic)
             }
-            for path in obsolete { try FileManager.default.removeItem(at: directory.appending(path: path)) }
+            for path in obsolete where FileManager.default.fileExists(atPath: directory.appending(path: path).path) {
+                try FileManager.default.removeItem(at: directory.appending(path: path))
+            }
         }
     }
 
