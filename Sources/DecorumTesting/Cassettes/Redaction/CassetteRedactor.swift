@@ -22,7 +22,7 @@ struct CassetteRedactor: Sendable {
     func matchable(_ request: RecordedRequest) -> RecordedRequest {
         var request = request
         if form == .decoded { request.decodeContent() }
-        request = redacted(request)
+        redact(&request)
         request.url = Pseudonym.erased(in: request.url)
         for index in request.fields.indices {
             let value = request.fields[index].value
@@ -60,7 +60,7 @@ struct CassetteRedactor: Sendable {
 
     private func redacted(_ interaction: Interaction) -> Interaction {
         var interaction = interaction
-        interaction.request = redacted(interaction.request)
+        redact(&interaction.request)
         guard var response = interaction.response else { return interaction }
         for name in ignoredFields { response.fields[name] = nil }
         response.body = redacted(response.body, response.fields)
@@ -78,13 +78,12 @@ struct CassetteRedactor: Sendable {
         return interaction
     }
 
-    private func redacted(_ request: RecordedRequest) -> RecordedRequest {
-        var request = request
+    // In place, since copies of a request take as long as all that is looked at in most of them.
+    private func redact(_ request: inout RecordedRequest) {
         request.url = redaction.applied(toURL: request.url, naming: pseudonyms)
-        request.body = redacted(request.body, request.fields)
-        request.fields = redacted(request.fields)
-        request.trailers = redacted(request.trailers)
-        return request
+        if !request.body.bytes.isEmpty { request.body = redacted(request.body, request.fields) }
+        if !request.fields.isEmpty { request.fields = redacted(request.fields) }
+        if !request.trailers.isEmpty { request.trailers = redacted(request.trailers) }
     }
 
     private func redacted(_ body: RecordedBody, _ fields: HTTPFields) -> RecordedBody {
