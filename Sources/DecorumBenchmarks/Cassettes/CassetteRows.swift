@@ -15,7 +15,7 @@ enum CassetteRows {
             },
             Row(
                 name: "cassettes/replay", baseline: "cassettes/stub",
-                bounds: [.instructionsPerLayer(78_500), .allocationsPerLayer(29)]
+                bounds: [.instructionsPerLayer(71_200), .allocationsPerLayer(30.1)]
             ) { count in
                 try await tape.play(count) { CassetteConnection($0) }
             },

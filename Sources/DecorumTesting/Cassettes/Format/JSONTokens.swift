@@ -54,7 +54,7 @@ extension JSONTokens {
             }
             position += 1
         }
-        output += bytes[start..<Swift.max(start, end)]
+        output += bytes[start..<end]
         return output
     }
 }
