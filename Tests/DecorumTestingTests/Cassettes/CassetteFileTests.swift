@@ -248,6 +248,20 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: file))
     }
 
+    @Test func `Recording anew mends an interaction that cannot be read`() async throws {
+        try folder.write(
+            """
+            {"cassette": 1, "interactions": [{"request": {"method": "GET", "url": "https://example.com/"},
+            "response": {"status": 200, "status": 201, "base64": "%%%"}}]}
+            """, to: "a.json")
+        try await record("/", Response(status: .ok, body: "new"), .rewrite)
+        #expect(try interactionsAsRecorded().map(\.response?.body.bytes) == [Data("new".utf8)])
+    }
+
+    private func interactionsAsRecorded() throws -> [Interaction] {
+        try Cassette(at: folder.path("a.json"), mode: .replay).interactions()
+    }
+
     @Test func `Recording anew removes no file outside of the folder of the cassette`() async throws {
         try folder.write("keep me", to: "other")
         try folder.write(

@@ -70,19 +70,11 @@ final class CassetteReader: Sendable {
         }
     }
 
-    /// The paths of the files beside the cassette that interactions name.
-    func files(of ordinals: Set<Int>) throws(CassetteError) -> Set<String> {
-        var paths: Set<String> = []
-        for ordinal in ordinals {
-            let entry = entries[ordinal]
-            try Self.located(bytes, in: cassette, place: "interactions[\(ordinal)]") {
-                for range in [entry.request, entry.response].compactMap({ $0 }) {
-                    let path = try CassetteMembers(bytes, in: range).text("file")
-                    if let path, files.contains(path) { paths.insert(path) }
-                }
-            }
-        }
-        return paths
+    /// The paths of the files beside the cassette that interactions name, so far as they can be read.
+    func files(of ordinals: Set<Int>) -> Set<String> {
+        let messages = ordinals.flatMap { [entries[$0].request, entries[$0].response].compactMap { $0 } }
+        let paths = messages.compactMap { try? CassetteMembers(bytes, in: $0).text("file") }
+        return Set(paths.filter { files.contains($0) })
     }
 
     /// The line on which an interaction begins, counted from 1.

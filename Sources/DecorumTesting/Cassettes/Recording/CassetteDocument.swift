@@ -23,13 +23,13 @@ struct CassetteDocument {
     }
 
     /// The files beside the cassette that nothing in it will name any more; they are not read, and need not be there.
-    static func filesLeftOver(by interactions: [SavedInteraction], of content: CassetteContent) throws -> Set<String> {
+    static func filesLeftOver(by interactions: [SavedInteraction], of content: CassetteContent) -> Set<String> {
         guard case .file(let reader) = content else { return [] }
         var dropped = Set(0..<content.count)
         for case .existing(let ordinal) in interactions { dropped.remove(ordinal) }
-        let left = try reader.files(of: dropped)
+        let left = reader.files(of: dropped)
         // What is dropped here may be the same content as what stays there.
-        return left.isEmpty ? [] : left.subtracting(try reader.files(of: Set(0..<content.count).subtracting(dropped)))
+        return left.isEmpty ? [] : left.subtracting(reader.files(of: Set(0..<content.count).subtracting(dropped)))
     }
 
     /// Entries that stay are kept as they are, with all that only archives say.

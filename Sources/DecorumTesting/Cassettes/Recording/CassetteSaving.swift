@@ -50,7 +50,7 @@ extension Cassette {
         for (path, data) in document.files { try scanner.check(data, file: path) }
         let gate = ContentGate(scanner: scanner, redactor: secrets, file: file.relativePath)
         for case .recorded(let interaction) in interactions { try gate.check(interaction) }
-        let obsolete = try CassetteDocument.filesLeftOver(by: interactions, of: content)
+        let obsolete = CassetteDocument.filesLeftOver(by: interactions, of: content)
             .subtracting(document.files.keys)
         try writing {
             let directory = file.deletingLastPathComponent()
