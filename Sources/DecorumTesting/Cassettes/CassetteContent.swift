@@ -13,7 +13,7 @@ enum CassetteContent: Sendable {
     /// The largest file that is read, in bytes.
     static let limit = 256 << 20
 
-    init(reading file: URL) throws {
+    init(reading file: URL, as form: CassetteRules.Content) throws {
         let bytes = try Self.bytes(of: file)
         if CassetteReader.recognizes(bytes) {
             self = .file(try CassetteReader(bytes, of: file))
@@ -21,8 +21,9 @@ enum CassetteContent: Sendable {
             let imported = try ImportedCassette(
                 Data(bytes), named: file.relativePath, folder: file.deletingLastPathComponent())
             // A cassette stands where a transport would, which undoes content codings.
+            let played = form == .decoded ? imported.decodingContent() : imported
             self = .imported(
-                imported.decodingContent().interactions, readOnly: imported.readOnlyFormat(isJSON: Self.isJSON(bytes)))
+                played.interactions, readOnly: imported.readOnlyFormat(isJSON: Self.isJSON(bytes)))
         }
     }
 
