@@ -27,16 +27,18 @@ enum CacheDecision: Sendable {
         _ request: HTTPRequest, wanting wanted: CacheRequest, from variants: [StoredResponse], at now: Date,
         policy: CachingPolicy
     ) -> CacheDecision {
+        let range = request.headerFields.firstValue(of: .range).flatMap { ByteRange($0) }
         guard let stored = variants.first(where: { $0.isSelected(by: request) }) else {
             if wanted.isOnlyIfCached { return .refuse(variants.isEmpty ? .uriMiss : .varyMiss) }
             // The server may choose one that it gave to other requests (RFC 9111, section 4.3.1); a weak tag may be the
             // same for all variants.
-            let candidates = variants.filter { PartialContent.strongTag(of: $0.head) != nil }.prefix(8)
+            let candidates = variants.filter { stored in
+                PartialContent.strongTag(of: stored.head) != nil && PartialContent.canAnswer(range, from: stored)
+            }.prefix(8)
             if candidates.isEmpty { return .forward(variants.isEmpty ? .uriMiss : .varyMiss, fallback: nil) }
             return .validate(Array(candidates), reason: .varyMiss, fallback: nil)
         }
 
-        let range = request.headerFields.firstValue(of: .range).flatMap { ByteRange($0) }
         guard PartialContent.canAnswer(range, from: stored) else {
             if wanted.isOnlyIfCached { return .refuse(.partial) }
             guard range == nil, request.method == .get, let missing = PartialContent.missing(after: stored) else {

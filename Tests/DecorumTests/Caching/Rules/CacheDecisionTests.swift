@@ -130,6 +130,18 @@ import Testing
         #expect(decision(weak, after: 0, wanting: "A: fr").summary == "serve")
     }
 
+    @Test(arguments: [
+        ("", "forward, vary-miss"), ("Range: bytes=5-9", "forward, vary-miss"),
+        ("Range: bytes=4-", "forward, vary-miss"), ("Range: bytes=1-3", "validate, vary-miss"),
+    ])
+    func `A request that selects none asks about a part only where it has what is wanted`(
+        range: String, decision: String
+    ) {
+        let part = StoredPage.response(
+            "ETag: \"1\" | Vary: A | Content-Range: bytes 0-4/20", status: 206, body: "01234", to: "A: nl")
+        #expect(self.decision(part, after: 0, wanting: "A: en | \(range)").summary == decision)
+    }
+
     @Test func `At most eight responses are asked about at once`() {
         let variants = (0..<20).map { StoredPage.response("ETag: \"\($0)\" | Vary: A", to: "A: \($0)") }
         let request = StoredPage.request("A: x")
