@@ -46,12 +46,14 @@ extension ResponseCache {
     private func confirm(
         _ stored: StoredResponse, by response: Response, to errand: CacheErrand, _ departure: OriginChanges.Departure
     ) async -> Response {
-        let head = StoringRules.storable(Validation.freshened(stored.head, with: response.head.headerFields))
+        let isRefreshed = Validation.mayRefresh(stored.head, by: response.head)
+        let head = StoringRules.storable(Validation.freshened(stored.head, by: response.head))
         let refreshed = StoredResponse(
-            head: head, body: stored.body, request: errand.plain.head, requestDate: departure.date,
-            date: clock.date)
+            head: head, body: stored.body, request: errand.plain.head,
+            requestDate: isRefreshed ? departure.date : stored.requestDate,
+            date: isRefreshed ? clock.date : stored.date)
         let isForbidden = CacheControl(head.headerFields).contains("no-store")
-        let mayStore = !isForbidden && changes.isCurrent(departure, of: errand.key, in: store)
+        let mayStore = isRefreshed && !isForbidden && changes.isCurrent(departure, of: errand.key, in: store)
         if mayStore {
             await store.store(refreshed, for: errand.key)
         } else if isForbidden {

@@ -83,6 +83,40 @@ import Testing
         #expect(response.metadata.attempts == 2)
     }
 
+    @Test func `A 304 with a strong tag that no stored content has refreshes none, and is asked again`() async throws {
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+        let dated = Response(status: .ok, fields: [.cacheControl: "max-age=60", .lastModified: date], body: "old")
+        let tagged = Response(status: .notModified, fields: [.cacheControl: "max-age=60", .eTag: #""1""#])
+        let stub = StubConnection(dated, tagged, Self.fresh)
+        let connection = cache(stub)
+
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(61))
+        let response = try await connection.send(get())
+
+        #expect(try await text(response) == "page")
+        #expect(stub.requests.count == 3)
+        #expect(stub.requests.last?.head.headerFields.isEmpty == true)
+    }
+
+    @Test func `A 304 with a strong tag answers with what has the same weak one, and does not refresh it`() async throws
+    {
+        let weak = Response(status: .ok, fields: [.cacheControl: "max-age=60", .eTag: #"W/"1""#], body: "page")
+        let stub = StubConnection(weak, Self.notModified, Self.notModified)
+        let connection = cache(stub)
+
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(61))
+        for count in 2...3 {
+            let response = try await connection.send(get())
+            #expect(try await text(response) == "page")
+            #expect(response.head.headerFields[.eTag] == #"W/"1""#)
+            #expect(response.metadata.source == .revalidated)
+            #expect(response.metadata.cacheStatus?.isStored == false)
+            #expect(stub.requests.count == count)
+        }
+    }
+
     @Test func `Only-if-cached is 504 where nothing is stored, and asks nobody`() async throws {
         let stub = StubConnection(Self.fresh)
         let connection = cache(stub)

@@ -54,8 +54,10 @@ import Testing
         ("ETag: \"1\" | \(modified)", "ETag: \"1\" | \(later)", true),
         ("ETag: \"1\" | \(modified)", "ETag: \"2\" | \(modified)", false),
         ("ETag: \"1\" | \(modified)", later, false), ("ETag: \"1\" | \(modified)", modified, true),
-        (modified, modified, true), (modified, later, false), (modified, "", true), (modified, "ETag: \"1\"", true),
-        (modified, "ETag: \"1\" | \(later)", false),
+        (modified, modified, true), (modified, later, false), (modified, "", true),
+        // A strong tag is about content that has it (RFC 9111, section 4.3.4).
+        (modified, "ETag: \"1\"", false), (modified, "ETag: \"1\" | \(modified)", false),
+        (modified, "ETag: W/\"1\"", true), (modified, "ETag: W/\"1\" | \(later)", false),
     ]
 
     @Test(arguments: confirmations)
@@ -123,7 +125,8 @@ import Testing
             "Content-Type: a | Content-Length: 10"
         ),
         ("Content-Encoding: gzip", "Content-Encoding: br | Content-Range: bytes 0-1/2", "Content-Encoding: gzip"),
-        ("ETag: W/\"1\"", "ETag: \"1\"", "ETag: W/\"1\""), ("A: 1", "ETag: \"1\"", "A: 1 | ETag: \"1\""),
+        ("ETag: W/\"1\"", "ETag: \"1\"", "ETag: W/\"1\""), ("A: 1", "ETag: \"1\"", "A: 1"),
+        ("A: 1", "ETag: W/\"1\"", "A: 1"),
         // What belongs to the connection.
         ("A: 1", "Connection: A | A: 2 | Keep-Alive: x | Transfer-Encoding: chunked", "A: 1"),
         // What belongs to the message.
