@@ -130,7 +130,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
             (try? StoringRules.check(response.head, toPost: head)) != nil, cache.policy.mayStore(head, response.head)
         {
             let departure = cache.changes.departure(of: key, for: cache.store, at: date)
-            isStored = await cache.store(&response, to: head, departure, for: key)
+            isStored = await cache.store(&response, to: head, departure, for: key, replacing: false)
         }
         cache.note(CacheStatus(cache.policy.name, forwarding: reason, isStored: isStored), in: &response)
         return response

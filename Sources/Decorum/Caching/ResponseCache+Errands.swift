@@ -6,6 +6,7 @@ extension ResponseCache {
     func perform(_ errand: CacheErrand, over base: some Connection) async throws -> Response {
         let departure = changes.departure(of: errand.key, for: store, at: clock.date)
         var response = try await base.send(errand.request)
+        var isReplacing = errand.isReplacing
         switch errand.purpose {
         case .ask(let stored) where response.status == .notModified && !stored.isEmpty:
             if let confirmed = Validation.confirmed(by: response.head, among: stored, for: errand.plain.head) {
@@ -21,12 +22,13 @@ extension ResponseCache {
             }
             response.head = whole.head
             response.body = whole.body
+            isReplacing = false
         case .complete where response.status == .rangeNotSatisfiable:
             return try await performPlainly(errand, after: response, over: base)
         case .ask, .complete:
             break
         }
-        return await bringIn(response, of: errand, departure)
+        return await bringIn(response, of: errand, departure, replacing: isReplacing)
     }
 
     /// Asks again as the caller did, where the answer to what the cache asked is of no use.
@@ -67,20 +69,20 @@ extension ResponseCache {
 
     /// Stores a response that may be, and forgets what it makes worthless.
     private func bringIn(
-        _ response: consuming Response, of errand: CacheErrand, _ departure: OriginChanges.Departure
+        _ response: consuming Response, of errand: CacheErrand, _ departure: OriginChanges.Departure,
+        replacing isReplacing: Bool
     ) async -> Response {
         var response = response
         var isStored = false
         let request = errand.plain.head
         if request.method == .head {
             await update(errand.key, with: response.head, to: request, departure)
-        } else if (try? StoringRules.check(response.head, to: request)) != nil, policy.mayStore(request, response.head)
-        {
-            isStored = await store(&response, to: request, departure, for: errand.key)
-        } else if errand.isReplacing,
-            (200..<300).contains(response.status.code) || [404, 410].contains(response.status.code)
-        {
-            await store.removeResponses(for: errand.key)
+        } else {
+            let isReplacing = isReplacing && StoringRules.replaces(response.status)
+            if (try? StoringRules.check(response.head, to: request)) != nil, policy.mayStore(request, response.head) {
+                isStored = await store(&response, to: request, departure, for: errand.key, replacing: isReplacing)
+            }
+            if isReplacing, !isStored { await store.removeResponses(for: errand.key) }
         }
         response.metadata.cacheStatus = CacheStatus(policy.name, forwarding: errand.reason, isStored: isStored)
         return response
@@ -108,9 +110,12 @@ extension ResponseCache {
 
     /// Stores a response at once, or while its body is read, unless something was changed in the meantime.
     ///
+    /// With `isReplacing`, what was stored is forgotten where the body turns out to be too long.
+    ///
     /// - Returns: Whether it is stored, if its body is read to its end.
     func store(
-        _ response: inout Response, to request: HTTPRequest, _ departure: OriginChanges.Departure, for key: ResponseKey
+        _ response: inout Response, to request: HTTPRequest, _ departure: OriginChanges.Departure, for key: ResponseKey,
+        replacing isReplacing: Bool
     ) async -> Bool {
         guard store.bodyLimit > 0, response.body.length ?? 0 <= store.bodyLimit,
             changes.isCurrent(departure, of: key, in: store)
@@ -130,9 +135,12 @@ extension ResponseCache {
         }
         stored.body = .empty
         let announced = start?.response ?? stored
+        // What a part continues is as current as the part.
+        let isReplacing = isReplacing && start == nil
         response.body = response.body.stored(
             after: start?.body, by: { [store] in await store.writer(for: announced, key: key) },
-            unless: { [changes, store] in !changes.isCurrent(departure, of: key, in: store) })
+            unless: { [changes, store] in !changes.isCurrent(departure, of: key, in: store) },
+            orForget: { [store] in if isReplacing { await store.removeResponses(for: key) } })
         return true
     }
 }

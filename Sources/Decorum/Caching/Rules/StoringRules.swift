@@ -41,6 +41,11 @@ enum StoringRules {
         guard isExplicit || fields.contains(.eTag) || fields.contains(.lastModified) else { throw .useless }
     }
 
+    /// Whether a response says that what is stored is no longer what a `GET` gets, also where it is not stored itself.
+    static func replaces(_ status: HTTPResponse.Status) -> Bool {
+        (200..<300).contains(status.code) || [404, 410].contains(status.code)
+    }
+
     /// Whether a response must not be used for any other request than its own (RFC 9111, sections 5.2.2.4 and 5.2.2.5).
     static func isForOneRequest(_ response: HTTPResponse) -> Bool {
         guard response.headerFields.contains(.cacheControl) else { return false }

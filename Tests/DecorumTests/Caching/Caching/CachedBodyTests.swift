@@ -62,6 +62,25 @@ import Testing
         #expect(store.count == 0)
     }
 
+    @Test(arguments: [true, false])
+    func `What is too long to be stored makes what it replaces forgotten`(isStream: Bool) async throws {
+        let long = Response(
+            status: .ok, fields: [.cacheControl: "max-age=60"],
+            body: isStream ? GatedTransfer.open.body(chunks: 400) : Body(BytePattern.bytes(400_000)))
+        let stub = StubConnection(film(), long, film())
+        let connection = cache(stub)
+        _ = try await connection.send(get()).body.data(upTo: 3000)
+        #expect(store.count == 1)
+
+        var reload = try get()
+        reload.options.cacheUse = .reload
+        let response = try await connection.send(reload)
+        #expect(try await response.body.data(upTo: 1 << 20) == BytePattern.bytes(400_000))
+
+        #expect(store.count == 0)
+        #expect(try await connection.send(get()).metadata.source == .stub)
+    }
+
     @Test func `Fifty who miss at the same time make one request and one stored response`() async throws {
         let stub = StubConnection { [gate, self] _ in
             try await gate.wait()
