@@ -57,7 +57,7 @@ extension ResponseCache {
         let isForbidden = CacheControl(head.headerFields).contains("no-store")
         let mayStore = isRefreshed && !isForbidden && changes.isCurrent(departure, of: errand.key, in: store)
         if mayStore {
-            await store.store(refreshed, for: errand.key)
+            await keep(refreshed, departure, for: errand.key)
         } else if isForbidden {
             await store.removeResponses(for: errand.key)
         }
@@ -102,15 +102,15 @@ extension ResponseCache {
             return
         }
         let freshened = StoringRules.storable(Validation.freshened(stored.head, with: head.headerFields))
-        await store.store(
+        await keep(
             StoredResponse(
                 head: freshened, body: stored.body, request: request, requestDate: departure.date, date: clock.date),
-            for: key)
+            departure, for: key)
     }
 
     /// Stores a response at once, or while its body is read, unless something was changed in the meantime.
     ///
-    /// With `isReplacing`, what was stored is forgotten where the body turns out to be too long.
+    /// With `isReplacing`, what was stored is forgotten where the body turns out not to be wanted.
     ///
     /// - Returns: Whether it is stored, if its body is read to its end.
     func store(
@@ -130,18 +130,28 @@ extension ResponseCache {
                 .flatMap { PartialContent.extended($0, by: stored) }
             : nil
         if start == nil, stored.body.bytes != nil {
-            await store.store(stored, for: key)
+            await keep(stored, departure, for: key)
             return true
         }
         stored.body = .empty
         let announced = start?.response ?? stored
-        // What a part continues is as current as the part.
-        let isReplacing = isReplacing && start == nil
         response.body = response.body.stored(
-            after: start?.body, by: { [store] in await store.writer(for: announced, key: key) },
-            unless: { [changes, store] in !changes.isCurrent(departure, of: key, in: store) },
-            orForget: { [store] in if isReplacing { await store.removeResponses(for: key) } })
+            BodyStoring(
+                start: start?.body,
+                open: { [store] in await store.writer(for: announced, key: key) },
+                isOutdated: { [changes, store] in !changes.isCurrent(departure, of: key, in: store) },
+                forget: { [store] in await store.removeResponses(for: key) },
+                // What a part continues is as current as the part.
+                isReplacing: isReplacing && start == nil))
         return true
+    }
+
+    /// Keeps a response, unless something was changed since it was asked for, or is while it is kept.
+    private func keep(_ stored: StoredResponse, _ departure: OriginChanges.Departure, for key: ResponseKey) async {
+        guard changes.isCurrent(departure, of: key, in: store) else { return }
+        await store.store(stored, for: key)
+        // Who forgets counts first and removes then, so that one of both finds what the other does.
+        if !changes.isCurrent(departure, of: key, in: store) { await store.removeResponses(for: key) }
     }
 }
 

@@ -154,8 +154,10 @@ struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedC
         let removals = store.removalCount
         var response = response
         response.body = response.body.stored(
-            by: { [store, stored] in await store.writer(for: stored, key: key) },
-            unless: { [store] in store.removalCount != removals })
+            BodyStoring(
+                open: { [store, stored] in await store.writer(for: stored, key: key) },
+                isOutdated: { [store] in store.removalCount != removals },
+                forget: { [store] in await store.removeResponses(for: key) }))
         return response
     }
 }

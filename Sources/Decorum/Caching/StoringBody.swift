@@ -2,27 +2,43 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
+/// How a body is stored while it is read for the first time.
+struct BodyStoring: Sendable {
+    /// What goes into the store in front of the body.
+    var start: Body?
+    /// Opens the writer, once the body is read; nothing is stored where it gives none.
+    let open: @Sendable () async -> (any ResponseWriter)?
+    /// Tells whether the body is not worth keeping any more.
+    let isOutdated: @Sendable () -> Bool
+    /// Forgets what is stored under the body's key.
+    let forget: @Sendable () async -> Void
+    /// Whether what is stored is worthless, also where the store does not want the body.
+    var isReplacing = false
+
+    /// Keeps a body that is whole, unless it is outdated, also where it becomes so meanwhile.
+    fileprivate func finish(_ writer: any ResponseWriter) async {
+        guard !isOutdated() else { return }
+        await writer.finish()
+        if isOutdated() { await forget() }
+    }
+
+    fileprivate func giveUp() async {
+        if isReplacing { await forget() }
+    }
+}
+
 extension Body {
     /// Stores the body while it is read for the first time, and keeps it once the end was reached.
     ///
-    /// - Parameters:
-    ///   - start: What goes into the store in front of the body.
-    ///   - open: Opens the writer, once the body is read; nothing is stored where it gives none.
-    ///   - isOutdated: Tells at the end of the body whether it is not worth keeping any more.
-    ///   - forget: Forgets what is stored, where a body is not wanted that was to take its place.
+    /// - Parameter storing: How to.
     /// - Returns: A body with the same content, length and replay rule.
-    func stored(
-        after start: Body? = nil, by open: @escaping @Sendable () async -> (any ResponseWriter)?,
-        unless isOutdated: @escaping @Sendable () -> Bool,
-        orForget forget: @escaping @Sendable () async -> Void = {}
-    ) -> Body {
+    func stored(_ storing: BodyStoring) -> Body {
         let content = self
         let turn = FirstTurn()
         return Body(trustedLength: length, replay: replay) { offset in
             let reader = try await content.open(at: offset)
             guard offset == 0, turn.take() else { return reader }
-            return StoringBodyReader(
-                reader: reader, start: start, open: open, isOutdated: isOutdated, forget: forget)
+            return StoringBodyReader(reader: reader, storing: storing)
         }
     }
 }
@@ -37,33 +53,33 @@ private final class FirstTurn: Sendable {
 
 private struct StoringBodyReader: BodyReader {
     var reader: any BodyReader
-    let start: Body?
-    var open: (@Sendable () async -> (any ResponseWriter)?)?
-    let isOutdated: @Sendable () -> Bool
-    let forget: @Sendable () async -> Void
+    let storing: BodyStoring
+    var isOpen = false
     var writer: (any ResponseWriter)?
 
     mutating func next() async throws -> Data? {
         let chunk = try await reader.next()
-        if let open {
-            self.open = nil
-            writer = await open()
-            if writer == nil { await forget() }
-            if let start { await write(start) }
-        }
+        if !isOpen { await open() }
         if let chunk {
             await write(chunk)
-        } else {
-            if !isOutdated() { await writer?.finish() }
-            writer = nil
+        } else if let writer {
+            self.writer = nil
+            await storing.finish(writer)
         }
         return chunk
+    }
+
+    private mutating func open() async {
+        isOpen = true
+        writer = await storing.open()
+        if writer == nil { await storing.giveUp() }
+        if let start = storing.start { await write(start) }
     }
 
     private mutating func write(_ chunk: Data) async {
         guard let writer, await !writer.write(chunk) else { return }
         self.writer = nil
-        await forget()
+        await storing.giveUp()
     }
 
     private mutating func write(_ start: Body) async {

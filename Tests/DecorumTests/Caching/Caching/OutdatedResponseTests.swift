@@ -1,0 +1,92 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// What becomes of a response that something else overtakes while it is stored.
+@Suite(.timeLimit(.minutes(3))) struct OutdatedResponseTests {
+    let store = SlowResponseStore()
+    let clock = VirtualClock()
+    let spawner = TrackingSpawner()
+
+    private func cache(_ base: some Connection) -> some Connection {
+        base.caching(in: store, clock: clock, spawner: spawner)
+    }
+
+    private static func page(_ text: String = "page") -> Response {
+        Response(status: .ok, fields: [.cacheControl: "max-age=60", .eTag: "\"\(text)\""], body: Body(text))
+    }
+
+    private static let notModified = Response(
+        status: .notModified, fields: [.cacheControl: "max-age=60", .eTag: #""page""#])
+
+    private func request(_ method: HTTPRequest.Method = .get) throws -> Request {
+        try Request(method, "https://example.com/page")
+    }
+
+    enum Storing: CaseIterable {
+        case atOnce, streamed, confirmed, updated
+    }
+
+    enum Forgetting: CaseIterable {
+        case change, signOut
+    }
+
+    @Test(arguments: Storing.allCases, Forgetting.allCases)
+    func `What is forgotten while the store is busy with it stays forgotten`(
+        storing: Storing, forgetting: Forgetting
+    ) async throws {
+        let stub = StubConnection { request in
+            switch request.head.method {
+            case .put: Response(status: .noContent)
+            case .head: Response(status: .ok, fields: Self.page().head.headerFields)
+            case _ where request.head.headerFields.contains(.ifNoneMatch): Self.notModified
+            case _ where storing == .streamed:
+                Response(status: .ok, fields: Self.page().head.headerFields, body: GatedTransfer.open.body(chunks: 3))
+            default: Self.page()
+            }
+        }
+        let connection = cache(stub)
+        if storing == .confirmed || storing == .updated {
+            store.gate.open()
+            _ = try await connection.send(request())
+            store.gate.close()
+            clock.advance(by: .seconds(61))
+        }
+        let request = try request(storing == .updated ? .head : .get)
+        let callers = await Callers.start { _ in try await connection.send(request).body.data(upTo: 3000).count }
+        try await store.gate.waitForWaiting(1)
+
+        switch forgetting {
+        case .change: _ = try await connection.send(self.request(.put))
+        case .signOut: await store.removeResponses(of: nil)
+        }
+        store.gate.open()
+
+        _ = try await callers[0].value
+        #expect(store.count == 0)
+    }
+}
+
+/// A store in memory that lets what it is given wait at a gate.
+final class SlowResponseStore: ResponseStore {
+    let gate = Gate()
+    private let base = MemoryResponseStore()
+
+    var count: Int { base.count }
+    var bodyLimit: Int { base.bodyLimit }
+    var removalCount: Int { base.removalCount }
+
+    func responses(for key: ResponseKey) async -> [StoredResponse] { base.responses(for: key) }
+
+    func store(_ response: StoredResponse, for key: ResponseKey) async {
+        guard (try? await gate.wait()) != nil else { return }
+        base.store(response, for: key)
+    }
+
+    func removeResponses(for key: ResponseKey) async { base.removeResponses(for: key) }
+    func removeResponses(at uri: ResponseKey.URI) async { base.removeResponses(at: uri) }
+    func removeResponses(of principal: Principal?) async { base.removeResponses(of: principal) }
+    func removeAllResponses() async { base.removeAllResponses() }
+}
