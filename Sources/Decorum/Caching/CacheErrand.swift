@@ -35,39 +35,42 @@ struct CacheErrand: Sendable {
     let key: ResponseKey
     let purpose: Purpose
     let reason: CacheStatus.ForwardReason
+    /// What stands in for the server's response; the response that it replaces is not stored.
+    let fallback: StaleFallback?
     /// Whether a response that cannot be stored makes stored ones worthless.
     let isReplacing: Bool
 
     init(
         _ plain: Request, key: ResponseKey, asking stored: [StoredResponse], because reason: CacheStatus.ForwardReason,
-        replacing: Bool = true
+        fallback: StaleFallback?, replacing: Bool = true
     ) {
         var request = plain
         if !stored.isEmpty { Validation.ask(about: stored, in: &request.head.headerFields) }
-        self.init(plain, request, key, .ask(stored), reason, replacing)
+        self.init(plain, request, key, .ask(stored), reason, fallback, replacing)
     }
 
     init(_ plain: Request, key: ResponseKey, completing stored: StoredResponse, with missing: ByteRange) {
         var request = plain
         request.head.headerFields[.range] = missing.value
         if let tag = PartialContent.strongTag(of: stored.head) { request.head.headerFields[.ifRange] = tag }
-        self.init(plain, request, key, .complete(stored), .partial, true)
+        self.init(plain, request, key, .complete(stored), .partial, nil, true)
     }
 
     private init(
         _ plain: Request, _ request: Request, _ key: ResponseKey, _ purpose: Purpose,
-        _ reason: CacheStatus.ForwardReason, _ isReplacing: Bool
+        _ reason: CacheStatus.ForwardReason, _ fallback: StaleFallback?, _ isReplacing: Bool
     ) {
         self.plain = plain
         self.request = request
         self.key = key
         self.purpose = purpose
         self.reason = reason
+        self.fallback = fallback
         self.isReplacing = isReplacing
     }
 
     /// The same without anything that the cache adds.
     var withoutConditions: CacheErrand {
-        CacheErrand(plain, key: key, asking: [], because: reason)
+        CacheErrand(plain, key: key, asking: [], because: reason, fallback: fallback)
     }
 }

@@ -88,23 +88,24 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         let now = cache.clock.date
         let variants = await cache.responses(for: key)
         switch CacheDecision.decide(request.head, wanting: wanted, from: variants, at: now, policy: cache.policy) {
-        case .serve(let stored, let age, let timeToLive, isValidatedBehind: false):
+        case .serve(let stored, let age, let timeToLive):
             return cache.answer(request, with: stored, age: age, timeToLive: timeToLive)
-        case .serve(let stored, let age, let timeToLive, isValidatedBehind: true):
-            let errand = CacheErrand(request, key: key, asking: [stored], because: .stale)
-            cache.runBehind(errand, over: base)
-            return cache.answer(request, with: stored, age: age, timeToLive: timeToLive)
+        case .serveStale(let stale, let age, let timeToLive):
+            cache.runBehind(
+                CacheErrand(request, key: key, asking: [stale.stored], because: .stale, fallback: stale), over: base)
+            return cache.answer(request, with: stale.stored, age: age, timeToLive: timeToLive)
         case .refuse(let reason):
             return cache.refuse(because: reason)
         case .validate(let stored, let reason, let fallback):
-            let errand = CacheErrand(request, key: key, asking: stored, because: reason)
-            return try await cache.run(errand, for: request, over: base, orServe: fallback)
+            let errand = CacheErrand(request, key: key, asking: stored, because: reason, fallback: fallback)
+            return try await cache.run(errand, for: request, over: base)
         case .complete(let stored, let missing):
             let errand = CacheErrand(request, key: key, completing: stored, with: missing)
-            return try await cache.run(errand, for: request, over: base, orServe: nil)
+            return try await cache.run(errand, for: request, over: base)
         case .forward(let reason, let fallback):
-            let errand = CacheErrand(request, key: key, asking: [], because: reason, replacing: !variants.isEmpty)
-            return try await cache.run(errand, for: request, over: base, orServe: fallback)
+            let errand = CacheErrand(
+                request, key: key, asking: [], because: reason, fallback: fallback, replacing: !variants.isEmpty)
+            return try await cache.run(errand, for: request, over: base)
         }
     }
 

@@ -77,7 +77,7 @@ extension ResponseCache {
         let request = errand.plain.head
         if request.method == .head {
             await update(errand.key, with: response.head, to: request, departure)
-        } else {
+        } else if errand.fallback?.replaces(response.head) != true {
             let isReplacing = isReplacing && StoringRules.replaces(response.status)
             if (try? StoringRules.check(response.head, to: request)) != nil, policy.mayStore(request, response.head) {
                 isStored = await store(&response, to: request, departure, for: errand.key, replacing: isReplacing)

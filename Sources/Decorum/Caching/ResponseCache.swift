@@ -93,12 +93,10 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
     // MARK: Asking
 
     /// Runs an errand for a caller, who gets a stale response instead where that is allowed and needed.
-    func run(
-        _ errand: CacheErrand, for request: Request, over base: some Connection, orServe fallback: StaleFallback?
-    ) async throws -> Response {
-        guard let fallback else { return answer(request, with: try await share(errand, over: base), of: errand) }
+    func run(_ errand: CacheErrand, for request: Request, over base: some Connection) async throws -> Response {
+        guard let fallback = errand.fallback else { return answer(request, with: try await share(errand, over: base), of: errand) }
         do {
-            let response = try await response(to: errand, over: base, inTimeFor: fallback)
+            let response = try await responseInTime(to: errand, over: base)
             guard let response else {
                 return answer(request, with: fallback, of: errand, because: "the server is slow")
             }
@@ -143,9 +141,7 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
     }
 
     /// Waits for the response to an errand, or gives up when it takes too long to wait; then it goes on by itself.
-    private func response(
-        to errand: CacheErrand, over base: some Connection, inTimeFor fallback: StaleFallback
-    ) async throws -> Response? {
+    private func responseInTime(to errand: CacheErrand, over base: some Connection) async throws -> Response? {
         guard let limit = policy.staleIfSlow else { return try await share(errand, over: base) }
         let handover = Handover()
         let task = spawner.spawn { [self] in

@@ -116,6 +116,22 @@ import Testing
         #expect(second.metadata.cacheStatus?.detail == "the server cannot be reached")
     }
 
+    @Test(arguments: ["", ", stale-while-revalidate=60"])
+    func `An error that may be stored does not take the place of what stands in for it`(control: String) async throws {
+        let old = page("max-age=1, stale-if-error=3600\(control)")
+        let trouble = Response(status: .serviceUnavailable, fields: [.cacheControl: "max-age=60"], body: "trouble")
+        let stub = StubConnection(old, trouble, trouble)
+        let connection = cache(stub)
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(10))
+
+        for _ in 0..<2 {
+            #expect(try await connection.send(get()).body == "old")
+            try await spawner.finished()
+        }
+        #expect(stub.requests.count == 3)
+    }
+
     @Test func `A response that is too old for the policy is not used where the server cannot be reached`() async throws
     {
         let old = page("max-age=1")

@@ -195,6 +195,8 @@ import Testing
         ("max-age=100, stale-if-error=60", 110, "no-cache", nil, nil),
         ("max-age=100, stale-if-error=60", 110, "max-age=100", nil, nil),
         ("max-age=100", 50, "min-fresh=60", false, true),
+        ("max-age=100, stale-while-revalidate=50, stale-if-error=60", 110, "", true, true),
+        ("max-age=100, stale-while-revalidate=50", 110, "", false, true),
     ]
 
     @Test(arguments: fallbacks)
@@ -235,7 +237,8 @@ extension CacheDecision {
     /// The decision in words.
     var summary: String {
         switch self {
-        case .serve(_, _, _, isValidatedBehind: let isValidated): isValidated ? "serve, validate behind" : "serve"
+        case .serve: "serve"
+        case .serveStale: "serve, validate behind"
         case .validate(_, let reason, _): "validate, \(reason)"
         case .complete(_, let missing): "complete \(missing.value)"
         case .forward(let reason, _): "forward, \(reason)"
@@ -251,6 +254,7 @@ extension CacheDecision {
     fileprivate var fallback: StaleFallback? {
         switch self {
         case .validate(_, _, let fallback), .forward(_, let fallback): fallback
+        case .serveStale(let fallback, _, _): fallback
         case .serve, .complete, .refuse: nil
         }
     }

@@ -20,15 +20,18 @@ import Testing
             let decision = CacheDecision.decide(asked, wanting: wanted, from: variants, at: now, policy: policy)
 
             switch decision {
-            case .serve(let stored, let age, let timeToLive, let isValidatedBehind):
+            case .serve(let stored, let age, let timeToLive):
                 let control = CacheControl(stored.head.headerFields)
                 #expect(stored.isSelected(by: asked))
                 #expect(age >= 0 && timeToLive.isFinite)
                 #expect(!wanted.needsValidation && !stored.freshness.needsValidation)
                 #expect(timeToLive > 0 || !control.contains("must-revalidate"))
-                #expect(timeToLive > 0 || isValidatedBehind || wanted.maxStale != nil)
-                #expect(timeToLive > 0 || !isValidatedBehind || -timeToLive < stored.freshness.staleWhileRevalidate)
-                #expect(!isValidatedBehind || !wanted.isOnlyIfCached)
+                #expect(timeToLive > 0 || wanted.maxStale != nil)
+            case .serveStale(let stale, let age, let timeToLive):
+                #expect(stale.stored.isSelected(by: asked))
+                #expect(age >= 0 && timeToLive <= 0)
+                #expect(!wanted.needsValidation && !wanted.isOnlyIfCached && !stale.stored.freshness.forbidsStale)
+                #expect(-timeToLive < stale.stored.freshness.staleWhileRevalidate)
             case .validate(let stored, _, let fallback):
                 #expect(!wanted.isOnlyIfCached && !stored.isEmpty)
                 #expect(fallback.map { $0.stored.isSelected(by: asked) && !$0.stored.freshness.forbidsStale } ?? true)
