@@ -24,8 +24,9 @@ extension Connection {
     ///
     /// **A body** is stored while the caller reads it, and kept only once its end was reached; one above the store's
     /// limit passes through. Requests for the same that miss at the same time are sent once, as by
-    /// ``coalescing(_:clock:spawner:)``, unless the response says `no-store` or `no-cache`. Trailer fields are not stored. A `Set-Cookie`
-    /// is, as RFC 9111 asks: a layer that keeps cookies passes over those of the sources ``ResponseMetadata/Source/cache``.
+    /// ``coalescing(_:clock:spawner:)``, unless the response says `no-store` or `no-cache`, or varies by what the requests
+    /// may differ in. Trailer fields are not stored. A `Set-Cookie` is, as RFC 9111 asks: a layer that keeps cookies passes
+    /// over those of the sources ``ResponseMetadata/Source/cache``.
     ///
     /// **A request** says what it accepts with `Cache-Control`, which is sent too, or with
     /// ``RequestOptions/cacheUse``, which is not. With `only-if-cached` a miss is `504 Gateway Timeout`. Its own

@@ -188,9 +188,12 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
             return try await perform(errand, over: base)
         }
         let response = try await flights.response(for: key) { [self] in try await perform(errand, over: base) }
-        guard response.metadata.isCoalesced, response.metadata.storedResponse == nil,
-            StoringRules.isForOneRequest(response.head)
-        else { return response }
+        guard response.metadata.isCoalesced else { return response }
+        let confirmed = response.metadata.storedResponse
+        let isForOne = confirmed == nil && StoringRules.isForOneRequest(response.head)
+        guard isForOne || StoringRules.varies(confirmed?.head ?? response.head, by: ignoredFields) else {
+            return response
+        }
         return try await perform(errand, over: base)
     }
 }

@@ -48,9 +48,16 @@ enum StoringRules {
 
     /// Whether a response must not be used for any other request than its own (RFC 9111, sections 5.2.2.4 and 5.2.2.5).
     static func isForOneRequest(_ response: HTTPResponse) -> Bool {
-        guard response.headerFields.contains(.cacheControl) else { return false }
-        let control = CacheControl(response.headerFields)
+        let fields = response.headerFields
+        guard fields.contains(.cacheControl) else { return fields.contains(.pragma) && fields.asksForValidation }
+        let control = CacheControl(fields)
         return control.contains("no-store") || control.isUnqualified("no-cache")
+    }
+
+    /// Whether a response may be another one for a request that differs in none but some fields (RFC 9111, section 4.1).
+    static func varies(_ response: HTTPResponse, by names: FieldNames) -> Bool {
+        let vary = Vary(response.headerFields)
+        return vary.isAny || vary.names.contains { names.contains($0) }
     }
 
     /// Tells whether the response to a `POST` may be stored as that to a `GET` (RFC 9110, section 9.3.3).
