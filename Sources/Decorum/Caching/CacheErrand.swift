@@ -49,6 +49,16 @@ struct CacheErrand: Sendable {
         self.init(plain, request, key, .ask(stored), reason, fallback, replacing)
     }
 
+    /// Asks about a stale response behind the back of a caller, whose own conditions do not ask about it.
+    init(behind plain: Request, key: ResponseKey, asking stale: StaleFallback) {
+        var plain = plain
+        plain.head.headerFields[.ifNoneMatch] = nil
+        plain.head.headerFields[.ifModifiedSince] = nil
+        // Of a part that is stored not all may be worth to be transferred, of a whole it is.
+        if stale.stored.head.status != .partialContent { plain.head.headerFields[.range] = nil }
+        self.init(plain, key: key, asking: [stale.stored], because: .stale, fallback: stale)
+    }
+
     init(_ plain: Request, key: ResponseKey, completing stored: StoredResponse, with missing: ByteRange) {
         var request = plain
         request.head.headerFields[.range] = missing.value

@@ -92,8 +92,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         case .serve(let stored, let age, let timeToLive):
             return cache.answer(request, with: stored, age: age, timeToLive: timeToLive)
         case .serveStale(let stale, let age, let timeToLive):
-            cache.runBehind(
-                CacheErrand(request, key: key, asking: [stale.stored], because: .stale, fallback: stale), over: base)
+            cache.validateBehind(request, key: key, stale, over: base)
             return cache.answer(request, with: stale.stored, age: age, timeToLive: timeToLive)
         case .refuse(let reason):
             return cache.refuse(because: reason)

@@ -1,6 +1,5 @@
 import Foundation
 import HTTPTypes
-import Synchronization
 
 /// Performs what the rules of a cache decide.
 struct ResponseCache<Store: ResponseStore>: Sendable {
@@ -10,7 +9,7 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
     let spawner: any TaskSpawner
     let flights: Flights<ErrandKey>
     private let ignoredFields: FieldNames
-    let errandsBehind = ErrandsBehind()
+    private let validated = BusyVariants()
     let changes = OriginChanges()
 
     init(_ store: Store, policy: CachingPolicy, clock: any DatedClock, spawner: any TaskSpawner) {
@@ -157,13 +156,14 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
         return try await handover.value(within: limit, on: clock, by: spawner, orCancel: task)
     }
 
-    /// Runs an errand behind the caller's back, one at a time of each.
-    func runBehind(_ errand: CacheErrand, over base: some Connection) {
-        guard let key = ErrandKey(errand, ignoring: ignoredFields), errandsBehind.begin(key) else { return }
+    /// Asks about a stale response behind the caller's back, once at a time for each variant.
+    func validateBehind(_ request: Request, key: ResponseKey, _ stale: StaleFallback, over base: some Connection) {
+        guard let variant = validated.begin(stale.stored, for: key) else { return }
+        let errand = CacheErrand(behind: request, key: key, asking: stale)
         spawner.spawn { [self] in
             // A failure changes nothing: the next request asks again, or finds the response too stale to be used.
             if let response = try? await share(errand, over: base) { await finish(response) }
-            errandsBehind.end(key)
+            validated.end(variant)
         }
     }
 
@@ -195,19 +195,5 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
             return response
         }
         return try await perform(errand, over: base)
-    }
-}
-
-/// The errands that run behind callers' backs.
-final class ErrandsBehind: Sendable {
-    private let keys = Mutex<Set<ErrandKey>>([])
-
-    /// Notes the start of an errand; false is returned where it runs already.
-    func begin(_ key: ErrandKey) -> Bool {
-        keys.withLock { $0.insert(key).inserted }
-    }
-
-    func end(_ key: ErrandKey) {
-        keys.withLock { _ = $0.remove(key) }
     }
 }

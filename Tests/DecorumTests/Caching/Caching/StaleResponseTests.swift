@@ -50,6 +50,30 @@ import Testing
         #expect(try await connection.send(get()).body == "new")
     }
 
+    @Test func `Behind the callers' backs one validation of a variant runs, whatever else they say`() async throws {
+        let old = page("max-age=1, stale-while-revalidate=60")
+        let stub = StubConnection(answers: [{ _ in old }]) { [gate] _ in
+            try await gate.wait()
+            return Response(status: .notModified, fields: [.cacheControl: "max-age=100", .eTag: #""old""#])
+        }
+        let connection = cache(stub)
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(10))
+
+        for number in 0..<50 {
+            let request = try Request.get(
+                "https://example.com/page",
+                fields: [.ifNoneMatch: "\"\(number)\"", .acceptLanguage: "x-\(number)", .range: "bytes=0-1"])
+            #expect(try await connection.send(request).metadata.source == .cache)
+        }
+        gate.open()
+        try await spawner.finished()
+
+        #expect(stub.requests.count == 2)
+        #expect(stub.requests.last?.head.headerFields == [.acceptLanguage: "x-0", .ifNoneMatch: #""old""#])
+        #expect(try await connection.send(get()).metadata.cacheStatus?.timeToLive == .seconds(100))
+    }
+
     @Test func `A validation behind the caller's back outlives the caller, and stores a body that is streamed`()
         async throws
     {
