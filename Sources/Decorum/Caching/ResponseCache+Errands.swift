@@ -135,23 +135,33 @@ extension ResponseCache {
         }
         stored.body = .empty
         let announced = start?.response ?? stored
+        let arrival = arrivals.begin(announced, for: key)
+        // What a part continues is as current as the part.
+        let isReplacing = isReplacing && start == nil
         response.body = response.body.stored(
             BodyStoring(
                 start: start?.body,
                 open: { [store] in await store.writer(for: announced, key: key) },
-                isOutdated: { [changes, store] in !changes.isCurrent(departure, of: key, in: store) },
-                forget: { [store] in await store.removeResponses(for: key) },
-                // What a part continues is as current as the part.
-                isReplacing: isReplacing && start == nil))
+                keep: { [self] writer in await keep(arrival, departure, for: key) { await writer.finish() } },
+                giveUp: { [store] in if isReplacing { await store.removeResponses(for: key) } }))
         return true
     }
 
-    /// Keeps a response, unless something was changed since it was asked for, or is while it is kept.
     private func keep(_ stored: StoredResponse, _ departure: OriginChanges.Departure, for key: ResponseKey) async {
-        guard changes.isCurrent(departure, of: key, in: store) else { return }
-        await store.store(stored, for: key)
+        await keep(arrivals.begin(stored, for: key), departure, for: key) { await store.store(stored, for: key) }
+    }
+
+    /// Keeps a response, unless it is outdated, or becomes so meanwhile: something was changed since it was asked for, or
+    /// one that came later was kept.
+    private func keep(
+        _ arrival: Arrival, _ departure: OriginChanges.Departure, for key: ResponseKey, by keeping: () async -> Void
+    ) async {
+        let isOutdated = { arrival.isOvertaken || !changes.isCurrent(departure, of: key, in: store) }
+        guard !isOutdated() else { return }
+        arrival.overtake()
+        await keeping()
         // Who forgets counts first and removes then, so that one of both finds what the other does.
-        if !changes.isCurrent(departure, of: key, in: store) { await store.removeResponses(for: key) }
+        if isOutdated() { await store.removeResponses(for: key) }
     }
 }
 

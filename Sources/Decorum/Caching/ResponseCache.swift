@@ -11,6 +11,7 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
     private let ignoredFields: FieldNames
     private let validated = BusyVariants()
     let changes = OriginChanges()
+    let arrivals = Arrivals()
 
     init(_ store: Store, policy: CachingPolicy, clock: any DatedClock, spawner: any TaskSpawner) {
         self.store = store
@@ -93,7 +94,9 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
 
     /// Runs an errand for a caller, who gets a stale response instead where that is allowed and needed.
     func run(_ errand: CacheErrand, for request: Request, over base: some Connection) async throws -> Response {
-        guard let fallback = errand.fallback else { return answer(request, with: try await share(errand, over: base), of: errand) }
+        guard let fallback = errand.fallback else {
+            return answer(request, with: try await share(errand, over: base), of: errand)
+        }
         do {
             let response = try await responseInTime(to: errand, over: base)
             guard let response else {

@@ -156,8 +156,12 @@ struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedC
         response.body = response.body.stored(
             BodyStoring(
                 open: { [store, stored] in await store.writer(for: stored, key: key) },
-                isOutdated: { [store] in store.removalCount != removals },
-                forget: { [store] in await store.removeResponses(for: key) }))
+                keep: { [store] writer in
+                    guard store.removalCount == removals else { return }
+                    await writer.finish()
+                    // Who forgets counts first and removes then, so that one of both finds what the other does.
+                    if store.removalCount != removals { await store.removeResponses(for: key) }
+                }))
         return response
     }
 }

@@ -8,23 +8,10 @@ struct BodyStoring: Sendable {
     var start: Body?
     /// Opens the writer, once the body is read; nothing is stored where it gives none.
     let open: @Sendable () async -> (any ResponseWriter)?
-    /// Tells whether the body is not worth keeping any more.
-    let isOutdated: @Sendable () -> Bool
-    /// Forgets what is stored under the body's key.
-    let forget: @Sendable () async -> Void
-    /// Whether what is stored is worthless, also where the store does not want the body.
-    var isReplacing = false
-
-    /// Keeps a body that is whole, unless it is outdated, also where it becomes so meanwhile.
-    fileprivate func finish(_ writer: any ResponseWriter) async {
-        guard !isOutdated() else { return }
-        await writer.finish()
-        if isOutdated() { await forget() }
-    }
-
-    fileprivate func giveUp() async {
-        if isReplacing { await forget() }
-    }
+    /// Has a writer keep the body, which is whole, unless it is not worth it any more.
+    let keep: @Sendable (_ writer: any ResponseWriter) async -> Void
+    /// Does what is to be done where the store does not want the body.
+    var giveUp: @Sendable () async -> Void = {}
 }
 
 extension Body {
@@ -64,7 +51,7 @@ private struct StoringBodyReader: BodyReader {
             await write(chunk)
         } else if let writer {
             self.writer = nil
-            await storing.finish(writer)
+            await storing.keep(writer)
         }
         return chunk
     }

@@ -67,6 +67,50 @@ import Testing
         _ = try await callers[0].value
         #expect(store.count == 0)
     }
+
+    @Test(arguments: [true, false])
+    func `A response that is read slowly does not take the place of one that came later`(isBegun: Bool) async throws {
+        let slow = GatedTransfer()
+        let old = Response(status: .ok, fields: Self.page().head.headerFields, body: slow.body(chunks: 1))
+        let other = Response(
+            status: .ok, fields: [.cacheControl: "max-age=60", .vary: "Accept"],
+            body: GatedTransfer.open.body(chunks: 2))
+        store.gate.open()
+        let connection = cache(StubConnection(old, Self.page("new"), other))
+
+        var reader = try await connection.send(request()).body.makeAsyncIterator()
+        slow.gate.admit()
+        if isBegun { _ = try await reader.next() }
+        var reload = try request()
+        reload.options.cacheUse = .reload
+        #expect(try await connection.send(reload).body == "new")
+        let stored = try await connection.send(.get("https://example.com/other", fields: [.accept: "a"]))
+        slow.gate.open()
+        while try await reader.next() != nil {}
+
+        #expect(try await connection.send(request()).body == "new")
+        _ = try await stored.body.data(upTo: 3000)
+        #expect(store.count == 2)
+    }
+
+    @Test func `Variants that are read at the same time are all kept`() async throws {
+        let slow = GatedTransfer()
+        store.gate.open()
+        let connection = cache(
+            StubConnection { request in
+                let isSlow = request.head.headerFields[.accept] == "a"
+                return Response(
+                    status: .ok, fields: [.cacheControl: "max-age=60", .vary: "Accept"],
+                    body: (isSlow ? slow : GatedTransfer.open).body(chunks: 2))
+            })
+        let request = try Request.get("https://example.com/page", fields: [.accept: "a"])
+        let callers = await Callers.start { _ in try await connection.send(request).body.data(upTo: 3000).count }
+        try await slow.gate.waitForWaiting(1)
+        _ = try await connection.send(.get("https://example.com/page", fields: [.accept: "b"])).body.data(upTo: 3000)
+        slow.gate.open()
+        #expect(try await callers[0].value == 2000)
+        #expect(store.count == 2)
+    }
 }
 
 /// A store in memory that lets what it is given wait at a gate.
