@@ -24,6 +24,8 @@ public struct CachingPolicy: Sendable {
     /// The name of the cache in its status.
     public var name = "Decorum"
     /// Tells whether a response may be stored that the rules allow to be; it cannot allow more than they do.
+    ///
+    /// It is asked again when the server confirms a stored response, with the fields that this has then.
     public var mayStore: @Sendable (_ request: HTTPRequest, _ response: HTTPResponse) -> Bool = { _, _ in true }
 
     /// Creates the policy that suits most clients.

@@ -54,17 +54,20 @@ extension ResponseCache {
             head: head, body: stored.body, request: errand.plain.head,
             requestDate: isRefreshed ? departure.date : stored.requestDate,
             date: isRefreshed ? clock.date : stored.date)
-        let isForbidden = CacheControl(head.headerFields).contains("no-store")
-        let mayStore = isRefreshed && !isForbidden && changes.isCurrent(departure, of: errand.key, in: store)
-        if mayStore {
-            await keep(refreshed, departure, for: errand.key)
-        } else if isForbidden {
-            await store.removeResponses(for: errand.key)
-        }
+        let mayStay = mayStay(head, answering: errand.plain.head)
+        let isStored = mayStay && isRefreshed && changes.isCurrent(departure, of: errand.key, in: store)
+        if isStored { await keep(refreshed, departure, for: errand.key) }
+        if !mayStay { await store.removeResponses(for: errand.key) }
         var response = response
         response.metadata.storedResponse = refreshed
-        response.metadata.cacheStatus = CacheStatus(policy.name, forwarding: errand.reason, isStored: mayStore)
+        response.metadata.cacheStatus = CacheStatus(policy.name, forwarding: errand.reason, isStored: isStored)
         return response
+    }
+
+    /// Whether a response that is stored may be with the fields that it has got.
+    private func mayStay(_ head: HTTPResponse, answering request: HTTPRequest) -> Bool {
+        !CacheControl(head.headerFields).contains("no-store") && !Vary(head.headerFields).isAny
+            && policy.mayStore(request, head)
     }
 
     /// Stores a response that may be, and forgets what it makes worthless.
@@ -97,11 +100,11 @@ extension ResponseCache {
         guard let stored = variants.first(where: { $0.isSelected(by: request) }), stored.head.status == .ok else {
             return
         }
-        guard Validation.isUpdate(head, of: stored), !CacheControl(head.headerFields).contains("no-store") else {
+        let freshened = StoringRules.storable(Validation.freshened(stored.head, with: head.headerFields))
+        guard Validation.isUpdate(head, of: stored), mayStay(freshened, answering: request) else {
             await store.removeResponses(for: key)
             return
         }
-        let freshened = StoringRules.storable(Validation.freshened(stored.head, with: head.headerFields))
         await keep(
             StoredResponse(
                 head: freshened, body: stored.body, request: request, requestDate: departure.date, date: clock.date),

@@ -280,6 +280,27 @@ import Testing
         #expect(stub.requests.map { $0.head.path } == ["/page", "/new"])
     }
 
+    @Test(arguments: [HTTPRequest.Method.get, .head], ["X-Private: 1", "Vary: *", "Cache-Control: no-store"])
+    func `What may no longer be stored once it is confirmed is forgotten`(
+        method: HTTPRequest.Method, update: String
+    ) async throws {
+        let name = try #require(HTTPField.Name("X-Private"))
+        var policy = CachingPolicy.standard
+        policy.mayStore = { _, response in !response.headerFields.contains(name) }
+        var fields: HTTPFields = [.eTag: #""1""#]
+        fields.append(contentsOf: HTTPFields(lines: update))
+        let stub = StubConnection(
+            Self.fresh, Response(status: method == .get ? .notModified : .ok, fields: fields), Self.fresh)
+        let connection = cache(stub, policy: policy)
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(61))
+
+        let confirmed = try await connection.send(Request(method, "https://example.com/page"))
+        #expect(try await text(confirmed) == (method == .get ? "page" : ""))
+        #expect(confirmed.metadata.cacheStatus?.isStored == false)
+        #expect(store.count == 0)
+    }
+
     @Test func `An app may refuse to store, and have the status as a field`() async throws {
         var policy = CachingPolicy.standard
         policy.mayStore = { request, _ in request.path != "/page" }
