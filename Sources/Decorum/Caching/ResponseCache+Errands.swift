@@ -49,11 +49,11 @@ extension ResponseCache {
         _ stored: StoredResponse, by response: Response, to errand: CacheErrand, _ departure: OriginChanges.Departure
     ) async -> Response {
         let isRefreshed = Validation.mayRefresh(stored.head, by: response.head)
-        let head = StoringRules.storable(Validation.freshened(stored.head, by: response.head))
+        let date = isRefreshed ? clock.date : stored.date
+        let head = StoringRules.storable(Validation.freshened(stored.head, by: response.head), receivedAt: date)
         let refreshed = StoredResponse(
             head: head, body: stored.body, request: errand.plain.head,
-            requestDate: isRefreshed ? departure.date : stored.requestDate,
-            date: isRefreshed ? clock.date : stored.date)
+            requestDate: isRefreshed ? departure.date : stored.requestDate, date: date)
         let mayStay = mayStay(head, answering: errand.plain.head)
         let isStored = mayStay && isRefreshed && changes.isCurrent(departure, of: errand.key, in: store)
         if isStored { await keep(refreshed, departure, for: errand.key) }
@@ -100,14 +100,16 @@ extension ResponseCache {
         guard let stored = variants.first(where: { $0.isSelected(by: request) }), stored.head.status == .ok else {
             return
         }
-        let freshened = StoringRules.storable(Validation.freshened(stored.head, with: head.headerFields))
+        let date = clock.date
+        let freshened = StoringRules.storable(
+            Validation.freshened(stored.head, with: head.headerFields), receivedAt: date)
         guard Validation.isUpdate(head, of: stored), mayStay(freshened, answering: request) else {
             await store.removeResponses(for: key)
             return
         }
         await keep(
             StoredResponse(
-                head: freshened, body: stored.body, request: request, requestDate: departure.date, date: clock.date),
+                head: freshened, body: stored.body, request: request, requestDate: departure.date, date: date),
             departure, for: key)
     }
 
@@ -123,9 +125,11 @@ extension ResponseCache {
         guard store.bodyLimit > 0, response.body.length ?? 0 <= store.bodyLimit,
             changes.isCurrent(departure, of: key, in: store)
         else { return false }
+        let date = clock.date
         var stored = StoredResponse(
-            head: StoringRules.storable(response.head), body: response.body.isEmpty ? .empty : response.body,
-            request: request, requestDate: departure.date, date: clock.date)
+            head: StoringRules.storable(response.head, receivedAt: date),
+            body: response.body.isEmpty ? .empty : response.body,
+            request: request, requestDate: departure.date, date: date)
         let start =
             response.status == .partialContent
             ? await store.responses(for: key)

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 
 /// Whether a response may be stored, and what of it (RFC 9111, section 3).
@@ -74,8 +75,16 @@ enum StoringRules {
     }
 
     /// A response without the fields that belong to its connection, and those that need validation (RFC 9111,
-    /// sections 3.1 and 5.2.2.4).
-    static func storable(_ head: HTTPResponse) -> HTTPResponse {
+    /// sections 3.1 and 5.2.2.4), and with the date at which it was received where it has none (RFC 9110, section 6.6.1).
+    static func storable(_ head: HTTPResponse, receivedAt date: Date) -> HTTPResponse {
+        var head = storable(head)
+        if !head.headerFields.contains(.date) {
+            head.headerFields.append(HTTPField(name: .date, value: HTTPDate(date).description))
+        }
+        return head
+    }
+
+    private static func storable(_ head: HTTPResponse) -> HTTPResponse {
         let fields = head.headerFields
         let named = fields.connectionFields.union(CacheControl(fields).fields(of: "no-cache"))
             .subtracting(indispensableFields)

@@ -67,6 +67,26 @@ import Testing
         #expect(hit.metadata.source == .cache)
     }
 
+    @Test func `What is stored has the date at which it was received, or was confirmed`() async throws {
+        let connection = cache(StubConnection(Self.fresh, Self.notModified, Self.fresh))
+        func date() async throws -> String? {
+            try await connection.send(get()).head.headerFields[.date]
+        }
+
+        #expect(try await date() == nil)
+        let received = HTTPDate(clock.date).description
+        clock.advance(by: .seconds(20))
+        #expect(try await date() == received)
+        clock.advance(by: .seconds(41))
+        let confirmed = HTTPDate(clock.date).description
+        #expect(try await date() == confirmed)
+        clock.advance(by: .seconds(20))
+        #expect(try await date() == confirmed)
+        clock.advance(by: .seconds(41))
+        _ = try await connection.send(Request(.head, "https://example.com/page"))
+        #expect(try await date() == HTTPDate(clock.date).description)
+    }
+
     @Test func `A 304 about something else is asked again without conditions`() async throws {
         let other = Response(status: .notModified, fields: [.eTag: #""2""#])
         let new = Response(status: .ok, fields: [.eTag: #""3""#], body: "new")

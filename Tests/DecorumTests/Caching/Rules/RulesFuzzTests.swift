@@ -65,7 +65,7 @@ import Testing
             #expect(!Vary(head.headerFields).isAny)
             #expect(head.status.code != 206 || ContentRange(head.headerFields) != nil)
 
-            let stored = StoringRules.storable(head)
+            let stored = StoringRules.storable(head, receivedAt: StoredPage.date)
             #expect(Vary(stored.headerFields) == Vary(head.headerFields))
             #expect(CacheControl(stored.headerFields).contains("no-cache") == control.contains("no-cache"))
         }
@@ -115,7 +115,8 @@ import Testing
             let range = ByteRange("bytes=\(text)")
             #expect(range?.resolved(in: .max).map { !$0.isEmpty } ?? true)
             #expect(ContentRange(fields).map { !$0.bounds.isEmpty } ?? true)
-            #expect(StoringRules.storable(Validation.freshened(head, with: fields)).status == head.status)
+            let freshened = Validation.freshened(head, with: fields)
+            #expect(StoringRules.storable(freshened, receivedAt: StoredPage.date).status == head.status)
             let post = StoredPage.request(method: .post)
             #expect(InvalidationRules.invalidated(by: head, to: post).allSatisfy { $0.authority == "example.com" })
         }

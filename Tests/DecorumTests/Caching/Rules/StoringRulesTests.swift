@@ -131,6 +131,14 @@ import Testing
 
     @Test(arguments: storable)
     func `Fields of the connection, and those that need validation, are not stored`(fields: String, stored: String) {
-        #expect(StoringRules.storable(StoredPage.head(fields)).headerFields == HTTPFields(lines: stored))
+        let head = StoringRules.storable(StoredPage.head("Date: x | \(fields)"), receivedAt: StoredPage.date)
+        #expect(head.headerFields == HTTPFields(lines: "Date: x | \(stored)"))
+    }
+
+    @Test(arguments: ["", "Connection: Date | Date: x"])
+    func `A response without a date gets the one at which it was received`(fields: String) {
+        let head = StoringRules.storable(
+            StoredPage.head(fields), receivedAt: StoredPage.date.addingTimeInterval(0.9))
+        #expect(head.headerFields == HTTPFields(lines: "Date: Sun, 09 Sep 2001 01:46:40 GMT"))
     }
 }
