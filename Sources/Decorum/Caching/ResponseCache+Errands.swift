@@ -95,15 +95,15 @@ extension ResponseCache {
     private func update(
         _ key: ResponseKey, with head: HTTPResponse, to request: HTTPRequest, _ departure: OriginChanges.Departure
     ) async {
-        guard head.status == .ok, changes.isCurrent(departure, of: key, in: store) else { return }
-        let variants = await store.responses(for: key)
-        guard let stored = variants.first(where: { $0.isSelected(by: request) }), stored.head.status == .ok else {
-            return
-        }
+        guard changes.isCurrent(departure, of: key, in: store),
+            let stored = await store.responses(for: key).first(where: { $0.isSelected(by: request) })
+        else { return }
+        let effect = Validation.effect(ofHead: head, on: stored)
+        guard effect != .none else { return }
         let date = clock.date
         let freshened = StoringRules.storable(
             Validation.freshened(stored.head, with: head.headerFields), receivedAt: date)
-        guard Validation.isUpdate(head, of: stored), mayStay(freshened, answering: request) else {
+        guard effect == .refreshed, mayStay(freshened, answering: request) else {
             await store.removeResponses(for: key)
             return
         }

@@ -80,8 +80,25 @@ enum Validation {
         return head
     }
 
-    /// Whether a response to `HEAD` is about a stored response to `GET` (RFC 9111, section 4.3.5).
-    static func isUpdate(_ head: HTTPResponse, of stored: StoredResponse) -> Bool {
+    /// What a response to `HEAD` makes of the stored response to `GET` that it selects.
+    enum HeadEffect: Sendable {
+        case none
+        case refreshed
+        case forgotten
+    }
+
+    /// Tells what a response to `HEAD` makes of a stored response (RFC 9111, section 4.3.5).
+    static func effect(ofHead head: HTTPResponse, on stored: StoredResponse) -> HeadEffect {
+        switch (head.status.code, stored.head.status.code) {
+        case (200, 200): isUpdate(head, of: stored) ? .refreshed : .forgotten
+        case (200, 206), (404, 404), (410, 410): .none
+        case (200, _), (404, _), (410, _): .forgotten
+        default: .none
+        }
+    }
+
+    /// Whether a response to `HEAD` is about the content that is stored.
+    private static func isUpdate(_ head: HTTPResponse, of stored: StoredResponse) -> Bool {
         let fields = head.headerFields
         let storedFields = stored.head.headerFields
         let sameValidators = [HTTPField.Name.eTag, .lastModified].allSatisfy { name in

@@ -214,6 +214,16 @@ import Testing
         #expect(try await text(refreshed) == "page")
     }
 
+    @Test(arguments: [404, 410, 403]) func `A HEAD that finds nothing makes what a GET got forgotten`(
+        status: Int
+    ) async throws {
+        let connection = cache(StubConnection(Self.fresh, Response(status: .init(code: status))))
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(61))
+        #expect(try await connection.send(Request(.head, "https://example.com/page")).status.code == status)
+        #expect(store.count == (status == 403 ? 1 : 0))
+    }
+
     @Test func `An unsafe request makes what it changes forgotten, for everybody`() async throws {
         let created = Response(
             status: .created, fields: [.location: "/items/1", .contentLocation: "https://evil.example/x"])
