@@ -9,7 +9,8 @@ public import Foundation
 /// Each response is a file, which is written beside the others and then moved into its place. So the directory may be
 /// shared, as by an app and its extensions, and a process may end at any moment. Each byte that is read is verified. A
 /// file that is damaged, a full disk, or a directory that cannot be used are responses that are not there; nothing is ever
-/// thrown for them. Nothing waits for a disk to have written either: what a loss of power leaves is found damaged.
+/// thrown for them. What cannot be removed at once, as while too many files are open, counts as gone in this process, and
+/// is removed later. Nothing waits for a disk to have written either: what a loss of power leaves is found damaged.
 ///
 /// What was not used for the longest time goes first. The limit is that of all processes together, which hold it to within
 /// a tenth. Each process looks at the sizes of all files, in the background, once it has written a hundredth of the limit.
