@@ -154,8 +154,18 @@ extension ResponseCache {
         return true
     }
 
+    /// Keeps a response at once, or where its body has to be copied, as from one file to another, behind the caller's back.
     private func keep(_ stored: StoredResponse, _ departure: OriginChanges.Departure, for key: ResponseKey) async {
-        await keep(arrivals.begin(stored, for: key), departure, for: key) { await store.store(stored, for: key) }
+        guard stored.body.bytes == nil else {
+            await keep(arrivals.begin(stored, for: key), departure, for: key) { await store.store(stored, for: key) }
+            return
+        }
+        guard let variant = copied.begin(stored, for: key) else { return }
+        let arrival = arrivals.begin(stored, for: key)
+        spawner.spawn { [self] in
+            await keep(arrival, departure, for: key) { await store.store(stored, for: key) }
+            copied.end(variant)
+        }
     }
 
     /// Keeps a response, unless it is outdated, or becomes so meanwhile: something was changed since it was asked for, or

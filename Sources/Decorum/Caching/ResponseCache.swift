@@ -10,6 +10,7 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
     let flights: Flights<ErrandKey>
     private let ignoredFields: FieldNames
     private let validated = BusyVariants()
+    let copied = BusyVariants()
     let changes = OriginChanges()
     let arrivals = Arrivals()
 

@@ -23,7 +23,8 @@ public import Foundation
 /// alone.
 ///
 /// A small response is read where the caller runs, in about ten microseconds, unless that is the main actor. The body of
-/// a large one is read in parts; the first time in a process that it is found, it is read once to verify it.
+/// a large one is read in parts; the first time in a process that it is found, it is read once to verify it. One that the
+/// server confirms is copied behind the caller's back; until that is done, who asks for it has it confirmed once more.
 public final class FileResponseStore: ResponseStore {
     private let files: ResponseFiles
     private var secrets: MemoryResponseStore { files.secrets }

@@ -10,8 +10,8 @@ import Testing
     let clock = VirtualClock()
     let spawner = TrackingSpawner()
 
-    private func cache(_ base: some Connection) -> some Connection {
-        base.caching(in: store, clock: clock, spawner: spawner)
+    private func cache(_ base: some Connection, in store: SlowResponseStore? = nil) -> some Connection {
+        base.caching(in: store ?? self.store, clock: clock, spawner: spawner)
     }
 
     private static func page(_ text: String = "page") -> Response {
@@ -26,7 +26,7 @@ import Testing
     }
 
     enum Storing: CaseIterable {
-        case atOnce, streamed, confirmed, updated
+        case atOnce, streamed, confirmed, copied, updated
     }
 
     enum Forgetting: CaseIterable {
@@ -47,8 +47,9 @@ import Testing
             default: Self.page()
             }
         }
-        let connection = cache(stub)
-        if storing == .confirmed || storing == .updated {
+        let store = SlowResponseStore(isLarge: storing == .copied)
+        let connection = cache(stub, in: store)
+        if storing != .atOnce, storing != .streamed {
             store.gate.open()
             _ = try await connection.send(request())
             store.gate.close()
@@ -65,7 +66,36 @@ import Testing
         store.gate.open()
 
         _ = try await callers[0].value
+        try await spawner.finished()
         #expect(store.count == 0)
+    }
+
+    @Test func `A confirmed body that has to be copied keeps nobody waiting, and is copied once`() async throws {
+        let store = SlowResponseStore(isLarge: true)
+        store.gate.open()
+        let stub = StubConnection { request in
+            request.head.headerFields.contains(.ifNoneMatch) ? Self.notModified : Self.page()
+        }
+        let connection = cache(stub, in: store)
+        _ = try await connection.send(request())
+        store.gate.close()
+        clock.advance(by: .seconds(61))
+
+        for count in 2...3 {
+            let confirmed = try await connection.send(request())
+            #expect(confirmed.metadata.source == .revalidated)
+            #expect(try await confirmed.body.text(upTo: 100) == "page")
+            #expect(stub.requests.count == count)
+        }
+        try await store.gate.waitForWaiting(1)
+        #expect(spawner.runningCount == 1)
+        store.gate.open()
+        try await spawner.finished()
+
+        let hit = try await connection.send(request())
+        #expect(hit.metadata.source == .cache)
+        #expect(try await hit.body.text(upTo: 100) == "page")
+        #expect(stub.requests.count == 3)
     }
 
     @Test(arguments: [true, false])
@@ -117,15 +147,34 @@ import Testing
 final class SlowResponseStore: ResponseStore {
     let gate = Gate()
     private let base = MemoryResponseStore()
+    private let isLarge: Bool
+
+    /// Creates an empty store; with `isLarge`, bodies that it gives out are read as from a file.
+    init(isLarge: Bool = false) {
+        self.isLarge = isLarge
+    }
 
     var count: Int { base.count }
     var bodyLimit: Int { base.bodyLimit }
     var removalCount: Int { base.removalCount }
 
-    func responses(for key: ResponseKey) async -> [StoredResponse] { base.responses(for: key) }
+    func responses(for key: ResponseKey) async -> [StoredResponse] {
+        let responses = base.responses(for: key)
+        guard isLarge else { return responses }
+        return responses.map { response in
+            var response = response
+            let content = response.body
+            response.body = Body(length: content.length, replay: .fromAnyOffset) { try await content.open(at: $0) }
+            return response
+        }
+    }
 
     func store(_ response: StoredResponse, for key: ResponseKey) async {
-        guard (try? await gate.wait()) != nil else { return }
+        var response = response
+        guard (try? await gate.wait()) != nil, let content = try? await response.body.data(upTo: bodyLimit) else {
+            return
+        }
+        response.body = Body(content)
         base.store(response, for: key)
     }
 
