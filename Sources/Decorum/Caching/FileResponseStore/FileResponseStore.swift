@@ -1,4 +1,5 @@
 public import Foundation
+import HTTPTypes
 
 /// A store in a directory, bounded in bytes, which survives a restart and may be used by several processes.
 ///
@@ -16,11 +17,13 @@ public import Foundation
 /// a tenth. Each process looks at the sizes of all files, in the background, once it has written a hundredth of the limit.
 /// Of each key, 16 variants are kept, and one that has no `Vary`.
 ///
-/// No secret that is in a field goes to the disk. A response is kept in memory, for the life of the process, when its
-/// request carried `Authorization`, `Cookie` or another of the fields that ``ResponseKey`` tells requests apart by, or
-/// when it has such a field itself, such as `Set-Cookie`. Put the layer that adds credentials inside of the cache, and set
-/// a principal: then responses survive a restart. URLs and principals are in the files, which are readable by their user
-/// alone.
+/// No secret in a field goes to the disk that is known by its name. A response is kept in memory, for the life of the
+/// process, when its request carried `Authorization`, `Cookie` or another of the fields that ``ResponseKey`` tells requests
+/// apart by, when it has such a field itself, such as `Set-Cookie`, or when a URL in its `Location`, `Content-Location`,
+/// `Link` or `Refresh` has an item that ``Redaction/standard`` knows, such as `access_token`. What
+/// ``RequestOptions/secretFields`` names is known in the request alone. Put the layer that adds credentials inside of the
+/// cache, and set a principal: then responses survive a restart. The request's own URL, its principal and the values of
+/// the fields that `Vary` names are in the files, which are readable by their user alone.
 ///
 /// A small response is read where the caller runs, in about ten microseconds, unless that is the main actor. The body of
 /// a large one is read in parts; the first time in a process that it is found, it is read once to verify it. One that the
@@ -177,7 +180,20 @@ extension StoredResponse {
         key.holdsSecret
             || head.headerFields.contains { field in
                 field.indexingStrategy == .disallow || Self.secretFields.contains(field.name)
+                    || field.refersToSecret
             }
+    }
+}
+
+extension HTTPField {
+    private static let referringFields = FieldNames(
+        Set(["Location", "Content-Location", "Link", "Refresh"].compactMap { HTTPField.Name($0) }))
+
+    /// Whether the value is a URL, or a text with one, that holds a secret.
+    fileprivate var refersToSecret: Bool {
+        guard Self.referringFields.contains(name) else { return false }
+        let redaction = Redaction.standard
+        return (isURL ? redaction.applied(toURL: value) : redaction.applied(toText: value)) != value
     }
 }
 
