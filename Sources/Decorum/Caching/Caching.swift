@@ -73,7 +73,13 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
 
     var layer: Layer {
         Layer(
-            name: "caching", role: .caching, facts: [.answers, .resends, .changesSignedParts, .readsClock])
+            name: "caching", role: .caching,
+            settings: [
+                .init("heuristicFraction", cache.policy.heuristicFraction),
+                .init("staleIfUnreachable", cache.policy.staleIfUnreachable),
+                .init("staleIfSlow", cache.policy.staleIfSlow.map(String.init(describing:)) ?? "never"),
+            ],
+            facts: [.answers, .resends, .changesSignedParts, .readsClock])
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

@@ -331,6 +331,19 @@ import Testing
         #expect(store.count == 0)
     }
 
+    @Test func `The layer shows what it does with stale responses`() {
+        var policy = CachingPolicy.standard
+        let standard = cache(StubConnection(), policy: policy).layers[0].description
+        policy.staleIfSlow = .seconds(2)
+        policy.heuristicFraction = 0
+        policy.staleIfUnreachable = .zero
+        let other = cache(StubConnection(), policy: policy).layers[0].description
+        #expect(
+            standard == "caching(heuristicFraction: 0.1, staleIfUnreachable: 86400.0 seconds, staleIfSlow: never)")
+        #expect(
+            other == "caching(heuristicFraction: 0.0, staleIfUnreachable: 0.0 seconds, staleIfSlow: 2.0 seconds)")
+    }
+
     @Test func `An app may refuse to store, and have the status as a field`() async throws {
         var policy = CachingPolicy.standard
         policy.mayStore = { request, _ in request.path != "/page" }
