@@ -91,6 +91,7 @@ import Testing
         }
         fileSystem.refuse([.list])
         for number in 10..<130 { await store.removeResponses(for: try SampleResponse.key(number)) }
+        fileSystem.refuse([])
         for number in 0..<3 { #expect(await store.responses(for: try SampleResponse.key(number)).isEmpty) }
     }
 
