@@ -143,10 +143,8 @@ struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedC
             await store.removeResponses(for: key)
             return response
         }
-        let date = clock.date
         var stored = StoredResponse(
-            head: StoringRules.storable(response.head, receivedAt: date), body: response.body, request: request,
-            date: date)
+            head: StoringRules.storable(response.head), body: response.body, request: request, date: clock.date)
         guard response.body.bytes == nil else {
             if response.body.length ?? 0 <= store.bodyLimit { await store.store(stored, for: key) }
             return response

@@ -32,7 +32,8 @@ enum Revalidation {
 
     /// Updates a stored response with the fields of a `304` (RFC 9111, sections 3.2 and 4.3.4).
     ///
-    /// - Returns: The response with refreshed fields, or its own where it may not be refreshed; nil when the `304` is about another representation.
+    /// - Returns: The response with refreshed fields, or its own where it may not be refreshed; nil when the `304` is about
+    ///   another representation.
     static func refresh(
         _ stored: StoredResponse, for request: HTTPRequest, with validation: HTTPResponse, at date: Date
     ) -> StoredResponse? {

@@ -74,8 +74,7 @@ enum StoringRules {
         try check(response, to: request)
     }
 
-    /// A response without the fields that belong to its connection, and those that need validation (RFC 9111,
-    /// sections 3.1 and 5.2.2.4), and with the date at which it was received where it has none (RFC 9110, section 6.6.1).
+    /// A response as it is stored, with the date at which it was received where it has none (RFC 9110, section 6.6.1).
     static func storable(_ head: HTTPResponse, receivedAt date: Date) -> HTTPResponse {
         var head = storable(head)
         if !head.headerFields.contains(.date) {
@@ -84,7 +83,9 @@ enum StoringRules {
         return head
     }
 
-    private static func storable(_ head: HTTPResponse) -> HTTPResponse {
+    /// A response without the fields that belong to its connection, and those that need validation (RFC 9111,
+    /// sections 3.1 and 5.2.2.4).
+    static func storable(_ head: HTTPResponse) -> HTTPResponse {
         let fields = head.headerFields
         let named = fields.connectionFields.union(CacheControl(fields).fields(of: "no-cache"))
             .subtracting(indispensableFields)
