@@ -33,10 +33,13 @@ import Testing
     }
 
     @Test func `What was used least recently goes first`() async throws {
-        let store = FileResponseStore(directory: folder.url, byteLimit: 1 << 20)
+        let spawner = TrackingSpawner()
+        let store = FileResponseStore(directory: folder.url, byteLimit: 1 << 20, spawner: spawner)
         for number in 0..<20 {
             await store.store(SampleResponse.response(number, length: 20_000), for: try SampleResponse.key(number))
         }
+        // A look at the files that is under way would remember older times.
+        try await spawner.finished()
         for path in folder.files {
             try FileManager.default.setAttributes(
                 [.modificationDate: Date(timeIntervalSinceNow: -7200)], ofItemAtPath: path)
