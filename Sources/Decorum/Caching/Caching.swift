@@ -12,7 +12,7 @@ extension Connection {
     /// `Location` and `Content-Location` name at the same origin, forgotten.
     ///
     /// ```swift
-    /// let connection = URLSessionConnection()
+    /// let connection = SystemConnection()
     ///     .retrying()
     ///     .caching(in: MemoryResponseStore())
     ///     .followingRedirects()

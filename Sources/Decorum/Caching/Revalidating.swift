@@ -10,7 +10,7 @@ extension Connection {
     /// `Set-Cookie` is not given again.
     ///
     /// ```swift
-    /// let connection = URLSessionConnection()
+    /// let connection = SystemConnection()
     ///     .revalidating(in: MemoryResponseStore())
     /// ```
     ///

@@ -10,7 +10,7 @@ extension Connection {
     /// it find ``ResponseMetadata/isCoalesced`` set.
     ///
     /// ```swift
-    /// let connection = URLSessionConnection()
+    /// let connection = SystemConnection()
     ///     .retrying()
     ///     .coalescing()
     /// ```
