@@ -46,7 +46,7 @@ import Testing
         }
         for number in 0..<10 { #expect(await store.responses(for: try SampleResponse.key(number)).count == 1) }
 
-        for number in 100..<140 {
+        for number in 100..<137 {
             await store.store(SampleResponse.response(number, length: 20_000), for: try SampleResponse.key(number))
         }
 
