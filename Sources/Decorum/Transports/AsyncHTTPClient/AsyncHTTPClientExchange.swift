@@ -29,7 +29,7 @@ final class AsyncHTTPClientExchange: TransportExchange {
 
     private let content: AsyncHTTPClientContent
     private let method: HTTPRequest.Method
-    private let url: URL?
+    private let url: String?
     private let idleTimeout: Duration
     private let watch: IdleWatch
     private let state: Mutex<State>
@@ -39,7 +39,7 @@ final class AsyncHTTPClientExchange: TransportExchange {
     ) {
         self.content = content
         method = request.head.method
-        url = request.url
+        url = request.urlText
         self.idleTimeout = idleTimeout
         self.watch = watch
         state = Mutex(State(lastProgress: watch.clock.now))
@@ -132,7 +132,7 @@ extension AsyncHTTPClientExchange {
     private func answer(_ head: HTTPResponse) -> Response {
         var metadata = ResponseMetadata()
         metadata.source = .network
-        metadata.url = url
+        metadata.urlText = url
         guard method != .head, head.status != .noContent, head.status != .notModified, head.contentLength != 0
         else {
             return Response(head: head, metadata: metadata)
