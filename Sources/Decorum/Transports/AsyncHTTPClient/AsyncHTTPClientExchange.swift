@@ -147,9 +147,7 @@ extension AsyncHTTPClientExchange {
         metadata.source = .network
         metadata.urlText = url
         guard method != .head, head.status != .noContent, head.status != .notModified, head.contentLength != 0
-        else {
-            return Response(head: head, metadata: metadata)
-        }
+        else { return Response(head: head, metadata: metadata) }
         let lease = TransferLease(self)
         let body = Body(trustedLength: head.contentLength, replay: .once) { _ in AsyncHTTPClientBodyReader(lease) }
         return Response(head: head, body: body, metadata: metadata)
