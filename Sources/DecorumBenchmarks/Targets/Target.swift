@@ -16,7 +16,7 @@ struct Target: Sendable {
 
     let row: String
     let quantity: Quantity
-    /// What was measured when the target was set.
+    /// What the bound is counted from: what a machine with nothing else to do measured last, else the goal.
     let last: Double
     /// What the issues ask for; nil where they leave it open.
     let goal: Double?
