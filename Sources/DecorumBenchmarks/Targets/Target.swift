@@ -16,7 +16,7 @@ struct Target: Sendable {
 
     let row: String
     let quantity: Quantity
-    /// What the bound is counted from: what a machine with nothing else to do measured last, else the goal.
+    /// What the bound is counted from: what was measured last, or the goal where nothing was.
     let last: Double
     /// What the issues ask for; nil where they leave it open.
     let goal: Double?

@@ -21,18 +21,18 @@ extension Target {
 
     private static let asyncHTTPClient: [Target] = [
         // The other way round, since CurlConnection is the baseline: it takes half of the processor time, or 0.6 of it.
-        .atLeast(2, .processor, "transports/sequential/AsyncHTTPClient", last: 2),
-        .atLeast(1 / 0.6, .processor, "transports/concurrent/AsyncHTTPClient", last: 1.67),
+        .atLeast(2, .processor, "transports/sequential/AsyncHTTPClient", last: 1.23),
+        .atLeast(1 / 0.6, .processor, "transports/concurrent/AsyncHTTPClient", last: 1.23),
         .atMost(1, .rate, "transports/sequential/AsyncHTTPClient", last: 1),
         .atMost(1, .rate, "transports/concurrent/AsyncHTTPClient", last: 1),
         .atMost(1, .rate, "transports/down/AsyncHTTPClient", last: 1),
         .atMost(1, .rate, "transports/up/AsyncHTTPClient", last: 1),
-        .atLeast(0.95, .rate, "transports/sequential/AsyncHTTPClientConnection", last: 0.95),
-        .atLeast(0.95, .rate, "transports/concurrent/AsyncHTTPClientConnection", last: 0.95),
+        .atLeast(0.95, .rate, "transports/sequential/AsyncHTTPClientConnection", last: 0.54),
+        .atLeast(0.95, .rate, "transports/concurrent/AsyncHTTPClientConnection", last: 0.56),
         .atLeast(0.95, .rate, "transports/down/AsyncHTTPClientConnection", last: 0.95),
         .atLeast(0.95, .rate, "transports/up/AsyncHTTPClientConnection", last: 0.95),
-        .atMost(1.05, .processor, "transports/sequential/AsyncHTTPClientConnection", last: 1.05),
-        .atMost(1.05, .processor, "transports/concurrent/AsyncHTTPClientConnection", last: 1.05),
+        .atMost(1.05, .processor, "transports/sequential/AsyncHTTPClientConnection", last: 1.38),
+        .atMost(1.05, .processor, "transports/concurrent/AsyncHTTPClientConnection", last: 1.33),
     ]
 
     private static let memory: [Target] = [
