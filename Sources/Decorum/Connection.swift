@@ -5,7 +5,7 @@
 /// and knows nothing of what stands behind it.
 ///
 /// ```swift
-/// let connection = try URLSessionConnection()
+/// let connection = try SystemConnection()
 ///     .authenticating(with: .bearer("token"), for: api)
 ///     .retrying()
 ///     .caching(in: MemoryResponseStore())

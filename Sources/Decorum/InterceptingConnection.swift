@@ -4,7 +4,7 @@ extension Connection {
     /// Passes each request through a closure, which may change it, forward it any number of times, and change the answer.
     ///
     /// ```swift
-    /// let connection = URLSessionConnection()
+    /// let connection = SystemConnection()
     ///     .intercepting("timing") { request, base in
     ///         let start = ContinuousClock.now
     ///         var response = try await base.send(request)

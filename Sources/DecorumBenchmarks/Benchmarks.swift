@@ -29,7 +29,7 @@ struct Benchmarks {
 
     /// The rows of operations in memory, with those that they are compared with.
     static func rows(_ arguments: Arguments) throws -> [Row] {
-        let rows = try LayerRows.rows() + DecoratorRows.rows() + StackRows.rows()
+        let rows = try LayerRows.rows() + DecoratorRows.rows() + StackRows.rows() + CassetteRows.rows()
         let chosen = rows.filter { arguments.includes($0.name) }
         let baselines = Set(chosen.compactMap(\.baseline))
         return rows.filter { arguments.includes($0.name) || baselines.contains($0.name) }

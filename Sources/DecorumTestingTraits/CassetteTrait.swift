@@ -1,6 +1,4 @@
 public import DecorumTesting
-import Foundation
-import Synchronization
 public import Testing
 
 /// Gives a test a cassette, which is finished when the test has passed.
@@ -36,29 +34,17 @@ public struct CassetteTrait: TestTrait, TestScoping {
         let cassette = try Cassette(
             at: path, mode: mode ?? defaults.mode, rules: rules ?? defaults.rules ?? CassetteRules())
 
-        // The framework tells nobody whether a test has failed, so its issues are looked at on their way through.
-        let hasFailed = Mutex(false)
-        let watch: IssueHandlingTrait = .compactMapIssues { issue in
-            if issue.isFailure { hasFailed.withLock { $0 = true } }
-            return issue
-        }
-        try await watch.provideScope(for: test, testCase: testCase) {
+        let watch = IssueWatch()
+        try await watch.watch(test, testCase) {
             try await Cassette.$current.withValue(cassette, operation: function)
         }
-        guard !hasFailed.withLock({ $0 }) else { return }
-        warn(of: cassette, in: test)
+        guard !watch.hasFailed else { return }
+        cassette.warnOfUnused(at: test.sourceLocation)
         do {
             try cassette.finish()
         } catch {
             Issue.record(error, sourceLocation: test.sourceLocation)
         }
-    }
-
-    private func warn(of cassette: Cassette, in test: Test) {
-        guard cassette.rules.unused == .warn, cassette.mode == .replay, !cassette.unplayed.isEmpty else { return }
-        Issue.record(
-            "\(cassette.unplayed.count) recorded interactions of \(cassette.file.lastPathComponent) were never played.",
-            severity: .warning, sourceLocation: test.sourceLocation)
     }
 }
 

@@ -12,7 +12,7 @@ struct Stage {
 
     init(terminal: Terminal) throws {
         try self.init(
-            terminal: terminal, origins: (LoopbackOrigin(), LoopbackOrigin()), transport: URLSessionConnection())
+            terminal: terminal, origins: (LoopbackOrigin(), LoopbackOrigin()), transport: SystemConnection())
     }
 
     private init(

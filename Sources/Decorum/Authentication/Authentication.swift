@@ -5,7 +5,7 @@ extension Connection {
     ///
     /// ```swift
     /// let api = try Origin("https://api.example.com")
-    /// let connection = try URLSessionConnection()
+    /// let connection = try SystemConnection()
     ///     .authenticating(with: .bearer(token), for: api)
     ///     .retrying()
     ///     .followingRedirects()
@@ -78,7 +78,8 @@ struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
         request.options.declareSecret(credentials.secretFields)
         if needsCredentials(request) {
             switch credentials.source {
-            case .fields(let fields): request.head.headerFields.override(with: fields)
+            // The request has none of them, or it would need no credentials.
+            case .fields(let fields): for field in fields { request.head.headerFields.append(field) }
             case .signer(let signer): request.head.headerFields.override(with: try await signer.sign(request))
             }
         }
@@ -90,7 +91,9 @@ struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
         guard !request.options.skipsAuthentication, !credentials.secretFields.contains(where: fields.contains) else {
             return false
         }
-        return isForOrigin(of: request.head) && request.options.redirectingOrigins.isSubset(of: origins)
+        let redirectingOrigins = request.options.redirectingOrigins
+        return isForOrigin(of: request.head)
+            && (redirectingOrigins.isEmpty || redirectingOrigins.isSubset(of: origins))
     }
 
     private func isForOrigin(of head: HTTPRequest) -> Bool {

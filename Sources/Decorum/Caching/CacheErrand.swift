@@ -35,39 +35,52 @@ struct CacheErrand: Sendable {
     let key: ResponseKey
     let purpose: Purpose
     let reason: CacheStatus.ForwardReason
+    /// What stands in for the server's response; the response that it replaces is not stored.
+    let fallback: StaleFallback?
     /// Whether a response that cannot be stored makes stored ones worthless.
     let isReplacing: Bool
 
     init(
         _ plain: Request, key: ResponseKey, asking stored: [StoredResponse], because reason: CacheStatus.ForwardReason,
-        replacing: Bool = true
+        fallback: StaleFallback?, replacing: Bool = true
     ) {
         var request = plain
         if !stored.isEmpty { Validation.ask(about: stored, in: &request.head.headerFields) }
-        self.init(plain, request, key, .ask(stored), reason, replacing)
+        self.init(plain, request, key, .ask(stored), reason, fallback, replacing)
+    }
+
+    /// Asks about a stale response behind the back of a caller, whose own conditions do not ask about it.
+    init(behind plain: Request, key: ResponseKey, asking stale: StaleFallback) {
+        var plain = plain
+        plain.head.headerFields[.ifNoneMatch] = nil
+        plain.head.headerFields[.ifModifiedSince] = nil
+        // Of a part that is stored not all may be worth to be transferred, of a whole it is.
+        if stale.stored.head.status != .partialContent { plain.head.headerFields[.range] = nil }
+        self.init(plain, key: key, asking: [stale.stored], because: .stale, fallback: stale)
     }
 
     init(_ plain: Request, key: ResponseKey, completing stored: StoredResponse, with missing: ByteRange) {
         var request = plain
         request.head.headerFields[.range] = missing.value
         if let tag = PartialContent.strongTag(of: stored.head) { request.head.headerFields[.ifRange] = tag }
-        self.init(plain, request, key, .complete(stored), .partial, true)
+        self.init(plain, request, key, .complete(stored), .partial, nil, true)
     }
 
     private init(
         _ plain: Request, _ request: Request, _ key: ResponseKey, _ purpose: Purpose,
-        _ reason: CacheStatus.ForwardReason, _ isReplacing: Bool
+        _ reason: CacheStatus.ForwardReason, _ fallback: StaleFallback?, _ isReplacing: Bool
     ) {
         self.plain = plain
         self.request = request
         self.key = key
         self.purpose = purpose
         self.reason = reason
+        self.fallback = fallback
         self.isReplacing = isReplacing
     }
 
     /// The same without anything that the cache adds.
     var withoutConditions: CacheErrand {
-        CacheErrand(plain, key: key, asking: [], because: reason)
+        CacheErrand(plain, key: key, asking: [], because: reason, fallback: fallback)
     }
 }

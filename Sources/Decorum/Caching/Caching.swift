@@ -12,7 +12,7 @@ extension Connection {
     /// `Location` and `Content-Location` name at the same origin, forgotten.
     ///
     /// ```swift
-    /// let connection = URLSessionConnection()
+    /// let connection = SystemConnection()
     ///     .retrying()
     ///     .caching(in: MemoryResponseStore())
     ///     .followingRedirects()
@@ -24,8 +24,9 @@ extension Connection {
     ///
     /// **A body** is stored while the caller reads it, and kept only once its end was reached; one above the store's
     /// limit passes through. Requests for the same that miss at the same time are sent once, as by
-    /// ``coalescing(_:clock:spawner:)``, unless the response says `no-store` or `no-cache`. Trailer fields are not stored. A `Set-Cookie`
-    /// is, as RFC 9111 asks: a layer that keeps cookies passes over those of the sources ``ResponseMetadata/Source/cache``.
+    /// ``coalescing(_:clock:spawner:)``, unless the response says `no-store` or `no-cache`, or varies by what the requests
+    /// may differ in. Trailer fields are not stored. A `Set-Cookie` is, as RFC 9111 asks: a layer that keeps cookies passes
+    /// over those of the sources ``ResponseMetadata/Source/cache``.
     ///
     /// **A request** says what it accepts with `Cache-Control`, which is sent too, or with
     /// ``RequestOptions/cacheUse``, which is not. With `only-if-cached` a miss is `504 Gateway Timeout`. Its own
@@ -72,7 +73,13 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
 
     var layer: Layer {
         Layer(
-            name: "caching", role: .caching, facts: [.answers, .resends, .changesSignedParts, .readsClock])
+            name: "caching", role: .caching,
+            settings: [
+                .init("heuristicFraction", cache.policy.heuristicFraction),
+                .init("staleIfUnreachable", cache.policy.staleIfUnreachable),
+                .init("staleIfSlow", cache.policy.staleIfSlow.map(String.init(describing:)) ?? "never"),
+            ],
+            facts: [.answers, .resends, .changesSignedParts, .readsClock])
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
@@ -88,23 +95,23 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         let now = cache.clock.date
         let variants = await cache.responses(for: key)
         switch CacheDecision.decide(request.head, wanting: wanted, from: variants, at: now, policy: cache.policy) {
-        case .serve(let stored, let age, let timeToLive, isValidatedBehind: false):
+        case .serve(let stored, let age, let timeToLive):
             return cache.answer(request, with: stored, age: age, timeToLive: timeToLive)
-        case .serve(let stored, let age, let timeToLive, isValidatedBehind: true):
-            let errand = CacheErrand(request, key: key, asking: [stored], because: .stale)
-            cache.runBehind(errand, over: base)
-            return cache.answer(request, with: stored, age: age, timeToLive: timeToLive)
+        case .serveStale(let stale, let age, let timeToLive):
+            cache.validateBehind(request, key: key, stale, over: base)
+            return cache.answer(request, with: stale.stored, age: age, timeToLive: timeToLive)
         case .refuse(let reason):
             return cache.refuse(because: reason)
         case .validate(let stored, let reason, let fallback):
-            let errand = CacheErrand(request, key: key, asking: stored, because: reason)
-            return try await cache.run(errand, for: request, over: base, orServe: fallback)
+            let errand = CacheErrand(request, key: key, asking: stored, because: reason, fallback: fallback)
+            return try await cache.run(errand, for: request, over: base)
         case .complete(let stored, let missing):
             let errand = CacheErrand(request, key: key, completing: stored, with: missing)
-            return try await cache.run(errand, for: request, over: base, orServe: nil)
+            return try await cache.run(errand, for: request, over: base)
         case .forward(let reason, let fallback):
-            let errand = CacheErrand(request, key: key, asking: [], because: reason, replacing: !variants.isEmpty)
-            return try await cache.run(errand, for: request, over: base, orServe: fallback)
+            let errand = CacheErrand(
+                request, key: key, asking: [], because: reason, fallback: fallback, replacing: !variants.isEmpty)
+            return try await cache.run(errand, for: request, over: base)
         }
     }
 
@@ -130,7 +137,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
             (try? StoringRules.check(response.head, toPost: head)) != nil, cache.policy.mayStore(head, response.head)
         {
             let departure = cache.changes.departure(of: key, for: cache.store, at: date)
-            isStored = await cache.store(&response, to: head, departure, for: key)
+            isStored = await cache.store(&response, to: head, departure, for: key, replacing: false)
         }
         cache.note(CacheStatus(cache.policy.name, forwarding: reason, isStored: isStored), in: &response)
         return response

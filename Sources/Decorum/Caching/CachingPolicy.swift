@@ -15,7 +15,8 @@ public struct CachingPolicy: Sendable {
     /// How long to wait for the server before a stale response is used and brought up to date behind the caller's
     /// back; nil for as long as it takes.
     ///
-    /// It never goes for a response with `must-revalidate` or `no-cache`, nor for one that `base` throws for.
+    /// There is no limit to how stale the response may be, as long as the store has it. It never goes for a response with
+    /// `must-revalidate` or `no-cache`, nor for one that `base` throws for.
     public var staleIfSlow: Duration?
     /// How requests that miss at the same time share one response.
     public var coalescing = CoalescingPolicy.standard
@@ -24,6 +25,8 @@ public struct CachingPolicy: Sendable {
     /// The name of the cache in its status.
     public var name = "Decorum"
     /// Tells whether a response may be stored that the rules allow to be; it cannot allow more than they do.
+    ///
+    /// It is asked again when the server confirms a stored response, with the fields that this has then.
     public var mayStore: @Sendable (_ request: HTTPRequest, _ response: HTTPResponse) -> Bool = { _, _ in true }
 
     /// Creates the policy that suits most clients.

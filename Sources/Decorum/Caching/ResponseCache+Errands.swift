@@ -6,6 +6,7 @@ extension ResponseCache {
     func perform(_ errand: CacheErrand, over base: some Connection) async throws -> Response {
         let departure = changes.departure(of: errand.key, for: store, at: clock.date)
         var response = try await base.send(errand.request)
+        var isReplacing = errand.isReplacing
         switch errand.purpose {
         case .ask(let stored) where response.status == .notModified && !stored.isEmpty:
             if let confirmed = Validation.confirmed(by: response.head, among: stored, for: errand.plain.head) {
@@ -21,12 +22,13 @@ extension ResponseCache {
             }
             response.head = whole.head
             response.body = whole.body
+            isReplacing = false
         case .complete where response.status == .rangeNotSatisfiable:
             return try await performPlainly(errand, after: response, over: base)
         case .ask, .complete:
             break
         }
-        return await bringIn(response, of: errand, departure)
+        return await bringIn(response, of: errand, departure, replacing: isReplacing)
     }
 
     /// Asks again as the caller did, where the answer to what the cache asked is of no use.
@@ -46,39 +48,44 @@ extension ResponseCache {
     private func confirm(
         _ stored: StoredResponse, by response: Response, to errand: CacheErrand, _ departure: OriginChanges.Departure
     ) async -> Response {
-        let head = StoringRules.storable(Validation.freshened(stored.head, with: response.head.headerFields))
+        let isRefreshed = Validation.mayRefresh(stored.head, by: response.head)
+        let date = isRefreshed ? clock.date : stored.date
+        let head = StoringRules.storable(Validation.freshened(stored.head, by: response.head), receivedAt: date)
         let refreshed = StoredResponse(
-            head: head, body: stored.body, request: errand.plain.head, requestDate: departure.date,
-            date: clock.date)
-        let isForbidden = CacheControl(head.headerFields).contains("no-store")
-        let mayStore = !isForbidden && changes.isCurrent(departure, of: errand.key, in: store)
-        if mayStore {
-            await store.store(refreshed, for: errand.key)
-        } else if isForbidden {
-            await store.removeResponses(for: errand.key)
-        }
+            head: head, body: stored.body, request: errand.plain.head,
+            requestDate: isRefreshed ? departure.date : stored.requestDate, date: date)
+        let mayStay = mayStay(head, answering: errand.plain.head)
+        let isStored = mayStay && isRefreshed && changes.isCurrent(departure, of: errand.key, in: store)
+        if isStored { await keep(refreshed, departure, for: errand.key) }
+        if !mayStay { await store.removeResponses(for: errand.key) }
         var response = response
         response.metadata.storedResponse = refreshed
-        response.metadata.cacheStatus = CacheStatus(policy.name, forwarding: errand.reason, isStored: mayStore)
+        response.metadata.cacheStatus = CacheStatus(policy.name, forwarding: errand.reason, isStored: isStored)
         return response
+    }
+
+    /// Whether a response that is stored may be with the fields that it has got.
+    private func mayStay(_ head: HTTPResponse, answering request: HTTPRequest) -> Bool {
+        !CacheControl(head.headerFields).contains("no-store") && !Vary(head.headerFields).isAny
+            && policy.mayStore(request, head)
     }
 
     /// Stores a response that may be, and forgets what it makes worthless.
     private func bringIn(
-        _ response: consuming Response, of errand: CacheErrand, _ departure: OriginChanges.Departure
+        _ response: consuming Response, of errand: CacheErrand, _ departure: OriginChanges.Departure,
+        replacing isReplacing: Bool
     ) async -> Response {
         var response = response
         var isStored = false
         let request = errand.plain.head
         if request.method == .head {
             await update(errand.key, with: response.head, to: request, departure)
-        } else if (try? StoringRules.check(response.head, to: request)) != nil, policy.mayStore(request, response.head)
-        {
-            isStored = await store(&response, to: request, departure, for: errand.key)
-        } else if errand.isReplacing,
-            (200..<300).contains(response.status.code) || [404, 410].contains(response.status.code)
-        {
-            await store.removeResponses(for: errand.key)
+        } else if errand.fallback?.replaces(response.head) != true {
+            let isReplacing = isReplacing && StoringRules.replaces(response.status)
+            if (try? StoringRules.check(response.head, to: request)) != nil, policy.mayStore(request, response.head) {
+                isStored = await store(&response, to: request, departure, for: errand.key, replacing: isReplacing)
+            }
+            if isReplacing, !isStored { await store.removeResponses(for: errand.key) }
         }
         response.metadata.cacheStatus = CacheStatus(policy.name, forwarding: errand.reason, isStored: isStored)
         return response
@@ -88,34 +95,41 @@ extension ResponseCache {
     private func update(
         _ key: ResponseKey, with head: HTTPResponse, to request: HTTPRequest, _ departure: OriginChanges.Departure
     ) async {
-        guard head.status == .ok, changes.isCurrent(departure, of: key, in: store) else { return }
-        let variants = await store.responses(for: key)
-        guard let stored = variants.first(where: { $0.isSelected(by: request) }), stored.head.status == .ok else {
-            return
-        }
-        guard Validation.isUpdate(head, of: stored), !CacheControl(head.headerFields).contains("no-store") else {
+        guard changes.isCurrent(departure, of: key, in: store),
+            let stored = await store.responses(for: key).first(where: { $0.isSelected(by: request) })
+        else { return }
+        let effect = Validation.effect(ofHead: head, on: stored)
+        guard effect != .none else { return }
+        let date = clock.date
+        let freshened = StoringRules.storable(
+            Validation.freshened(stored.head, with: head.headerFields), receivedAt: date)
+        guard effect == .refreshed, mayStay(freshened, answering: request) else {
             await store.removeResponses(for: key)
             return
         }
-        let freshened = StoringRules.storable(Validation.freshened(stored.head, with: head.headerFields))
-        await store.store(
+        await keep(
             StoredResponse(
-                head: freshened, body: stored.body, request: request, requestDate: departure.date, date: clock.date),
-            for: key)
+                head: freshened, body: stored.body, request: request, requestDate: departure.date, date: date),
+            departure, for: key)
     }
 
     /// Stores a response at once, or while its body is read, unless something was changed in the meantime.
     ///
+    /// With `isReplacing`, what was stored is forgotten where the body turns out not to be wanted.
+    ///
     /// - Returns: Whether it is stored, if its body is read to its end.
     func store(
-        _ response: inout Response, to request: HTTPRequest, _ departure: OriginChanges.Departure, for key: ResponseKey
+        _ response: inout Response, to request: HTTPRequest, _ departure: OriginChanges.Departure, for key: ResponseKey,
+        replacing isReplacing: Bool
     ) async -> Bool {
         guard store.bodyLimit > 0, response.body.length ?? 0 <= store.bodyLimit,
             changes.isCurrent(departure, of: key, in: store)
         else { return false }
+        let date = clock.date
         var stored = StoredResponse(
-            head: StoringRules.storable(response.head), body: response.body.isEmpty ? .empty : response.body,
-            request: request, requestDate: departure.date, date: clock.date)
+            head: StoringRules.storable(response.head, receivedAt: date),
+            body: response.body.isEmpty ? .empty : response.body,
+            request: request, requestDate: departure.date, date: date)
         let start =
             response.status == .partialContent
             ? await store.responses(for: key)
@@ -123,15 +137,48 @@ extension ResponseCache {
                 .flatMap { PartialContent.extended($0, by: stored) }
             : nil
         if start == nil, stored.body.bytes != nil {
-            await store.store(stored, for: key)
+            await keep(stored, departure, for: key)
             return true
         }
         stored.body = .empty
         let announced = start?.response ?? stored
+        let arrival = arrivals.begin(announced, for: key)
+        // What a part continues is as current as the part.
+        let isReplacing = isReplacing && start == nil
         response.body = response.body.stored(
-            after: start?.body, by: { [store] in await store.writer(for: announced, key: key) },
-            unless: { [changes, store] in !changes.isCurrent(departure, of: key, in: store) })
+            BodyStoring(
+                start: start?.body,
+                open: { [store] in await store.writer(for: announced, key: key) },
+                keep: { [self] writer in await keep(arrival, departure, for: key) { await writer.finish() } },
+                giveUp: { [store] in if isReplacing { await store.removeResponses(for: key) } }))
         return true
+    }
+
+    /// Keeps a response at once, or where its body has to be copied, as from one file to another, behind the caller's back.
+    private func keep(_ stored: StoredResponse, _ departure: OriginChanges.Departure, for key: ResponseKey) async {
+        guard stored.body.bytes == nil else {
+            await keep(arrivals.begin(stored, for: key), departure, for: key) { await store.store(stored, for: key) }
+            return
+        }
+        guard let variant = copied.begin(stored, for: key) else { return }
+        let arrival = arrivals.begin(stored, for: key)
+        spawner.spawn { [self] in
+            await keep(arrival, departure, for: key) { await store.store(stored, for: key) }
+            copied.end(variant)
+        }
+    }
+
+    /// Keeps a response, unless it is outdated, or becomes so meanwhile: something was changed since it was asked for, or
+    /// one that came later was kept.
+    private func keep(
+        _ arrival: Arrival, _ departure: OriginChanges.Departure, for key: ResponseKey, by keeping: () async -> Void
+    ) async {
+        let isOutdated = { arrival.isOvertaken || !changes.isCurrent(departure, of: key, in: store) }
+        guard !isOutdated() else { return }
+        arrival.overtake()
+        await keeping()
+        // Who forgets counts first and removes then, so that one of both finds what the other does.
+        if isOutdated() { await store.removeResponses(for: key) }
     }
 }
 

@@ -1,6 +1,5 @@
 import Foundation
 import HTTPTypes
-import Synchronization
 
 /// Performs what the rules of a cache decide.
 struct ResponseCache<Store: ResponseStore>: Sendable {
@@ -10,8 +9,10 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
     let spawner: any TaskSpawner
     let flights: Flights<ErrandKey>
     private let ignoredFields: FieldNames
-    let errandsBehind = ErrandsBehind()
+    private let validated = BusyVariants()
+    let copied = BusyVariants()
     let changes = OriginChanges()
+    let arrivals = Arrivals()
 
     init(_ store: Store, policy: CachingPolicy, clock: any DatedClock, spawner: any TaskSpawner) {
         self.store = store
@@ -93,12 +94,12 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
     // MARK: Asking
 
     /// Runs an errand for a caller, who gets a stale response instead where that is allowed and needed.
-    func run(
-        _ errand: CacheErrand, for request: Request, over base: some Connection, orServe fallback: StaleFallback?
-    ) async throws -> Response {
-        guard let fallback else { return answer(request, with: try await share(errand, over: base), of: errand) }
+    func run(_ errand: CacheErrand, for request: Request, over base: some Connection) async throws -> Response {
+        guard let fallback = errand.fallback else {
+            return answer(request, with: try await share(errand, over: base), of: errand)
+        }
         do {
-            let response = try await response(to: errand, over: base, inTimeFor: fallback)
+            let response = try await responseInTime(to: errand, over: base)
             guard let response else {
                 return answer(request, with: fallback, of: errand, because: "the server is slow")
             }
@@ -143,9 +144,7 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
     }
 
     /// Waits for the response to an errand, or gives up when it takes too long to wait; then it goes on by itself.
-    private func response(
-        to errand: CacheErrand, over base: some Connection, inTimeFor fallback: StaleFallback
-    ) async throws -> Response? {
+    private func responseInTime(to errand: CacheErrand, over base: some Connection) async throws -> Response? {
         guard let limit = policy.staleIfSlow else { return try await share(errand, over: base) }
         let handover = Handover()
         let task = spawner.spawn { [self] in
@@ -161,13 +160,14 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
         return try await handover.value(within: limit, on: clock, by: spawner, orCancel: task)
     }
 
-    /// Runs an errand behind the caller's back, one at a time of each.
-    func runBehind(_ errand: CacheErrand, over base: some Connection) {
-        guard let key = ErrandKey(errand, ignoring: ignoredFields), errandsBehind.begin(key) else { return }
+    /// Asks about a stale response behind the caller's back, once at a time for each variant.
+    func validateBehind(_ request: Request, key: ResponseKey, _ stale: StaleFallback, over base: some Connection) {
+        guard let variant = validated.begin(stale.stored, for: key) else { return }
+        let errand = CacheErrand(behind: request, key: key, asking: stale)
         spawner.spawn { [self] in
             // A failure changes nothing: the next request asks again, or finds the response too stale to be used.
             if let response = try? await share(errand, over: base) { await finish(response) }
-            errandsBehind.end(key)
+            validated.end(variant)
         }
     }
 
@@ -192,23 +192,12 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
             return try await perform(errand, over: base)
         }
         let response = try await flights.response(for: key) { [self] in try await perform(errand, over: base) }
-        guard response.metadata.isCoalesced, response.metadata.storedResponse == nil,
-            StoringRules.isForOneRequest(response.head)
-        else { return response }
+        guard response.metadata.isCoalesced else { return response }
+        let confirmed = response.metadata.storedResponse
+        let isForOne = confirmed == nil && StoringRules.isForOneRequest(response.head)
+        guard isForOne || StoringRules.varies(confirmed?.head ?? response.head, by: ignoredFields) else {
+            return response
+        }
         return try await perform(errand, over: base)
-    }
-}
-
-/// The errands that run behind callers' backs.
-final class ErrandsBehind: Sendable {
-    private let keys = Mutex<Set<ErrandKey>>([])
-
-    /// Notes the start of an errand; false is returned where it runs already.
-    func begin(_ key: ErrandKey) -> Bool {
-        keys.withLock { $0.insert(key).inserted }
-    }
-
-    func end(_ key: ErrandKey) {
-        keys.withLock { _ = $0.remove(key) }
     }
 }

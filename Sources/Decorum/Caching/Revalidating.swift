@@ -10,7 +10,7 @@ extension Connection {
     /// `Set-Cookie` is not given again.
     ///
     /// ```swift
-    /// let connection = URLSessionConnection()
+    /// let connection = SystemConnection()
     ///     .revalidating(in: MemoryResponseStore())
     /// ```
     ///
@@ -154,8 +154,14 @@ struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedC
         let removals = store.removalCount
         var response = response
         response.body = response.body.stored(
-            by: { [store, stored] in await store.writer(for: stored, key: key) },
-            unless: { [store] in store.removalCount != removals })
+            BodyStoring(
+                open: { [store, stored] in await store.writer(for: stored, key: key) },
+                keep: { [store] writer in
+                    guard store.removalCount == removals else { return }
+                    await writer.finish()
+                    // Who forgets counts first and removes then, so that one of both finds what the other does.
+                    if store.removalCount != removals { await store.removeResponses(for: key) }
+                }))
         return response
     }
 }

@@ -32,12 +32,13 @@ enum Revalidation {
 
     /// Updates a stored response with the fields of a `304` (RFC 9111, sections 3.2 and 4.3.4).
     ///
-    /// - Returns: The response with refreshed fields; nil when the `304` is about another representation.
+    /// - Returns: The response with refreshed fields, or its own where it may not be refreshed; nil when the `304` is about
+    ///   another representation.
     static func refresh(
         _ stored: StoredResponse, for request: HTTPRequest, with validation: HTTPResponse, at date: Date
     ) -> StoredResponse? {
         guard Validation.confirmed(by: validation, among: [stored], for: request) != nil else { return nil }
-        let head = Validation.freshened(stored.head, with: validation.headerFields)
+        let head = Validation.freshened(stored.head, by: validation)
         return StoredResponse(head: head, body: stored.body, request: request, date: date)
     }
 }

@@ -2,24 +2,30 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
+/// How a body is stored while it is read for the first time.
+struct BodyStoring: Sendable {
+    /// What goes into the store in front of the body.
+    var start: Body?
+    /// Opens the writer, once the body is read; nothing is stored where it gives none.
+    let open: @Sendable () async -> (any ResponseWriter)?
+    /// Has a writer keep the body, which is whole, unless it is not worth it any more.
+    let keep: @Sendable (_ writer: any ResponseWriter) async -> Void
+    /// Does what is to be done where the store does not want the body.
+    var giveUp: @Sendable () async -> Void = {}
+}
+
 extension Body {
     /// Stores the body while it is read for the first time, and keeps it once the end was reached.
     ///
-    /// - Parameters:
-    ///   - start: What goes into the store in front of the body.
-    ///   - open: Opens the writer, once the body is read; nothing is stored where it gives none.
-    ///   - isOutdated: Tells at the end of the body whether it is not worth keeping any more.
+    /// - Parameter storing: How to.
     /// - Returns: A body with the same content, length and replay rule.
-    func stored(
-        after start: Body? = nil, by open: @escaping @Sendable () async -> (any ResponseWriter)?,
-        unless isOutdated: @escaping @Sendable () -> Bool
-    ) -> Body {
+    func stored(_ storing: BodyStoring) -> Body {
         let content = self
         let turn = FirstTurn()
         return Body(trustedLength: length, replay: replay) { offset in
             let reader = try await content.open(at: offset)
             guard offset == 0, turn.take() else { return reader }
-            return StoringBodyReader(reader: reader, start: start, open: open, isOutdated: isOutdated)
+            return StoringBodyReader(reader: reader, storing: storing)
         }
     }
 }
@@ -34,34 +40,40 @@ private final class FirstTurn: Sendable {
 
 private struct StoringBodyReader: BodyReader {
     var reader: any BodyReader
-    let start: Body?
-    var open: (@Sendable () async -> (any ResponseWriter)?)?
-    let isOutdated: @Sendable () -> Bool
+    let storing: BodyStoring
+    var isOpen = false
     var writer: (any ResponseWriter)?
 
     mutating func next() async throws -> Data? {
         let chunk = try await reader.next()
-        if let open {
-            self.open = nil
-            writer = await open()
-            if let start { await write(start) }
-        }
+        if !isOpen { await open() }
         if let chunk {
-            if let writer, await !writer.write(chunk) { self.writer = nil }
-        } else {
-            if !isOutdated() { await writer?.finish() }
-            writer = nil
+            await write(chunk)
+        } else if let writer {
+            self.writer = nil
+            await storing.keep(writer)
         }
         return chunk
+    }
+
+    private mutating func open() async {
+        isOpen = true
+        writer = await storing.open()
+        if writer == nil { await storing.giveUp() }
+        if let start = storing.start { await write(start) }
+    }
+
+    private mutating func write(_ chunk: Data) async {
+        guard let writer, await !writer.write(chunk) else { return }
+        self.writer = nil
+        await storing.giveUp()
     }
 
     private mutating func write(_ start: Body) async {
         do {
             for try await chunk in start {
-                guard let writer, await writer.write(chunk) else {
-                    self.writer = nil
-                    return
-                }
+                guard writer != nil else { return }
+                await write(chunk)
             }
         } catch {
             // What was stored is gone: the rest alone is no response.

@@ -15,24 +15,28 @@ struct FieldNames: Sendable {
         self.endings = endings.map { Array("-\($0)".utf8) }
         lastLetters = endings.reduce(0) { $0 | 1 << UInt32(($1.utf8.last ?? 0) & 31) }
         for name in names {
-            guard let place = Self.place(of: name) else { continue }
-            lengths[place.letter] |= place.length
+            let (letter, length) = Self.place(of: name.canonicalName.utf8)
+            lengths[letter] |= length
         }
     }
 
     func contains(_ name: HTTPField.Name) -> Bool {
-        guard let place = Self.place(of: name) else { return false }
-        if lengths[place.letter] & place.length != 0, names.contains(name) { return true }
-        return lastLetters != 0 && hasEnding(name.canonicalName.utf8)
+        // In one look at the bytes: a stack asks this for each field of each request.
+        var text = name.canonicalName
+        let (mayBeNamed, hasEnding) = text.withUTF8 { bytes in
+            let (letter, length) = unsafe Self.place(of: bytes)
+            let ends = unsafe self.hasEnding(bytes)
+            return (lengths[letter] & length != 0, ends)
+        }
+        return hasEnding || (mayBeNamed && names.contains(name))
     }
 
-    private func hasEnding(_ name: String.UTF8View) -> Bool {
-        guard let last = name.last, lastLetters >> UInt32(last & 31) & 1 == 1 else { return false }
-        return endings.contains { $0.last == last && name.suffix($0.count).elementsEqual($0) }
+    private func hasEnding(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let last = unsafe name.last, lastLetters >> UInt32(last & 31) & 1 == 1 else { return false }
+        return endings.contains { unsafe $0.last == last && name.suffix($0.count).elementsEqual($0) }
     }
 
-    private static func place(of name: HTTPField.Name) -> (letter: Int, length: UInt64)? {
-        let bytes = name.canonicalName.utf8
-        return bytes.first.map { (Int($0 & 31), 1 << UInt64(bytes.count & 63)) }
+    private static func place(of name: some Collection<UInt8>) -> (letter: Int, length: UInt64) {
+        (Int((name.first ?? 0) & 31), 1 << UInt64(name.count & 63))
     }
 }

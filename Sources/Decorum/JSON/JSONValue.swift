@@ -19,28 +19,33 @@ package enum JSONValue: Sendable, Hashable {
         }
     }
 
-    /// Reads a whole document.
-    package init(parsing bytes: [UInt8]) throws {
+    /// Reads a whole document, which is refused where it has more values than `countLimit`.
+    ///
+    /// Each value takes much more memory than the two or three bytes that it may be written with.
+    package init(parsing bytes: [UInt8], countLimit: Int = .max) throws {
         var scanner = JSONScanner(bytes)
         // Looking it through first sets a bound to the depth of what follows.
         let range = try scanner.skipValue()
         try scanner.expectEnd()
         scanner = JSONScanner(bytes, range: range)
-        self = try JSONValue(reading: &scanner)
+        var remaining = countLimit
+        self = try JSONValue(reading: &scanner, remaining: &remaining)
     }
 
-    private init(reading scanner: inout JSONScanner) throws {
+    private init(reading scanner: inout JSONScanner, remaining: inout Int) throws {
+        remaining -= 1
+        guard remaining >= 0 else { throw scanner.fault("it has too many values") }
         switch try scanner.peek() {
         case UInt8(ascii: "{"):
             var members: [Member] = []
             try scanner.object { name, scanner in
-                members.append(Member(name, try JSONValue(reading: &scanner)))
+                members.append(Member(name, try JSONValue(reading: &scanner, remaining: &remaining)))
             }
             self = .object(members)
         case UInt8(ascii: "["):
             var elements: [JSONValue] = []
             try scanner.array { scanner in
-                elements.append(try JSONValue(reading: &scanner))
+                elements.append(try JSONValue(reading: &scanner, remaining: &remaining))
             }
             self = .array(elements)
         case UInt8(ascii: "\""): self = .string(try scanner.string())

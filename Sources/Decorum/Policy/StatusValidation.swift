@@ -5,7 +5,7 @@ extension Connection {
     /// Throws for each response whose status is not accepted.
     ///
     /// ```swift
-    /// let connection = URLSessionConnection().validatingStatus()
+    /// let connection = SystemConnection().validatingStatus()
     /// do {
     ///     let response = try await connection.send(.get("https://api.example.com/items"))
     ///     return try await response.body.decode([Item].self, upTo: 1 << 20)

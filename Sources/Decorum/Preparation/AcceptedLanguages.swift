@@ -5,7 +5,7 @@ extension Connection {
     /// Asks for content in one of several languages, best first.
     ///
     /// ```swift
-    /// let connection = try URLSessionConnection()
+    /// let connection = try SystemConnection()
     ///     .acceptingLanguages(["de-CH", "de", "en"])
     /// // Accept-Language: de-CH, de;q=0.9, en;q=0.8
     /// ```

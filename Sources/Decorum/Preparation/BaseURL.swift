@@ -5,7 +5,7 @@ extension Connection {
     /// Resolves requests that have a relative reference against a base URL.
     ///
     /// ```swift
-    /// let connection = try URLSessionConnection()
+    /// let connection = try SystemConnection()
     ///     .relative(to: "https://api.example.com/v1/")
     /// let response = try await connection.send(.get("items?page=2"))
     /// // GET https://api.example.com/v1/items?page=2

@@ -5,7 +5,7 @@ extension Connection {
     /// Says in the `User-Agent` field which program and system a request comes from.
     ///
     /// ```swift
-    /// let connection = try URLSessionConnection()
+    /// let connection = try SystemConnection()
     ///     .identifyingClient(as: ClientInformation(name: "Reader", version: "2.1"))
     /// // User-Agent: Reader/2.1 (Linux 6.8.0)
     /// ```

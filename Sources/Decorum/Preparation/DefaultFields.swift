@@ -4,7 +4,7 @@ extension Connection {
     /// Adds fields to each request that has none of the same name.
     ///
     /// ```swift
-    /// let connection = URLSessionConnection()
+    /// let connection = SystemConnection()
     ///     .addingDefaultFields([.accept: "application/json", .acceptEncoding: "gzip"])
     /// ```
     ///
@@ -26,7 +26,7 @@ extension Connection {
     /// Adds fields that a closure makes for each request that has none of the same name.
     ///
     /// ```swift
-    /// let connection = URLSessionConnection()
+    /// let connection = SystemConnection()
     ///     .addingDefaultFields { request in
     ///         request.head.method == .post ? [.contentType: "application/json"] : [:]
     ///     }

@@ -4,7 +4,7 @@ extension Connection {
     /// Sets fields on each request in place of those of the same name that it has.
     ///
     /// ```swift
-    /// let connection = URLSessionConnection()
+    /// let connection = SystemConnection()
     ///     .overridingFields(with: [.accept: "application/json"])
     /// ```
     ///

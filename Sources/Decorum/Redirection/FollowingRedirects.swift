@@ -9,7 +9,7 @@ extension Connection {
     /// that describe it.
     ///
     /// ```swift
-    /// let connection = URLSessionConnection()
+    /// let connection = SystemConnection()
     ///     .followingRedirects(upTo: 5, policy: .httpsOnly)
     /// let response = try await connection.send(.get("https://example.com/"))
     /// print(response.metadata.redirects)  // [301 https://example.com → https://www.example.com]

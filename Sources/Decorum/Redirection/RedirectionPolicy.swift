@@ -9,7 +9,7 @@ import Foundation
 /// let trusted = RedirectionPolicy("trusted hosts") { redirection in
 ///     redirection.to.host()?.hasSuffix(".example.com") == true
 /// }
-/// let connection = URLSessionConnection()
+/// let connection = SystemConnection()
 ///     .followingRedirects(policy: .httpsOnly.and(trusted))
 /// ```
 public struct RedirectionPolicy: Sendable, CustomStringConvertible {

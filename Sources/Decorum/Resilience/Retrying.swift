@@ -8,7 +8,7 @@ extension Connection {
     /// such as a refused connection, the method does not count.
     ///
     /// ```swift
-    /// let connection = URLSessionConnection()
+    /// let connection = SystemConnection()
     ///     .retrying(RetryPolicy(retries: 2))
     /// ```
     ///

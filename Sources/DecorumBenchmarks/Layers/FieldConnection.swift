@@ -6,7 +6,7 @@ struct FieldConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let name: HTTPField.Name
 
-    func send(_ request: consuming Request) async throws -> Response {
+    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         request.head.headerFields[name] = "spring"
         return try await base.send(request)
     }

@@ -72,10 +72,10 @@ enum LayerRows {
             // The first copies the fields that the caller still holds; what a further one costs is the difference.
             Row(
                 "layers/field, static, 5", over: "layers/field, static, 1", layers: 4,
-                bounds: .instructionsPerLayer(1860), sending: request, through: five),
+                bounds: .instructionsPerLayer(1500), sending: request, through: five),
             Row(
                 "layers/field, AnyConnection, 5", over: "layers/field, static, 1", layers: 4,
-                bounds: .instructionsPerLayer(2370), sending: request, through: AnyConnection(five)),
+                bounds: .instructionsPerLayer(2080), sending: request, through: AnyConnection(five)),
         ]
     }
 }

@@ -12,7 +12,7 @@ import Synchronization
 /// try cassette.finish()
 /// ```
 ///
-/// In a test, `@Test(.cassette)` of `DecorumTestingTraits`, or ``withCassette(_:rules:mode:filePath:function:_:)``, opens
+/// In a test, `@Test(.cassette)` of `DecorumTestingTraits`, or ``withCassette(_:rules:mode:hasFailed:filePath:function:_:)``, opens
 /// and finishes one.
 public final class Cassette: Sendable {
     /// The cassette of the test that runs; nil outside of one, and in a task that does not belong to it.
@@ -35,6 +35,9 @@ public final class Cassette: Sendable {
     /// What stood in the file before that run.
     let original: CassetteContent
 
+    /// The task that has opened the cassette, which lives as long as its test does.
+    private let opener: Int
+
     private struct State {
         var index: PlaybackIndex
         var recordings: [ExchangeRecording] = []
@@ -47,7 +50,8 @@ public final class Cassette: Sendable {
     ///
     /// - Parameters:
     ///   - path: The path of the file, which need not exist where something may be recorded. Any format is read that
-    ///     ``ImportedCassette`` knows; an HTTP archive, which a new file ending in `.har` becomes, is also recorded on.
+    ///     ``ImportedCassette`` knows; an HTTP archive, which a new file ending in `.har` becomes, is also recorded on,
+    ///     unless it is one of Polly.js or Replay, or not plain JSON.
     ///   - mode: What it does with a request; nil for what the environment says.
     ///   - rules: How it matches, redacts, records and plays.
     ///   - clock: The clock by which it dates what it records and waits between chunks.
@@ -57,6 +61,7 @@ public final class Cassette: Sendable {
         clock: any DatedClock = SystemClock()
     ) throws {
         file = URL(filePath: path)
+        opener = Self.currentTask
         let wanted = try mode ?? .current()
         let exists = FileManager.default.fileExists(atPath: file.path)
         self.mode = wanted == .once ? (exists ? .replay : .append) : wanted
@@ -66,12 +71,13 @@ public final class Cassette: Sendable {
             throw CassetteError(
                 file: path, reason: "it is not there; CASSETTE=once records it")
         }
-        opened = exists && self.mode != .live ? try CassetteContent(reading: file) : .none
+        opened = exists && self.mode != .live ? try CassetteContent(reading: file, as: rules.content) : .none
         if self.mode == .append || self.mode == .rewrite, let format = opened.readOnlyFormat {
             throw CassetteError(
                 file: path, reason: "it is a cassette of \(format), which is only replayed; record on another file")
         }
-        content = try opened.rewritten(by: rules)
+        // What is written anew is not matched, and may be what cannot be read any more.
+        content = self.mode == .rewrite ? opened : try opened.rewritten(by: rules)
         run = self.mode == .rewrite ? CassetteDefaults.current.run : nil
         original = run?.original(of: file, opened: opened) ?? opened
         redactor = CassetteRedactor(rules)
@@ -171,11 +177,14 @@ public final class Cassette: Sendable {
 
     /// Keeps the place of an exchange that begins now.
     func record(_ request: RecordedRequest) -> ExchangeRecording {
-        let sender = unsafe withUnsafeCurrentTask { unsafe $0?.hashValue ?? 0 }
-        let recording = ExchangeRecording(request, sender: sender, limit: rules.bodyLimit, clock: clock)
+        let recording = ExchangeRecording(
+            request, isFromOpener: Self.currentTask == opener, limit: rules.bodyLimit, clock: clock)
         state.withLock { $0.recordings.append(recording) }
         return recording
     }
+
+    /// A number for the task that runs, which another may have when this one is over.
+    private static var currentTask: Int { unsafe withUnsafeCurrentTask { unsafe $0?.hashValue ?? 0 } }
 
     /// Ends the run: what was recorded is written, what was never played is reported, what has changed is told.
     ///
@@ -196,15 +205,35 @@ public final class Cassette: Sendable {
 
     /// What was recorded, without its secrets, in the order in which the file has it.
     ///
-    /// It is the order in which the requests were sent if one task sent them all. The order among several tasks is chance,
-    /// so it is then that of the requests' own text.
-    func recorded() throws -> [Interaction] {
+    /// It is the order in which the requests were sent if the task that opened the cassette sent them all, or if they
+    /// have to come in it again. The order among several tasks is chance, so it is then that of the requests' own text.
+    func recorded() throws -> (interactions: [Interaction], redactor: CassetteRedactor) {
         let recordings = state.withLock { $0.recordings }
-        var interactions = try recordings.map { try $0.interaction() }
-        if let rewrite = rules.beforeRecording { interactions = interactions.compactMap(rewrite) }
-        if Set(recordings.map(\.sender)).count > 1 {
+        var interactions: [Interaction] = []
+        for (index, recording) in recordings.enumerated() {
+            guard let interaction = try rules.rewritten(recording.interaction(), number: index + 1, of: file) else {
+                continue
+            }
+            interactions.append(interaction)
+        }
+        if rules.order == .any, !recordings.allSatisfy(\.isFromOpener) {
             interactions = interactions.sorted { redactor.matchable($0.request) }
         }
-        return CassetteRedactor(rules, continuing: mode == .append ? opened.text : []).redacted(interactions)
+        let naming = CassetteRedactor(rules, continuing: mode == .append ? opened.text : [])
+        return (naming.redacted(interactions), naming)
+    }
+}
+
+extension CassetteRules {
+    /// What is recorded of an exchange; nil where the rules leave it out.
+    fileprivate func rewritten(_ interaction: Interaction, number: Int, of file: URL) throws -> Interaction? {
+        var interaction = interaction
+        if content == .decoded { interaction.decodeContent() }
+        if let beforeRecording {
+            guard let rewritten = beforeRecording(interaction) else { return nil }
+            interaction = rewritten
+        }
+        if content == .decoded { try interaction.checkCoding(number: number, file: file.relativePath) }
+        return interaction
     }
 }

@@ -5,14 +5,15 @@ import Foundation
 enum CassetteContent: Sendable {
     case none
     case file(CassetteReader)
-    case imported([Interaction], ImportedCassette.Format)
+    /// With the name of a format that is only read; nil for an HTTP archive that may also be written.
+    case imported([Interaction], readOnly: String?)
     /// What the rules have made of it before it is matched.
     case rewritten([Interaction])
 
     /// The largest file that is read, in bytes.
     static let limit = 256 << 20
 
-    init(reading file: URL) throws {
+    init(reading file: URL, as form: CassetteRules.Content) throws {
         let bytes = try Self.bytes(of: file)
         if CassetteReader.recognizes(bytes) {
             self = .file(try CassetteReader(bytes, of: file))
@@ -20,12 +21,9 @@ enum CassetteContent: Sendable {
             let imported = try ImportedCassette(
                 Data(bytes), named: file.relativePath, folder: file.deletingLastPathComponent())
             // A cassette stands where a transport would, which undoes content codings.
-            let interactions = imported.decodingContent().interactions
-            for (index, interaction) in interactions.enumerated() where !interaction.hasValidStatus {
-                throw CassetteError(
-                    file: file.relativePath, place: "interactions[\(index)]", reason: "its status is not one")
-            }
-            self = .imported(interactions, imported.format)
+            let played = form == .decoded ? imported.decodingContent() : imported
+            self = .imported(
+                played.interactions, readOnly: imported.readOnlyFormat(isJSON: Self.isJSON(bytes)))
         }
     }
 
@@ -37,8 +35,14 @@ enum CassetteContent: Sendable {
 
     /// The name of the format, where it is one that is only read.
     var readOnlyFormat: String? {
-        guard case .imported(_, let format) = self, ![.har, .polly, .replay].contains(format) else { return nil }
-        return format.description
+        guard case .imported(_, let format) = self else { return nil }
+        return format
+    }
+
+    /// Whether a file is JSON, and neither compressed nor YAML.
+    private static func isJSON(_ bytes: [UInt8]) -> Bool {
+        let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        return bytes[start...].first { $0 > 0x20 } == UInt8(ascii: "{")
     }
 
     private static func bytes(of file: URL) throws(CassetteError) -> [UInt8] {
@@ -140,11 +144,13 @@ enum CassetteContent: Sendable {
     }
 }
 
-extension Interaction {
-    /// Whether the statuses are such that a response can have.
-    fileprivate var hasValidStatus: Bool {
-        guard let response else { return true }
-        return (100...999).contains(response.status)
-            && response.informational.allSatisfy { (100...199).contains($0.status) }
+extension ImportedCassette {
+    /// The name of the format, where a file in it is not written.
+    ///
+    /// Recorders with rules of their own read their archives by them, and find nothing in one that was written here.
+    fileprivate func readOnlyFormat(isJSON: Bool) -> String? {
+        guard format == .har else { return format.description }
+        guard isJSON else { return "HAR that is not plain JSON" }
+        return isComplete ? nil : "HAR with exchanges that had to be left out"
     }
 }

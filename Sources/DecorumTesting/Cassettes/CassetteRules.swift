@@ -35,6 +35,17 @@ public struct CassetteRules: Sendable {
         case allow
     }
 
+    /// In what form content with a content coding is recorded and matched.
+    public enum Content: Sendable, Hashable {
+        /// Without its content coding, so that it reads well and its secrets are found.
+        case decoded
+        /// As it went over the wire, which tests what undoes a content coding.
+        ///
+        /// Nothing in coded content is redacted. What can be decoded is looked through all the same, and is not written
+        /// if anything in it would have to be.
+        case wire
+    }
+
     /// How fast content is played.
     public enum Timing: Sendable, Hashable {
         /// At once, in the chunks that were recorded.
@@ -57,6 +68,11 @@ public struct CassetteRules: Sendable {
     public var unused: Unused
     /// How fast content is played; at once.
     public var timing: Timing
+    /// In what form content with a content coding, such as gzip, is recorded and matched; decoded.
+    ///
+    /// What cannot be decoded, such as Brotli, is not recorded: ``Cassette/finish()`` throws, unless the rules ask for
+    /// ``Content/wire`` or ``beforeRecording`` makes something else of it.
+    public var content: Content
     /// Response fields that are not recorded, since they change each time and tell nothing.
     public var ignoredFields: Set<HTTPField.Name>
     /// The most bytes of one body that are recorded or compared; 64 MiB.
@@ -88,6 +104,7 @@ public struct CassetteRules: Sendable {
         self.order = order
         self.unused = unused
         self.timing = timing
+        content = .decoded
         ignoredFields = Self.volatileFields
         bodyLimit = 64 << 20
         allowedSecrets = []

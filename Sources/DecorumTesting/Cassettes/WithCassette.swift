@@ -4,7 +4,9 @@ import Foundation
 /// Runs a test with a cassette, and finishes it when the test has passed.
 ///
 /// The file is `Cassettes/<file of the test>/<name>.json` beside the file of the test. A body that throws leaves the file
-/// as it was.
+/// as it was. An assertion that fails and throws nothing does so only if `hasFailed` tells of it: in XCTest, pass
+/// `testRun?.totalFailureCount != 0`. In Swift Testing, import `DecorumTestingTraits`, whose function of this name sees
+/// by itself what fails.
 ///
 /// ```swift
 /// try await withCassette { cassette in
@@ -19,21 +21,24 @@ import Foundation
 ///     apart.
 ///   - rules: How it matches, redacts, records and plays; nil for those of the scope around it.
 ///   - mode: What it does with a request; nil for what the environment says.
+///   - hasFailed: Whether the test has failed without throwing, asked when it is over.
 ///   - filePath: The file of the test.
 ///   - function: The function of the test.
 ///   - body: The test.
 /// - Returns: What the test returns.
 /// - Throws: What the test throws, or what ``Cassette/finish()`` throws behind it.
+@_disfavoredOverload
 public func withCassette<Result>(
-    _ name: String? = nil, rules: CassetteRules? = nil, mode: CassetteMode? = nil, filePath: String = #filePath,
-    function: String = #function, _ body: (Cassette) async throws -> Result
+    _ name: String? = nil, rules: CassetteRules? = nil, mode: CassetteMode? = nil,
+    hasFailed: @autoclosure () -> Bool = false, filePath: String = #filePath, function: String = #function,
+    _ body: (Cassette) async throws -> Result
 ) async throws -> Result {
     let path = CassettePath.path(name ?? CassettePath.name(ofFunction: function), beside: filePath)
     let defaults = CassetteDefaults.current
     let cassette = try Cassette(
         at: path, mode: mode ?? defaults.mode, rules: rules ?? defaults.rules ?? CassetteRules())
     let result = try await Cassette.$current.withValue(cassette) { try await body(cassette) }
-    try cassette.finish()
+    if !hasFailed() { try cassette.finish() }
     return result
 }
 

@@ -8,7 +8,7 @@ import Foundation
 /// origin.route(.get, "/feed", .init(fields: ["ETag": #""1""#], body: "news"))
 /// origin.enqueue(.closing)
 ///
-/// let connection = URLSessionConnection().retrying()
+/// let connection = SystemConnection().retrying()
 /// let response = try await connection.send(.get(origin.url + "/feed"))
 ///
 /// #expect(try await response.body.text(upTo: 1 << 10) == "news")

@@ -41,7 +41,7 @@ struct KeptResponses: Step {
         init(folder: URL, stage: Stage, clock: VirtualClock = VirtualClock(date: .now)) throws {
             self.stage = stage
             self.clock = clock
-            connection = try URLSessionConnection()
+            connection = try SystemConnection()
                 .printingWire(on: stage.terminal)
                 .caching(in: FileResponseStore(directory: folder), clock: clock, spawner: spawner)
                 .relative(to: stage.origin.url)

@@ -16,7 +16,7 @@ struct RecordedSession: Step {
 
         stage.terminal.text("Recording, with the server:")
         let recording = try Cassette(at: path, mode: .once)
-        try await tell(on: stage.anew(on: CassetteConnection(recording, recording: URLSessionConnection())))
+        try await tell(on: stage.anew(on: CassetteConnection(recording, recording: SystemConnection())))
         try recording.finish()
 
         stage.close()

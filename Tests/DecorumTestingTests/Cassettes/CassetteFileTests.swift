@@ -72,6 +72,28 @@ import Testing
         #expect(error?.place.contains("interactions[0]") == true)
     }
 
+    @Test(arguments: [
+        (#""request": {"method": "GET", "url": "/a", "url": "/b"}, "response": {"status": 200}"#, "url"),
+        (#""request": {"method": "GET", "method": "PUT", "url": "/a"}, "response": {"status": 200}"#, "method"),
+        (
+            #""request": {"method": "GET", "url": "/", "headers": {}, "headers": {}}, "response": {"status": 200}"#,
+            "headers"
+        ),
+        (
+            #""request": {"method": "GET", "url": "/"}, "response": {"status": 200}, "at": "2026-01-01", "at": "x""#,
+            "at"
+        ),
+        (#""request": {"method": "GET", "url": "/"}, "response": {"status": 200}, "response": {}"#, "response"),
+    ])
+    func `A member that stands there twice is refused when the cassette is opened`(members: String, name: String)
+        throws
+    {
+        try folder.write("{\"cassette\": 1, \"interactions\": [\n{\(members)}]}", to: "a.json")
+        let error = #expect(throws: CassetteError.self) { try Cassette(at: folder.path("a.json"), mode: .replay) }
+        #expect(error?.reason == "the member \"\(name)\" stands there twice")
+        #expect(error?.place == "line 2")
+    }
+
     @Test func `A link that leads out of the folder is not followed`() throws {
         try folder.write("secret", to: "secret")
         try FileManager.default.createDirectory(
@@ -128,7 +150,14 @@ import Testing
 
     @Test func `An empty file is refused`() throws {
         try folder.write("", to: "empty.json")
-        #expect(throws: (any Error).self) { try Cassette(at: folder.path("empty.json"), mode: .replay) }
+        for mode in [CassetteMode.replay, .append, .rewrite, .verify] {
+            let error = #expect(throws: CassetteImportError.self) {
+                try Cassette(at: folder.path("empty.json"), mode: mode)
+            }
+            #expect(error?.reason == "it is empty")
+            #expect(error?.file.contains("empty.json") == true)
+        }
+        #expect(try folder.text("empty.json").isEmpty)
     }
 
     @Test func `A missing file is an error where it has to be there`() {
@@ -138,14 +167,111 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: getuid() != 0, "the superuser may write everywhere"))
-    func `A folder that may not be written leaves everything as it is`() async throws {
+    /// A cassette with a file beside it.
+    private func recordImage(_ byte: UInt8, path: String = "/", _ mode: CassetteMode = .once) async throws {
+        let image = Response(
+            status: .ok, fields: [.contentType: "image/png"], body: Body(Data(repeating: byte, count: 10_000)))
+        try await record(path, image, mode)
+    }
+
+    private func record(_ path: String, _ response: Response, _ mode: CassetteMode) async throws {
+        let cassette = try Cassette(at: folder.path("a.json"), mode: mode)
+        _ = try await CassetteConnection(cassette, recording: StubConnection(response))
+            .send(.get("https://example.com\(path)")).body.data(upTo: 1 << 20)
+        try cassette.finish()
+    }
+
+    /// All files and what they hold.
+    private func contents() throws -> [String: Data] {
+        let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.url.path)
+        return Dictionary(
+            paths.compactMap { path in FileManager.default.contents(atPath: folder.path(path)).map { (path, $0) } },
+            uniquingKeysWith: { first, _ in first })
+    }
+
+    @Test(
+        .enabled(if: getuid() != 0, "the superuser may write everywhere"), arguments: [CassetteMode.append, .rewrite])
+    func `A folder that may not be written leaves everything as it is`(mode: CassetteMode) async throws {
+        try await recordImage(1)
+        let before = try contents()
         try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: folder.url.path)
         defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.url.path) }
-        let cassette = try Cassette(at: folder.path("a.json"), mode: .append)
-        _ = try await CassetteConnection(cassette, recording: StubConnection(Response(status: .ok)))
-            .send(.get("https://example.com/"))
-        #expect(throws: CassetteError.self) { try cassette.finish() }
+        await #expect(throws: CassetteError.self) { try await record("/b", Response(status: .ok), mode) }
+        #expect(try contents() == before)
+    }
+
+    @Test(arguments: [CassetteMode.append, .rewrite])
+    func `A secret that is found leaves the file that was there, and those beside it, as they were`(
+        mode: CassetteMode
+    ) async throws {
+        try await recordImage(1)
+        let before = try contents()
+        #expect(before.count == 2)
+        let secret = Response(status: .ok, body: Body(Data("ghp_x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1o".utf8)))
+        await #expect(throws: SecretFoundError.self) { try await record("/b", secret, mode) }
+        #expect(try contents() == before)
+    }
+
+    @Test(arguments: [CassetteMode.append, .rewrite])
+    func `A file beside the cassette that cannot be written leaves the cassette as it was`(
+        mode: CassetteMode
+    ) async throws {
+        try await record("/a", Response(status: .ok, body: "a"), .once)
+        try folder.write("I am a file", to: "a.tape")
+        let before = try contents()
+        let error = await #expect(throws: CassetteError.self) { try await recordImage(2, path: "/b", mode) }
+        #expect(error?.reason.contains("cannot be written") == true)
+        #expect(try contents() == before)
+    }
+
+    @Test(arguments: ["lost", "damaged"])
+    func `Recording anew mends a cassette of which a file is lost or damaged`(state: String) async throws {
+        try await recordImage(1)
+        let before = try contents()
+        let file = folder.path(try #require(before.keys.first { $0.hasPrefix("a.tape/") }))
+        func spoil() throws {
+            if state == "lost" {
+                try FileManager.default.removeItem(atPath: file)
+            } else {
+                try Data("other".utf8).write(to: URL(filePath: file))
+            }
+        }
+        try spoil()
+        try await recordImage(1, .rewrite)
+        #expect(try contents() == before)
+
+        try spoil()
+        try await recordImage(2, .rewrite)
+        let after = try contents()
+        #expect(after.count == 2)
+        #expect(after.values.contains(Data(repeating: 2, count: 10_000)))
+        #expect(!FileManager.default.fileExists(atPath: file))
+    }
+
+    @Test func `Recording anew mends an interaction that cannot be read`() async throws {
+        try folder.write(
+            """
+            {"cassette": 1, "interactions": [{"request": {"method": "GET", "url": "https://example.com/"},
+            "response": {"status": 200, "status": 201, "base64": "%%%"}}]}
+            """, to: "a.json")
+        try await record("/", Response(status: .ok, body: "new"), .rewrite)
+        #expect(try interactionsAsRecorded().map(\.response?.body.bytes) == [Data("new".utf8)])
+    }
+
+    private func interactionsAsRecorded() throws -> [Interaction] {
+        try Cassette(at: folder.path("a.json"), mode: .replay).interactions()
+    }
+
+    @Test func `Recording anew removes no file outside of the folder of the cassette`() async throws {
+        try folder.write("keep me", to: "other")
+        try folder.write(
+            """
+            {"cassette": 1, "interactions": [{"request": {"method": "GET", "url": "https://example.com/"},
+            "response": {"status": 200, "file": "a.tape/../other"}}]}
+            """, to: "a.json")
+        try await record("/", Response(status: .ok, body: "new"), .rewrite)
+        #expect(try folder.text("other") == "keep me")
+        #expect(try folder.text("a.json").contains("new"))
     }
 
     @Test func `A path that cannot be a folder is a clear error`() async throws {

@@ -70,6 +70,67 @@ import Testing
         #expect(!text.contains("s3cr3t"))
     }
 
+    /// What looks like a secret although no name says so, put together so that nothing finds it here.
+    static let token = "ghp_" + "x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1o"
+
+    @Test(arguments: [
+        (#"{"note":"x"}"#, #"{"note":"\#(token)"}"#), (#"{"note":"\#(token)"}"#, #"{"note":"x"}"#),
+        (#"{"note":"x"}"#, #"{"note":"a \#(token) that is in a longer text"}"#), (#"{"a":1}"#, #"{"\#(token)":1}"#),
+        (#"{"note":"x"}"#, #"{"note":"-----BEGIN RSA PRIVATE KEY-----\n\#(token)\#(token)"}"#),
+        ("a note", "a \(token)"), ("a \(token)", "a note"), ("\(token)", "\(token)1"),
+    ])
+    func `A miss does not show a secret that is one by its shape`(recorded: String, live: String) async throws {
+        func request(_ body: String) throws -> Request {
+            try .post("https://example.com/", fields: [.contentType: "text/plain"], body: Body(Data(body.utf8)))
+        }
+        var rules = CassetteRules()
+        rules.allowedSecrets = [.kind(.gitHubToken), .kind(.privateKey)]
+        let cassette = try Cassette(at: folder.path("secret.json"), mode: .append, rules: rules)
+        _ = try await CassetteConnection(cassette, recording: StubConnection(Response(status: .ok)))
+            .send(request(recorded))
+        try cassette.finish()
+
+        let replaying = try Cassette(at: folder.path("secret.json"), mode: .replay)
+        let miss = await #expect(throws: CassetteMissError.self) {
+            try await CassetteConnection(replaying).send(request(live))
+        }
+        let text = try #require(miss).description
+        for length in [8, 20] { #expect(!text.contains(Self.token.prefix(length).suffix(8)), "\(text)") }
+        #expect(text.contains("body  differs"))
+    }
+
+    @Test func `A miss masks what looks like a secret in a URL and in fields`() async throws {
+        let rules = CassetteRules(matching: [.method, .url, .header(.userAgent)])
+        for url in ["feed/\(Self.token)", "feed?x=\(Self.token)&y=2", "\(Self.token)/feed#\(Self.token)"] {
+            let text = try await miss(.get("https://api.example.com/\(url)"), rules: rules)
+            #expect(!text.contains(Self.token.prefix(12)), "\(text)")
+        }
+        let text = try await miss(
+            .get("https://api.example.com/feed", fields: [.userAgent: "client \(Self.token)"]), rules: rules)
+        #expect(!text.contains(Self.token.prefix(12)), "\(text)")
+        #expect(text.contains("nothing  →  client __secret__"))
+    }
+
+    @Test func `What was never played, and what has drifted, is told without secrets`() async throws {
+        try folder.write(
+            """
+            {"cassette": 1, "interactions": [{"request": {"method": "GET", "url": "https://example.com/\(Self.token)"},
+            "response": {"status": 200, "json": {"a": 1}}}]}
+            """, to: "secret.json")
+        let unused = #expect(throws: UnusedInteractionsError.self) {
+            try Cassette(at: folder.path("secret.json"), mode: .replay).finish()
+        }
+        #expect(unused?.requests == ["GET https://example.com/__secret__"])
+
+        let verifying = try Cassette(at: folder.path("secret.json"), mode: .verify)
+        let stub = StubConnection(Response(status: .ok, body: Body(Data(#"{"a":1,"\#(Self.token)":1}"#.utf8))))
+        _ = try await CassetteConnection(verifying, recording: stub)
+            .send(.get("https://example.com/\(Self.token)")).body.data(upTo: 1000)
+        let drift = #expect(throws: CassetteDriftError.self) { try verifying.finish() }
+        #expect(drift?.description.contains(Self.token.prefix(12)) == false)
+        #expect(drift?.drifts.first?.changes == ["$.__secret__  is new: a number"])
+    }
+
     @Test func `A repeat tells of the one that is played`() async throws {
         let request = try Request.get("https://api.example.com/feed")
         let text = try await miss(request, after: [request])

@@ -287,6 +287,46 @@ import Testing
         #expect(files.count == 1)
     }
 
+    /// Sends each request in a task of its own, one after the other, as a layer may do.
+    private func sendInTasks(_ paths: [String], _ cassette: Cassette) async throws {
+        let connection = CassetteConnection(cassette, recording: StubConnection { _ in Self.json("1") })
+        for path in paths {
+            try await Task { _ = try await connection.send(.get("https://example.com\(path)")).body.data(upTo: 9) }
+                .value
+        }
+    }
+
+    @Test func `The order in a file does not depend on where tasks are in memory`() async throws {
+        for round in 0..<20 {
+            let cassette = try cassette(.once, "\(round).json")
+            try await sendInTasks(["/b", "/a"], cassette)
+            try cassette.finish()
+            #expect(
+                try self.cassette(.replay, "\(round).json").interactions().map(\.request.url)
+                    == ["https://example.com/a", "https://example.com/b"])
+        }
+    }
+
+    @Test func `What has to be played in order is recorded in order, whoever sends it`() async throws {
+        let rules = CassetteRules(order: .strict)
+        for round in 0..<20 {
+            for mode in [CassetteMode.once, .replay] {
+                let cassette = try cassette(mode, "\(round).json", rules: rules)
+                try await sendInTasks(["/b", "/a", "/b"], cassette)
+                try cassette.finish()
+            }
+        }
+    }
+
+    @Test func `What one task sends stays in its order`() async throws {
+        let requests = try ["/b", "/a"].map { try Request.get("https://example.com" + $0) }
+        _ = try await run(.once, requests) { _ in Self.json("1") }
+        #expect(
+            try cassette(.replay).interactions().map(\.request.url) == [
+                "https://example.com/b", "https://example.com/a",
+            ])
+    }
+
     @Test func `Recorders of one file agree, whoever is first`() async throws {
         var files: Set<String> = []
         for order in [["a", "b"], ["b", "a"]] {

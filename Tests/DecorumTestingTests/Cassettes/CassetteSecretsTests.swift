@@ -123,7 +123,6 @@ import Testing
     @Test func `A secret that no name marks keeps the file from being written`() async throws {
         let secret = "ghp_" + "x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1o"
         let response = Response(status: .ok, body: Body("your key: \(secret)"))
-        try folder.write("before", to: "other.txt")
         let cassette = try Cassette(at: folder.path("a.json"), mode: .append)
         _ = try await CassetteConnection(cassette, recording: StubConnection(response))
             .send(.get("https://example.com/"))
@@ -185,6 +184,21 @@ import Testing
         #expect(try await response.body.text(upTo: 100) == "hello")
         let error = #expect(throws: CassetteError.self) { try Cassette(at: folder.path("a.yml"), mode: .append) }
         #expect(error?.reason.contains("VCR") == true)
+
+        let miss = await #expect(throws: CassetteMissError.self) {
+            try await CassetteConnection(cassette).send(.get("https://example.com/other"))
+        }
+        let unused = #expect(throws: UnusedInteractionsError.self) {
+            try Cassette(at: folder.path("a.yml"), mode: .replay).finish()
+        }
+        let verifying = try Cassette(at: folder.path("a.yml"), mode: .verify)
+        _ = try await CassetteConnection(verifying, recording: StubConnection(Response(status: .notFound)))
+            .send(.get("https://example.com/"))
+        let drift = #expect(throws: CassetteDriftError.self) { try verifying.finish() }
+        for description in [miss?.description, unused?.description, drift?.description] {
+            #expect(description?.contains("fix: record on another file, since a cassette of VCR is only") == true)
+            #expect(description?.contains("CASSETTE=") == false)
+        }
         #expect(try folder.text("a.yml") == text)
     }
 }

@@ -3,7 +3,7 @@ import Decorum
 struct AuthenticationListings {
     func authenticating(token: String) throws {
         let api = try Origin("https://api.example.com")
-        let connection = try URLSessionConnection()
+        let connection = try SystemConnection()
             .authenticating(with: .bearer(token), for: api)
             .retrying()
             .followingRedirects()

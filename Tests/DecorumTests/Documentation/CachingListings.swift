@@ -4,13 +4,13 @@ import Foundation
 
 struct CachingListings {
     func revalidating() {
-        let connection = URLSessionConnection()
+        let connection = SystemConnection()
             .revalidating(in: MemoryResponseStore())
         _ = connection
     }
 
     func caching() {
-        let connection = URLSessionConnection()
+        let connection = SystemConnection()
             .retrying()
             .caching(in: MemoryResponseStore())
             .followingRedirects()

@@ -6,7 +6,7 @@ import Testing
 /// The listings of the catalog of `Decorum`.
 @Suite struct CatalogListings {
     func landingPage() async throws {
-        let connection = URLSessionConnection()
+        let connection = SystemConnection()
             .retrying()
             .caching(in: MemoryResponseStore())
             .followingRedirects()
@@ -20,7 +20,7 @@ import Testing
         let token = "token"
         let statistics = ExchangeStatistics()
 
-        let connection = try URLSessionConnection()
+        let connection = try SystemConnection()
             .logging(to: .standardError, detail: .fields)
             .observing(statistics, as: .attempt)
             .authenticating(with: .bearer(token), for: api)
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [false, true]) func combiningLayersConditionally(isVerbose: Bool) {
-        var connection: any Connection = URLSessionConnection().retrying()
+        var connection: any Connection = SystemConnection().retrying()
         if isVerbose {
             connection = connection.logging(to: .standardError)
         }
@@ -52,7 +52,7 @@ import Testing
         let token = "token"
         let api = try Origin("https://api.example.com")
         let uploads = try Origin("https://uploads.example.com")
-        let connection = try URLSessionConnection()
+        let connection = try SystemConnection()
             .authenticating(with: .bearer(token), for: api, uploads)
             .followingRedirects()
 

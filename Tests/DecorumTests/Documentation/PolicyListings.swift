@@ -2,7 +2,7 @@ import Decorum
 
 struct PolicyListings {
     func validatingStatus() async throws -> [Item] {
-        let connection = URLSessionConnection().validatingStatus()
+        let connection = SystemConnection().validatingStatus()
         do {
             let response = try await connection.send(.get("https://api.example.com/items"))
             return try await response.body.decode([Item].self, upTo: 1 << 20)

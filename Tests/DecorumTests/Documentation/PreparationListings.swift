@@ -2,7 +2,7 @@ import Decorum
 
 struct PreparationListings {
     func relative() async throws {
-        let connection = try URLSessionConnection()
+        let connection = try SystemConnection()
             .relative(to: "https://api.example.com/v1/")
         let response = try await connection.send(.get("items?page=2"))
         // GET https://api.example.com/v1/items?page=2
@@ -10,13 +10,13 @@ struct PreparationListings {
     }
 
     func addingDefaultFields() {
-        let connection = URLSessionConnection()
+        let connection = SystemConnection()
             .addingDefaultFields([.accept: "application/json", .acceptEncoding: "gzip"])
         _ = connection
     }
 
     func addingDefaultFieldsOfClosure() {
-        let connection = URLSessionConnection()
+        let connection = SystemConnection()
             .addingDefaultFields { request in
                 request.head.method == .post ? [.contentType: "application/json"] : [:]
             }
@@ -24,20 +24,20 @@ struct PreparationListings {
     }
 
     func overridingFields() {
-        let connection = URLSessionConnection()
+        let connection = SystemConnection()
             .overridingFields(with: [.accept: "application/json"])
         _ = connection
     }
 
     func identifyingClient() throws {
-        let connection = try URLSessionConnection()
+        let connection = try SystemConnection()
             .identifyingClient(as: ClientInformation(name: "Reader", version: "2.1"))
         // User-Agent: Reader/2.1 (Linux 6.8.0)
         _ = connection
     }
 
     func acceptingLanguages() throws {
-        let connection = try URLSessionConnection()
+        let connection = try SystemConnection()
             .acceptingLanguages(["de-CH", "de", "en"])
         // Accept-Language: de-CH, de;q=0.9, en;q=0.8
         _ = connection

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(3))) struct ReadmeListings {
     func stack(token: String) async throws -> Feed {
         let api = try Origin("https://api.example.com")
-        let connection = try URLSessionConnection()
+        let connection = try SystemConnection()
             .authenticating(with: .bearer(token), for: api)
             .retrying()
             .caching(in: MemoryResponseStore())
@@ -28,7 +28,7 @@ import Testing
 
     func keepingResponses(caches: URL, api: Origin, token: String, request: Request) async throws {
         let responses = FileResponseStore(directory: caches.appending(path: "Responses"))
-        let connection = try URLSessionConnection()
+        let connection = try SystemConnection()
             .authenticating(with: .bearer(token), for: api)
             .retrying()
             .caching(in: responses)
@@ -79,7 +79,7 @@ import Testing
         origin.route(.get, "/feed", LoopbackOrigin.Answer(fields: ["ETag": "\"1\""], body: "news"))
         origin.enqueue(.script(.head(.ok, ["Content-Length": "10"]), .raw("half"), .close))
 
-        let connection = URLSessionConnection()
+        let connection = SystemConnection()
         await #expect(throws: TransportError.self) {
             try await connection.send(.get(origin.url + "/feed")).body.data(upTo: 100)
         }

@@ -1,7 +1,7 @@
 import Decorum
 
 private func retrying() -> any Connection {
-    let connection = URLSessionConnection()
+    let connection = SystemConnection()
         .retrying(RetryPolicy(retries: 2))
     return connection
 }
@@ -12,7 +12,7 @@ private func retryPolicy() -> RetryPolicy {
 }
 
 private func coalescing() -> any Connection {
-    let connection = URLSessionConnection()
+    let connection = SystemConnection()
         .retrying()
         .coalescing()
     return connection

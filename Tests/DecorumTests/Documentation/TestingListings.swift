@@ -29,7 +29,7 @@ import Testing
         origin.route(.get, "/feed", .init(fields: ["ETag": #""1""#], body: "news"))
         origin.enqueue(.closing)
 
-        let connection = URLSessionConnection().retrying()
+        let connection = SystemConnection().retrying()
         let response = try await connection.send(.get(origin.url + "/feed"))
 
         #expect(try await response.body.text(upTo: 1 << 10) == "news")
@@ -44,7 +44,7 @@ import Testing
             .init(.created, body: "You sent \(request.bodyLength) bytes.")
         }
 
-        let response = try await URLSessionConnection().send(.post(origin.url + "/items", body: "one"))
+        let response = try await SystemConnection().send(.post(origin.url + "/items", body: "one"))
         #expect(try await response.body.text(upTo: 100) == "You sent 3 bytes.")
     }
 
@@ -72,7 +72,7 @@ import Testing
         // … the first byte has arrived …
         gate.open()
 
-        let response = try await URLSessionConnection().send(.get(origin.url + "/"))
+        let response = try await SystemConnection().send(.get(origin.url + "/"))
         #expect(try await response.body.text(upTo: 2) == "hi")
     }
 
@@ -120,7 +120,7 @@ import Testing
         let gate = Gate()
         origin.enqueue(.script(.head(.ok, ["Content-Length": "4"]), .raw("ne"), .wait(gate), .raw("ws")))
 
-        let response = try await URLSessionConnection().send(.get(origin.url + "/"))
+        let response = try await SystemConnection().send(.get(origin.url + "/"))
         var chunks = response.body.makeAsyncIterator()
         #expect(try await chunks.next() == Data("ne".utf8))
         gate.open()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct VocabularyListings {
     func connection(api: Origin) async throws {
-        let connection = try URLSessionConnection()
+        let connection = try SystemConnection()
             .authenticating(with: .bearer("token"), for: api)
             .retrying()
             .caching(in: MemoryResponseStore())
@@ -51,7 +51,7 @@ import Testing
 
     func intercepting() {
         // swift-format-ignore: NeverForceUnwrap
-        let connection = URLSessionConnection()
+        let connection = SystemConnection()
             .intercepting("timing") { request, base in
                 let start = ContinuousClock.now
                 var response = try await base.send(request)

@@ -1,4 +1,5 @@
 public import Foundation
+import HTTPTypes
 
 /// A store in a directory, bounded in bytes, which survives a restart and may be used by several processes.
 ///
@@ -9,20 +10,24 @@ public import Foundation
 /// Each response is a file, which is written beside the others and then moved into its place. So the directory may be
 /// shared, as by an app and its extensions, and a process may end at any moment. Each byte that is read is verified. A
 /// file that is damaged, a full disk, or a directory that cannot be used are responses that are not there; nothing is ever
-/// thrown for them. Nothing waits for a disk to have written either: what a loss of power leaves is found damaged.
+/// thrown for them. What cannot be removed at once, as while too many files are open, counts as gone in this process, and
+/// is removed later. Nothing waits for a disk to have written either: what a loss of power leaves is found damaged.
 ///
 /// What was not used for the longest time goes first. The limit is that of all processes together, which hold it to within
 /// a tenth. Each process looks at the sizes of all files, in the background, once it has written a hundredth of the limit.
 /// Of each key, 16 variants are kept, and one that has no `Vary`.
 ///
-/// No secret that is in a field goes to the disk. A response is kept in memory, for the life of the process, when its
-/// request carried `Authorization`, `Cookie` or another of the fields that ``ResponseKey`` tells requests apart by, or
-/// when it has such a field itself, such as `Set-Cookie`. Put the layer that adds credentials inside of the cache, and set
-/// a principal: then responses survive a restart. URLs and principals are in the files, which are readable by their user
-/// alone.
+/// No secret in a field goes to the disk that is known by its name. A response is kept in memory, for the life of the
+/// process, when its request carried `Authorization`, `Cookie` or another of the fields that ``ResponseKey`` tells requests
+/// apart by, when it has such a field itself, such as `Set-Cookie`, or when a URL in its `Location`, `Content-Location`,
+/// `Link` or `Refresh` has an item that ``Redaction/standard`` knows, such as `access_token`. What
+/// ``RequestOptions/secretFields`` names is known in the request alone. Put the layer that adds credentials inside of the
+/// cache, and set a principal: then responses survive a restart. The request's own URL, its principal and the values of
+/// the fields that `Vary` names are in the files, which are readable by their user alone.
 ///
 /// A small response is read where the caller runs, in about ten microseconds, unless that is the main actor. The body of
-/// a large one is read in parts; the first time in a process that it is found, it is read once to verify it.
+/// a large one is read in parts; the first time in a process that it is found, it is read once to verify it. One that the
+/// server confirms is copied behind the caller's back; until that is done, who asks for it has it confirmed once more.
 public final class FileResponseStore: ResponseStore {
     private let files: ResponseFiles
     private var secrets: MemoryResponseStore { files.secrets }
@@ -175,7 +180,20 @@ extension StoredResponse {
         key.holdsSecret
             || head.headerFields.contains { field in
                 field.indexingStrategy == .disallow || Self.secretFields.contains(field.name)
+                    || field.refersToSecret
             }
+    }
+}
+
+extension HTTPField {
+    private static let referringFields = FieldNames(
+        Set(["Location", "Content-Location", "Link", "Refresh"].compactMap { HTTPField.Name($0) }))
+
+    /// Whether the value is a URL, or a text with one, that holds a secret.
+    fileprivate var refersToSecret: Bool {
+        guard Self.referringFields.contains(name) else { return false }
+        let redaction = Redaction.standard
+        return (isURL ? redaction.applied(toURL: value) : redaction.applied(toText: value)) != value
     }
 }
 

@@ -63,6 +63,7 @@ final class ResponseFileSpace: Sendable {
                 return state.written
             }
             let step = limit / 100
+            folders.retryRemovals()
             var (total, files) = survey()
             if total + room > limit - step {
                 files.sort { $0.time < $1.time }
@@ -106,7 +107,7 @@ final class ResponseFileSpace: Sendable {
     private func sweepUnfinished() -> Int {
         let hour: Int64 = 3_600_000_000_000
         let now = folders.fileSystem.now
-        return folders.unfinished().reduce(0) { total, file in
+        return ((try? folders.unfinished()) ?? []).reduce(0) { total, file in
             guard let status = try? folders.fileSystem.status(of: file.path) else { return total }
             // Whoever still writes has written within the hour.
             guard (now &- status.time).magnitude > hour else { return total + status.allocatedLength }

@@ -149,7 +149,7 @@ final class ResponseFileWriter: ResponseWriter {
             if response.vary.isAny || !response.vary.names.isEmpty { files.removeExcess(of: key, besides: name) }
             // What was forgotten while the file was moved may have been looked for before it was there.
             if !files.ongoing.withLock({ $0.end(write) }) {
-                try? files.folders.fileSystem.remove(files.folders.path(of: name))
+                files.remove(name)
             }
         }
     }

@@ -48,6 +48,7 @@ final class ResponseFiles: Sendable {
             case .damaged: try? folders.fileSystem.remove(path)
             }
         }
+        found.removeAll { folders.isRemoved($0.name, writtenAt: $0.time) }
         if found.count > 1 { found.sort { ($0.response.date, $0.time) > ($1.response.date, $1.time) } }
         return found
     }
@@ -79,30 +80,27 @@ final class ResponseFiles: Sendable {
     }
 
     func remove(_ name: ResponseFileName) {
-        try? folders.fileSystem.remove(folders.path(of: name))
+        folders.remove(name)
     }
 
     func remove(_ key: ResponseKey) {
         ongoing.withLock { $0.cancel { $0 == key } }
-        let digest = ResponseKeyDigest(key)
-        folders.remove(in: digest.folder) { $0.isOf(digest) }
+        folders.remove(.key(ResponseKeyDigest(key)))
     }
 
     func remove(_ uri: ResponseKey.URI) {
         ongoing.withLock { $0.cancel { $0.uri == uri } }
-        let digest = ResponseKeyDigest(uri)
-        folders.remove(in: digest.folder) { $0.isAt(digest) }
+        folders.remove(.uri(ResponseKeyDigest(uri)))
     }
 
     func remove(_ principal: Principal?) {
         ongoing.withLock { $0.cancel { $0.principal == principal } }
-        let digest = ResponseKeyDigest.digest(of: principal)
-        folders.remove { $0.isOf(principal: digest) }
+        folders.remove(.principal(digest: ResponseKeyDigest.digest(of: principal)))
     }
 
     func removeAll() {
         ongoing.withLock { $0.cancel { _ in true } }
-        folders.remove { _ in true }
+        folders.remove(.all)
     }
 }
 

@@ -10,6 +10,7 @@ final class ResponseFolders: Sendable {
     let fileSystem: any FileSystem
     private let path: String
     private let folders: [ResponseFolder]
+    private let refused = RefusedRemovals()
 
     init(_ path: String, fileSystem: any FileSystem) {
         self.path = path
@@ -67,23 +68,67 @@ final class ResponseFolders: Sendable {
         }
     }
 
-    /// Removes the files of those names that a closure picks, in one folder or in all, finished or not.
-    func remove(in folder: Int? = nil, where isForgotten: (ResponseFileName) -> Bool) {
+    /// Removes files, finished or not; where the disk refuses, they count as gone until it no longer does.
+    func remove(_ removal: ResponseFileRemoval) {
+        retryRemovals()
+        if !tryRemoving(removal) { refused.add(removal, at: fileSystem.now) }
+    }
+
+    /// Removes a file that is finished.
+    func remove(_ name: ResponseFileName) {
+        let isRemoved = succeeds { try fileSystem.remove(path(of: name)) }
+        if !isRemoved { refused.add(.file(name), at: fileSystem.now) }
+    }
+
+    /// Tries once more to remove what the disk refused to.
+    func retryRemovals() {
+        for entry in refused.all where tryRemoving(entry.removal) { refused.drop(entry) }
+    }
+
+    /// Whether a file that was written at a time should be gone.
+    func isRemoved(_ name: ResponseFileName, writtenAt time: Int64) -> Bool {
+        refused.cover(name, writtenAt: time)
+    }
+
+    private func tryRemoving(_ removal: ResponseFileRemoval) -> Bool {
         // The unfinished first, since they may become finished ones.
-        for unfinished in unfinished() where isForgotten(unfinished.name) {
-            try? fileSystem.remove(unfinished.path)
+        var isDone = removeAll { remove in
+            for file in try unfinished() where removal.covers(file.name) { remove(file.path) }
         }
-        for folder in folder.map({ $0...$0 }) ?? 0...Self.count - 1 {
-            var forgotten: [ResponseFileName] = []
-            list(folder) { if isForgotten($0) { forgotten.append($0) } }
-            for name in forgotten { try? fileSystem.remove(path(of: name)) }
+        for folder in removal.folder.map({ $0...$0 }) ?? 0...Self.count - 1 {
+            let isEmptied = removeAll { remove in
+                try folders[folder].list(fileSystem) { if removal.covers($0) { remove(path(of: $0)) } }
+            }
+            isDone = isEmptied && isDone
         }
+        return isDone
+    }
+
+    /// Removes the files that a listing finds, and returns whether it could be made and all are gone.
+    private func removeAll(_ list: (_ remove: (_ path: String) -> Void) throws -> Void) -> Bool {
+        var paths: [String] = []
+        var isDone = succeeds { try list { paths.append($0) } }
+        for path in paths {
+            let isRemoved = succeeds { try fileSystem.remove(path) }
+            isDone = isRemoved && isDone
+        }
+        return isDone
+    }
+
+    /// Whether something could be done, or was not there.
+    private func succeeds(_ work: () throws -> Void) -> Bool {
+        do {
+            try work()
+        } catch {
+            return error as? SystemError == .noEntry
+        }
+        return true
     }
 
     /// The files that are not whole yet, with the names that they are to have.
-    func unfinished() -> [(path: String, name: ResponseFileName)] {
+    func unfinished() throws -> [(path: String, name: ResponseFileName)] {
         var files: [(path: String, name: ResponseFileName)] = []
-        unsafe try? fileSystem.list(unfinishedPath) { text in
+        unsafe try fileSystem.list(unfinishedPath) { text in
             // Nothing else is in the folder, but what begins otherwise is not ours.
             guard
                 let name = unsafe ResponseFileName(UnsafeBufferPointer(rebasing: text.prefix(ResponseFileName.length)))
@@ -148,7 +193,12 @@ private final class ResponseFolder: Sendable {
                 listing.folderTime = status.time
                 listing.time = fileSystem.now
                 listing.names.removeAll(keepingCapacity: true)
-                try? list(fileSystem) { listing.names.append($0) }
+                do {
+                    try list(fileSystem) { listing.names.append($0) }
+                } catch {
+                    // What could not be listed is not known to be empty.
+                    listing.folderTime = .min
+                }
                 listing.names.sort()
             }
             return listing.names.first(where: digest)

@@ -28,9 +28,9 @@ enum ByteRange: Sendable, Equatable {
         }
     }
 
-    /// Whether the range goes from an offset up to the end.
+    /// Whether the range ends where the content does.
     var isToEnd: Bool {
-        if case .from(_, through: nil) = self { true } else { false }
+        if case .from(_, through: .some) = self { false } else { true }
     }
 
     /// The offsets of a content of a length; nil where it has none of them.

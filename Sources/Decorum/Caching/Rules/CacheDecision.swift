@@ -3,8 +3,10 @@ import HTTPTypes
 
 /// What a cache does with a request, given what is stored (RFC 9111, section 4).
 enum CacheDecision: Sendable {
-    /// Answer with a stored response, and with `isValidatedBehind` ask the server about it meanwhile.
-    case serve(StoredResponse, age: Double, timeToLive: Double, isValidatedBehind: Bool)
+    /// Answer with a stored response.
+    case serve(StoredResponse, age: Double, timeToLive: Double)
+    /// Answer with a stale response, and ask the server about it meanwhile.
+    case serveStale(StaleFallback, age: Double, timeToLive: Double)
     /// Ask the server whether one of the stored responses is current; the first is the one that the request selects.
     case validate([StoredResponse], reason: CacheStatus.ForwardReason, fallback: StaleFallback?)
     /// Ask the server for the end of a content of which the start is stored (RFC 9111, section 3.3).
@@ -27,16 +29,18 @@ enum CacheDecision: Sendable {
         _ request: HTTPRequest, wanting wanted: CacheRequest, from variants: [StoredResponse], at now: Date,
         policy: CachingPolicy
     ) -> CacheDecision {
+        let range = request.headerFields.firstValue(of: .range).flatMap { ByteRange($0) }
         guard let stored = variants.first(where: { $0.isSelected(by: request) }) else {
             if wanted.isOnlyIfCached { return .refuse(variants.isEmpty ? .uriMiss : .varyMiss) }
             // The server may choose one that it gave to other requests (RFC 9111, section 4.3.1); a weak tag may be the
             // same for all variants.
-            let candidates = variants.filter { PartialContent.strongTag(of: $0.head) != nil }.prefix(8)
+            let candidates = variants.filter { stored in
+                PartialContent.strongTag(of: stored.head) != nil && PartialContent.canAnswer(range, from: stored)
+            }.prefix(8)
             if candidates.isEmpty { return .forward(variants.isEmpty ? .uriMiss : .varyMiss, fallback: nil) }
             return .validate(Array(candidates), reason: .varyMiss, fallback: nil)
         }
 
-        let range = request.headerFields.firstValue(of: .range).flatMap { ByteRange($0) }
         guard PartialContent.canAnswer(range, from: stored) else {
             if wanted.isOnlyIfCached { return .refuse(.partial) }
             guard range == nil, request.method == .get, let missing = PartialContent.missing(after: stored) else {
@@ -51,22 +55,9 @@ enum CacheDecision: Sendable {
         let isYoungEnough = age <= wanted.maxAge ?? .infinity || (freshness.isImmutable && timeToLive > 0)
         let isUsable = !wanted.needsValidation && !freshness.needsValidation && isYoungEnough
         if isUsable, timeToLive > 0, timeToLive >= wanted.minFresh {
-            return .serve(stored, age: age, timeToLive: timeToLive, isValidatedBehind: false)
+            return .serve(stored, age: age, timeToLive: timeToLive)
         }
         let staleness = max(0, -timeToLive)
-        if isUsable, !freshness.forbidsStale {
-            if let maxStale = wanted.maxStale {
-                if timeToLive + maxStale >= wanted.minFresh {
-                    return .serve(stored, age: age, timeToLive: timeToLive, isValidatedBehind: false)
-                }
-            } else if wanted.minFresh == 0, staleness < freshness.staleWhileRevalidate, !wanted.isOnlyIfCached {
-                return .serve(stored, age: age, timeToLive: timeToLive, isValidatedBehind: true)
-            }
-        }
-
-        let reason: CacheStatus.ForwardReason =
-            timeToLive > 0 && !freshness.needsValidation ? .request : .stale
-        if wanted.isOnlyIfCached { return .refuse(reason) }
         let isWithin = { (grace: Double) in grace > 0 && staleness <= grace }
         let fallback =
             freshness.forbidsStale || wanted.needsValidation || !isYoungEnough
@@ -75,6 +66,19 @@ enum CacheDecision: Sendable {
                 stored: stored,
                 isUsedForErrors: isWithin(max(freshness.staleIfError, wanted.staleIfError)),
                 isUsedWhereUnreachable: isWithin(policy.staleIfUnreachable.seconds))
+        if let fallback {
+            if let maxStale = wanted.maxStale {
+                if timeToLive + maxStale >= wanted.minFresh {
+                    return .serve(stored, age: age, timeToLive: timeToLive)
+                }
+            } else if wanted.minFresh == 0, staleness < freshness.staleWhileRevalidate, !wanted.isOnlyIfCached {
+                return .serveStale(fallback, age: age, timeToLive: timeToLive)
+            }
+        }
+
+        let reason: CacheStatus.ForwardReason =
+            timeToLive > 0 && !freshness.needsValidation ? .request : .stale
+        if wanted.isOnlyIfCached { return .refuse(reason) }
         return stored.hasValidator
             ? .validate([stored], reason: reason, fallback: fallback) : .forward(reason, fallback: fallback)
     }

@@ -43,7 +43,7 @@ enum PartialContent {
     private static func part(_ range: ByteRange, of stored: StoredResponse) -> (ContentRange, wanted: Range<Int64>)? {
         guard let held = bounds(of: stored), let length = held.length else { return nil }
         guard var wanted = range.resolved(in: length) else { return (held, 0..<0) }
-        // Who asks for all up to the end gets the end that was sent as such.
+        // Who asks for what is at the end gets the end that was sent as such.
         if range.isToEnd, ContentRange(stored.head.headerFields)?.bounds.upperBound == length,
             let end = range.resolved(in: held.bounds.upperBound)
         {

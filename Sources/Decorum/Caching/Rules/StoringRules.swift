@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 
 /// Whether a response may be stored, and what of it (RFC 9111, section 3).
@@ -41,11 +42,23 @@ enum StoringRules {
         guard isExplicit || fields.contains(.eTag) || fields.contains(.lastModified) else { throw .useless }
     }
 
+    /// Whether a response says that what is stored is no longer what a `GET` gets, also where it is not stored itself.
+    static func replaces(_ status: HTTPResponse.Status) -> Bool {
+        (200..<300).contains(status.code) || [404, 410].contains(status.code)
+    }
+
     /// Whether a response must not be used for any other request than its own (RFC 9111, sections 5.2.2.4 and 5.2.2.5).
     static func isForOneRequest(_ response: HTTPResponse) -> Bool {
-        guard response.headerFields.contains(.cacheControl) else { return false }
-        let control = CacheControl(response.headerFields)
+        let fields = response.headerFields
+        guard fields.contains(.cacheControl) else { return fields.contains(.pragma) && fields.asksForValidation }
+        let control = CacheControl(fields)
         return control.contains("no-store") || control.isUnqualified("no-cache")
+    }
+
+    /// Whether a response may be another one for a request that differs in none but some fields (RFC 9111, section 4.1).
+    static func varies(_ response: HTTPResponse, by names: FieldNames) -> Bool {
+        let vary = Vary(response.headerFields)
+        return vary.isAny || vary.names.contains { names.contains($0) }
     }
 
     /// Tells whether the response to a `POST` may be stored as that to a `GET` (RFC 9110, section 9.3.3).
@@ -59,6 +72,15 @@ enum StoringRules {
             let uri = ResponseKey.URI(request), uri == ResponseKey.URI(location, relativeTo: request)
         else { throw .method }
         try check(response, to: request)
+    }
+
+    /// A response as it is stored, with the date at which it was received where it has none (RFC 9110, section 6.6.1).
+    static func storable(_ head: HTTPResponse, receivedAt date: Date) -> HTTPResponse {
+        var head = storable(head)
+        if !head.headerFields.contains(.date) {
+            head.headerFields.append(HTTPField(name: .date, value: HTTPDate(date).description))
+        }
+        return head
     }
 
     /// A response without the fields that belong to its connection, and those that need validation (RFC 9111,

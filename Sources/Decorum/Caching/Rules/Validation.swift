@@ -38,12 +38,27 @@ enum Validation {
         if let tag = fields.firstValue(of: .eTag), let storedTag = storedFields.firstValue(of: .eTag) {
             return tag.opaqueTag == storedTag.opaqueTag ? only : nil
         }
+        guard strongTag == nil else { return nil }
         // It is about a tag that the caller knows.
         guard !request.headerFields.contains(.ifNoneMatch) else { return nil }
         guard let modified = fields.firstValue(of: .lastModified),
             let storedModified = storedFields.firstValue(of: .lastModified)
         else { return only }
         return modified == storedModified ? only : nil
+    }
+
+    /// Whether a `304` may refresh the stored response that it confirms (RFC 9111, section 4.3.4).
+    ///
+    /// With a strong tag it is about content that is the same byte for byte. What has the same tag as a weak one is current
+    /// too, since validation compares weakly, so it may answer; but it stays as it is.
+    static func mayRefresh(_ stored: HTTPResponse, by validation: HTTPResponse) -> Bool {
+        guard let strongTag = PartialContent.strongTag(of: validation) else { return true }
+        return PartialContent.strongTag(of: stored) == strongTag
+    }
+
+    /// Updates the fields of a stored response with those of a `304` that confirms it, where it may be refreshed.
+    static func freshened(_ head: HTTPResponse, by validation: HTTPResponse) -> HTTPResponse {
+        freshened(head, with: mayRefresh(head, by: validation) ? validation.headerFields : [:])
     }
 
     /// Updates the fields of a stored response with those of a `304` or of a response to `HEAD` (RFC 9111, section 3.2).
@@ -55,12 +70,9 @@ enum Validation {
         for name in [HTTPField.Name.age, .date] where !update.contains(name) && head.headerFields.contains(name) {
             head.headerFields[name] = nil
         }
-        // A tag that is the same in a weak comparison only must not make the stored bytes those of a strong one.
-        let keepsTag = head.headerFields.contains(.eTag)
         let connectionFields = update.connectionFields
         for (index, field) in update.enumerated() where !update[..<index].contains(where: { $0.name == field.name }) {
-            guard !keptFields.contains(field.name), !(keepsTag && field.name == .eTag),
-                !StoringRules.unstoredFields.contains(field.name),
+            guard !keptFields.contains(field.name), !StoringRules.unstoredFields.contains(field.name),
                 !connectionFields.contains(field.name), !head.headerFields.hasSame(field.name, as: update)
             else { continue }
             head.headerFields[fields: field.name] = update[fields: field.name]
@@ -68,8 +80,25 @@ enum Validation {
         return head
     }
 
-    /// Whether a response to `HEAD` is about a stored response to `GET` (RFC 9111, section 4.3.5).
-    static func isUpdate(_ head: HTTPResponse, of stored: StoredResponse) -> Bool {
+    /// What a response to `HEAD` makes of the stored response to `GET` that it selects.
+    enum HeadEffect: Sendable {
+        case none
+        case refreshed
+        case forgotten
+    }
+
+    /// Tells what a response to `HEAD` makes of a stored response (RFC 9111, section 4.3.5).
+    static func effect(ofHead head: HTTPResponse, on stored: StoredResponse) -> HeadEffect {
+        switch (head.status.code, stored.head.status.code) {
+        case (200, 200): isUpdate(head, of: stored) ? .refreshed : .forgotten
+        case (200, 206), (404, 404), (410, 410): .none
+        case (200, _), (404, _), (410, _): .forgotten
+        default: .none
+        }
+    }
+
+    /// Whether a response to `HEAD` is about the content that is stored.
+    private static func isUpdate(_ head: HTTPResponse, of stored: StoredResponse) -> Bool {
         let fields = head.headerFields
         let storedFields = stored.head.headerFields
         let sameValidators = [HTTPField.Name.eTag, .lastModified].allSatisfy { name in
@@ -79,9 +108,9 @@ enum Validation {
         return sameValidators && (length == nil || stored.body.length == nil || length == stored.body.length)
     }
 
-    /// The fields that describe the stored content, which a `304` does not bring.
+    /// The fields that describe the stored content, which a `304` does not bring; its tag is the same, or a stronger one.
     private static let keptFields: Set<HTTPField.Name> = [
-        .contentEncoding, .contentLength, .contentRange, .contentType, .trailer,
+        .contentEncoding, .contentLength, .contentRange, .contentType, .eTag, .trailer,
     ]
 }
 

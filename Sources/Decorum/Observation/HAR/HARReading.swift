@@ -91,6 +91,7 @@ extension HAR.PostData {
             mimeType: value.text("mimeType") ?? "", text: value.text("text"),
             params: (value["params"]?.array ?? []).compactMap(HAR.Parameter.init),
             encoding: value.text("encoding") ?? value.text("_encoding"))
+        if text == nil { self.value = value["textJSON"] }
         custom = members.custom(except: ["_encoding"])
     }
 }

@@ -119,6 +119,7 @@ extension HAR.PostData {
         var members = Members()
         members.add("mimeType", mimeType)
         // A valid archive has either of the two.
+        let text = text ?? value.map { String(decoding: $0.document(), as: UTF8.self) }
         if text != nil || params.isEmpty {
             members.add("text", text ?? "")
         } else {

@@ -59,6 +59,16 @@ enum ContentKind: Sendable {
     /// There is no media type.
     case unknown
 
+    /// Tells whether content can be read byte by byte, as ASCII with whatever else in between.
+    ///
+    /// What a media type calls text often is in an older encoding, and one byte of that must not hide all secrets.
+    func isReadable(_ bytes: [UInt8]) -> Bool {
+        switch self {
+        case .json, .form, .markup, .text: !UTF8Text.isWide(bytes)
+        case .binary, .unknown, .multipart: UTF8Text.isValid(bytes) || !UTF8Text.holdsControls(bytes)
+        }
+    }
+
     init(mediaType: String?) {
         guard let mediaType else {
             self = .unknown

@@ -74,10 +74,12 @@ public struct SecretNames: Sendable, Hashable {
     }
 
     private func secrecy(ofPart name: some BidirectionalCollection<UInt8>) -> Secrecy? {
-        // To normalise a name takes longer than all else, and most names of fields end otherwise.
-        let hasEnding = endings.contains { Self.hasEnding(name, $0) }
+        // To normalise a name takes longer than all else, and most names of fields end otherwise. The views of strings
+        // are slow to go through more than once.
+        let spelling = Array(name)
+        let hasEnding = endings.contains { Self.hasEnding(spelling, $0) }
         guard hasEnding || !names.isEmpty else { return nil }
-        let normalized = Self.normalized(name)
+        let normalized = Self.normalized(spelling)
         if names.contains(normalized) { return .any }
         guard hasEnding else { return nil }
         let bytes = normalized.utf8
@@ -85,13 +87,14 @@ public struct SecretNames: Sendable, Hashable {
     }
 
     /// Whether a name in any spelling ends in a normalised one.
-    private static func hasEnding(_ name: some BidirectionalCollection<UInt8>, _ ending: [UInt8]) -> Bool {
-        var rest = name[...]
+    private static func hasEnding(_ name: [UInt8], _ ending: [UInt8]) -> Bool {
+        var end = name.count
         for byte in ending.reversed() {
-            while let last = rest.last, isPassedOver(last) { rest = rest.dropLast() }
-            guard let last = rest.popLast(), ((0x41...0x5A).contains(last) ? last | 0x20 : last) == byte else {
-                return false
-            }
+            while end > 0, isPassedOver(name[end - 1]) { end -= 1 }
+            guard end > 0 else { return false }
+            end -= 1
+            let last = name[end]
+            guard ((0x41...0x5A).contains(last) ? last | 0x20 : last) == byte else { return false }
         }
         return true
     }

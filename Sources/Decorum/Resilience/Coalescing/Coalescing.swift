@@ -10,7 +10,7 @@ extension Connection {
     /// it find ``ResponseMetadata/isCoalesced`` set.
     ///
     /// ```swift
-    /// let connection = URLSessionConnection()
+    /// let connection = SystemConnection()
     ///     .retrying()
     ///     .coalescing()
     /// ```
@@ -98,7 +98,7 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        guard request.head.method.isSafe else { return try await sendUnsafe(request) }
+        guard InvalidationRules.isSafe(request.head.method) else { return try await sendUnsafe(request) }
         guard request.mayShare, !baseAddsCredentials || request.options.principal != nil,
             let key = FlightKey(request, ignoring: ignoredFields)
         else { return try await base.send(request) }
@@ -123,12 +123,5 @@ extension Request {
     fileprivate var mayShare: Bool {
         (head.method == .get || head.method == .head) && body.isEmpty && options.allowsCoalescing
             && !CacheControl(head.headerFields).contains("no-store")
-    }
-}
-
-extension HTTPRequest.Method {
-    /// Whether the method asks for nothing to be changed (RFC 9110, section 9.2.1).
-    fileprivate var isSafe: Bool {
-        self == .get || self == .head || self == .options || self == .trace
     }
 }

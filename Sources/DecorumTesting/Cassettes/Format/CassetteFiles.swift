@@ -24,12 +24,15 @@ struct CassetteFiles {
         return path
     }
 
+    /// Tells whether a path leads to a file in the folder, so far as it tells itself.
+    func contains(_ path: String) -> Bool {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        return parts.count == 2 && parts[0] == folder && !parts[1].hasPrefix(".") && !parts[1].isEmpty
+    }
+
     /// Reads the file of a path, which must be one in the folder.
     func read(_ path: String, _ members: CassetteMembers) throws -> Data {
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2, parts[0] == folder, !parts[1].hasPrefix("."), !parts[1].isEmpty else {
-            throw members.fault("its file is not in the folder \(folder)")
-        }
+        guard contains(path) else { throw members.fault("its file is not in the folder \(folder)") }
         let file = directory.appending(path: path)
         let inside = directory.appending(path: folder).resolvingSymlinksInPath().path + "/"
         guard file.resolvingSymlinksInPath().path.hasPrefix(inside) else {
@@ -37,7 +40,7 @@ struct CassetteFiles {
         }
         guard let content = try? Data(contentsOf: file) else { throw members.fault("its file \(path) cannot be read") }
         // Not against attackers, who can write the cassette as well, but against files that were mixed up.
-        let checksum = parts[1].prefix { $0 != "." }
+        let checksum = path.dropFirst(folder.count + 1).prefix { $0 != "." }
         guard checksum.elementsEqual(Self.checksum(content)) else {
             throw members.fault("its file \(path) is not the one that was recorded")
         }

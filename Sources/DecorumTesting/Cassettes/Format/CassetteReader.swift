@@ -70,6 +70,13 @@ final class CassetteReader: Sendable {
         }
     }
 
+    /// The paths of the files beside the cassette that interactions name, so far as they can be read.
+    func files(of ordinals: Set<Int>) -> Set<String> {
+        let messages = ordinals.flatMap { [entries[$0].request, entries[$0].response].compactMap { $0 } }
+        let paths = messages.compactMap { try? CassetteMembers(bytes, in: $0).text("file") }
+        return Set(paths.filter { files.contains($0) })
+    }
+
     /// The line on which an interaction begins, counted from 1.
     func line(of index: Int) -> Int {
         JSONSyntaxError(reason: "", offset: entries[index].range.lowerBound).line(in: bytes)
@@ -129,17 +136,22 @@ extension CassetteReader {
             var found: Entry?
             var response: Range<Int>?
             var failure: Range<Int>?
+            var isDated = false
             try scanner.object { name, scanner in
                 switch name {
                 case "request":
-                    guard found == nil else { throw scanner.fault("it has two requests") }
+                    try expectFirst(found == nil, name, scanner)
                     found = try entry(&scanner)
                 case "response":
-                    guard response == nil else { throw scanner.fault("it has two responses") }
+                    try expectFirst(response == nil, name, scanner)
                     response = try scanner.skipValue()
                 case "error":
-                    guard failure == nil else { throw scanner.fault("it has two errors") }
+                    try expectFirst(failure == nil, name, scanner)
                     failure = try scanner.skipValue()
+                case "at":
+                    try expectFirst(!isDated, name, scanner)
+                    isDated = true
+                    _ = try scanner.skipValue()
                 default: _ = try scanner.skipValue()
                 }
             }
@@ -160,12 +172,20 @@ extension CassetteReader {
         let start = scanner.position
         var method: String?
         var url: String?
+        var hasFields = false
         var hasContent = false
         try scanner.object { name, scanner in
             switch name {
-            case "method": method = try scanner.string()
-            case "url": url = try scanner.string()
-            case "headers": _ = try scanner.skipValue()
+            case "method":
+                try expectFirst(method == nil, name, scanner)
+                method = try scanner.string()
+            case "url":
+                try expectFirst(url == nil, name, scanner)
+                url = try scanner.string()
+            case "headers":
+                try expectFirst(!hasFields, name, scanner)
+                hasFields = true
+                _ = try scanner.skipValue()
             default:
                 hasContent = true
                 _ = try scanner.skipValue()
@@ -176,6 +196,11 @@ extension CassetteReader {
         }
         let range = start..<scanner.position
         return Entry(range: range, request: range, method: method, url: url, hasContent: hasContent)
+    }
+
+    /// Throws where a member has come before, of which others would take the other one.
+    private static func expectFirst(_ isFirst: Bool, _ name: String, _ scanner: JSONScanner) throws {
+        guard isFirst else { throw scanner.fault("the member \"\(name)\" stands there twice") }
     }
 
     private static func request(_ members: CassetteMembers, _ files: CassetteFiles) throws -> RecordedRequest {

@@ -40,18 +40,21 @@ extension JSONTokens {
         var output: [UInt8] = []
         output.reserveCapacity(end - position)
         var isString = false
+        // What is between two blanks is copied at once.
+        var start = position
         while position < end {
             let byte = bytes[position]
-            position += 1
-            guard isString || !byte.isBlank else { continue }
-            output.append(byte)
-            if byte == UInt8(ascii: "\"") {
-                isString.toggle()
-            } else if isString, byte == UInt8(ascii: "\\"), position < end {
-                output.append(bytes[position])
+            if isString, byte == UInt8(ascii: "\\") {
                 position += 1
+            } else if byte == UInt8(ascii: "\"") {
+                isString.toggle()
+            } else if !isString, byte.isBlank {
+                if start < position { output += bytes[start..<position] }
+                start = position + 1
             }
+            position += 1
         }
+        output += bytes[start..<end]
         return output
     }
 }

@@ -45,11 +45,19 @@ extension ImportDraft {
         if type.hasPrefix("text/") { return RecordedBody(Data(text.utf8)) }
         if type.hasPrefix("application/json") {
             // Written by hand: the text of a document, and not a document that is a string.
-            if (try? JSONValue(parsing: Array(text.utf8))) != nil { return RecordedBody(Data(text.utf8)) }
+            if JSONScanner.isDocument(text) { return RecordedBody(Data(text.utf8)) }
             return document(node)
         }
         if let bytes = StorageEncoding.base64(text) { return RecordedBody(bytes) }
         warn(.storageEncoding, at: node.place, "The body should be base64 and is not; it was read as text.")
         return RecordedBody(Data(text.utf8))
+    }
+}
+
+extension JSONScanner {
+    /// Whether a text is a document, which is told without the memory that reading it takes.
+    fileprivate static func isDocument(_ text: String) -> Bool {
+        var scanner = JSONScanner(Array(text.utf8))
+        return (try? scanner.skipValue()) != nil && (try? scanner.expectEnd()) != nil
     }
 }

@@ -82,7 +82,9 @@ extension Interaction {
         }
         if response?.hasPlausibleChunks == false { response?.chunks = [] }
         response?.informational = (more["informational"]?.array ?? []).compactMap { interim in
-            guard let parts = interim.array, parts.count == 2, let status = parts[0].integer else { return nil }
+            guard let parts = interim.array, parts.count == 2, let status = parts[0].integer,
+                (100...199).contains(status)
+            else { return nil }
             return RecordedResponse.Interim(status: status, fields: parts[1].fields)
         }
     }

@@ -59,6 +59,9 @@ struct HARImporter {
 
     private func requestBody(_ request: HAR.Request, at place: String, _ draft: inout ImportDraft) -> RecordedBody {
         guard let content = request.postData else { return RecordedBody() }
+        if let value = content.value {
+            return draft.document(StoredNode(StoredValue(value), path: place + ".textJSON"))
+        }
         let text = content.text ?? ""
         if text.isEmpty, !content.params.isEmpty {
             draft.warn(.rebuiltBody, at: place, "The body was put together from the parts of a form.")
@@ -110,10 +113,24 @@ struct HARImporter {
             return RecordedBody(bytes)
         }
         if isBase64 { return draft.base64(StoredNode(StoredValue(content: .string(text)), path: place)) }
+        if isPolly, content.custom.contains(JSONValue.Member("_isBinary", .bool(true))) {
+            return binary(text, at: place, &draft)
+        }
         let type =
             content.mimeType.lowercased().contains("charset=")
             ? content.mimeType : fields.first { $0.name == .contentType }?.value ?? content.mimeType
         return transcoded(text, type: type, at: place, &draft)
+    }
+
+    /// The bytes that older versions of Polly.js mark in a field of their own: hexadecimal, and later base64.
+    private func binary(_ text: String, at place: String, _ draft: inout ImportDraft) -> RecordedBody {
+        let parts = StorageEncoding.chunks(text) ?? [text]
+        let bytes =
+            StorageEncoding.joined(parts, StorageEncoding.hexadecimal)
+            ?? StorageEncoding.joined(parts, StorageEncoding.base64)
+        if let bytes { return RecordedBody(bytes) }
+        draft.warn(.storageEncoding, at: place, "The body is called binary and is not; it was read as text.")
+        return RecordedBody(Data(text.utf8))
     }
 
     private func transcoded(

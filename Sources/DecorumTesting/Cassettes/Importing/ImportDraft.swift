@@ -8,6 +8,8 @@ struct ImportDraft {
     let folder: URL?
     var interactions: [Interaction] = []
     var warnings: [ImportWarning] = []
+    /// Whether every exchange of the file is among the interactions.
+    private(set) var isComplete = true
 
     init(folder: URL?) {
         self.folder = folder
@@ -15,6 +17,27 @@ struct ImportDraft {
 
     mutating func warn(_ kind: ImportWarning.Kind, at place: String, _ message: String) {
         warnings.append(ImportWarning(kind: kind, place: place, message: message))
+    }
+}
+
+extension ImportDraft {
+    /// Makes failures of the exchanges without a status, and leaves out those whose status no response can have.
+    mutating func leaveOutStatuses() {
+        var kept: [Interaction] = []
+        for (index, var interaction) in interactions.enumerated() {
+            let place = "interaction \(index + 1)"
+            if let response = interaction.response, response.status <= 0 {
+                interaction.failure = interaction.failure ?? failure(response.reason, at: place)
+                interaction.response = nil
+            }
+            guard (100...999).contains(interaction.response?.status ?? 200) else {
+                isComplete = false
+                warn(.leftOut, at: place, "The exchange was left out, as its status is none that a response can have.")
+                continue
+            }
+            kept.append(interaction)
+        }
+        interactions = kept
     }
 }
 

@@ -20,6 +20,10 @@ public struct ImportedCassette: Sendable, Hashable {
     public var interactions: [Interaction]
     /// What had to be guessed, changed or left out.
     public var warnings: [ImportWarning]
+    /// Whether the tool keeps content without its coding.
+    let hasDecodedContent: Bool
+    /// Whether every exchange of the file is among the interactions.
+    let isComplete: Bool
 
     /// Reads a file.
     ///
@@ -49,9 +53,12 @@ public struct ImportedCassette: Sendable, Hashable {
             let root = StoredNode(try StoredDocument.value(of: document))
             var draft = ImportDraft(folder: folder)
             format = try Format(of: root)
+            hasDecodedContent = format.hasDecodedContent && root["log"]?["creator"]?["name"]?.text != HAR().creator.name
             try format.read(root, into: &draft)
+            draft.leaveOutStatuses()
             interactions = draft.interactions
             warnings = draft.warnings
+            isComplete = draft.isComplete
         } catch let error as ImportFault {
             throw CassetteImportError(file: name, place: error.place, reason: error.reason)
         }
@@ -98,6 +105,12 @@ extension CassetteImportError {
 }
 
 extension ImportedCassette.Format {
+    /// Whether content is kept as its reader sees it: HAR asks for that, and the system decodes for tools of its own.
+    ///
+    /// Polly.js is not among them, as it keeps coded content as a list of chunks, and neither are archives of ours, which
+    /// have the content that went through the connection.
+    fileprivate var hasDecodedContent: Bool { [.har, .dvr, .vinyl, .replay].contains(self) }
+
     fileprivate func read(_ root: StoredNode, into draft: inout ImportDraft) throws {
         switch self {
         case .har, .polly, .replay: try HARImporter(self).read(root, into: &draft)

@@ -89,6 +89,9 @@ extension ImportedCassette.Format {
             throw first.fault("this is a cassette of vcrpy before 1.0, which is not read; vcrpy can migrate it")
         }
         if request["uri"] != nil { throw first.fault("this is a cassette of VCR 1, which is not read") }
+        if first["response"]?["status"]?.members != nil {
+            throw first.fault("this is a cassette of php-vcr, which is not read")
+        }
         return .vinyl
     }
 }

@@ -3,7 +3,10 @@ import Foundation
 
 /// A file as a tree, be it JSON or YAML, compressed or not.
 enum StoredDocument {
-    static func value(of document: Data) throws -> StoredValue {
+    /// The most values that are read, so that a file of nothing else is refused before it fills the memory.
+    static let countLimit = 4_000_000
+
+    static func value(of document: Data, countLimit: Int = countLimit) throws -> StoredValue {
         var bytes = Array(document)
         if let coding = compression(of: bytes) {
             guard let content = ContentCoding.decode(bytes, coding, limit: ImportedCassette.sizeLimit) else {
@@ -22,7 +25,7 @@ enum StoredDocument {
             throw ImportFault(place: nil, reason: "it is empty")
         }
         let isJSON = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
-        return try isJSON ? json(bytes) : yaml(bytes)
+        return try isJSON ? json(bytes, countLimit) : yaml(bytes, countLimit)
     }
 
     /// The compression of the file itself; VCR writes zlib into files that end in `.zz`.
@@ -32,17 +35,17 @@ enum StoredDocument {
         return bytes[0] == 0x78 && ContentCoding.isMagic(Data(bytes.prefix(2)), of: "deflate") == true ? "deflate" : nil
     }
 
-    private static func json(_ bytes: [UInt8]) throws -> StoredValue {
+    private static func json(_ bytes: [UInt8], _ countLimit: Int) throws -> StoredValue {
         do {
-            return StoredValue(try JSONValue(parsing: bytes))
+            return StoredValue(try JSONValue(parsing: bytes, countLimit: countLimit))
         } catch let error as JSONSyntaxError {
             throw ImportFault(place: "line \(error.line(in: bytes))", reason: "it is not JSON: \(error.reason)")
         }
     }
 
-    private static func yaml(_ bytes: [UInt8]) throws -> StoredValue {
+    private static func yaml(_ bytes: [UInt8], _ countLimit: Int) throws -> StoredValue {
         do {
-            return try YAMLReader.value(of: bytes)
+            return try YAMLReader.value(of: bytes, countLimit: countLimit)
         } catch {
             throw ImportFault(
                 place: "line \(error.line)", reason: "it is not YAML as cassettes are written: \(error.reason)")

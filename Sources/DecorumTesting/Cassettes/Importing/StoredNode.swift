@@ -20,6 +20,12 @@ struct StoredNode: Sendable {
         return StoredNode(member, path: path + "." + name)
     }
 
+    /// Whether there is a member of that name, be it null.
+    func hasMember(_ name: String) -> Bool {
+        guard case .map(let members) = value.content else { return false }
+        return members.contains { $0.name == name }
+    }
+
     /// The elements of a list; nil where this is none.
     var elements: [StoredNode]? {
         guard case .list(let elements) = value.content else { return nil }
@@ -35,7 +41,7 @@ struct StoredNode: Sendable {
     /// The text of a scalar.
     var text: String? {
         switch value.content {
-        case .string(let text), .literal(let text): text
+        case .string(let text), .literal(let text), .number(let text): text
         case .null, .list, .map: nil
         }
     }

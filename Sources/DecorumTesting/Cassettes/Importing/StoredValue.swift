@@ -4,7 +4,9 @@ import Decorum
 struct StoredValue: Sendable, Hashable {
     enum Content: Sendable, Hashable {
         case null
-        /// A number or Boolean of JSON, or a plain scalar of YAML, whose type nobody has resolved.
+        /// A number of JSON, as it is written.
+        case number(String)
+        /// A Boolean of JSON, or a plain scalar of YAML, whose type nobody has resolved.
         case literal(String)
         case string(String)
         case list([StoredValue])
@@ -28,7 +30,7 @@ extension StoredValue {
         switch value {
         case .null: self.init(content: .null)
         case .bool(let value): self.init(content: .literal(value ? "true" : "false"))
-        case .number(let digits): self.init(content: .literal(digits))
+        case .number(let digits): self.init(content: .number(digits))
         case .string(let text): self.init(content: .string(text))
         case .array(let elements): self.init(content: .list(elements.map(StoredValue.init)))
         case .object(let members):
@@ -41,6 +43,7 @@ extension StoredValue {
         switch content {
         case .null: .null
         case .string(let text): .string(text)
+        case .number(let digits): .number(digits)
         case .literal("true"): .bool(true)
         case .literal("false"): .bool(false)
         case .literal(let text): Self.isNumber(text) ? .number(text) : .string(text)

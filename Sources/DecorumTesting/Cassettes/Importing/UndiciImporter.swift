@@ -38,8 +38,8 @@ extension ImportDraft {
         guard let node, let text = node.text else { return RecordedBody() }
         var body = RecordedBody(Data(text.utf8))
         let numbers = text.split(separator: ",", omittingEmptySubsequences: false)
-        if numbers.count > 1, numbers.allSatisfy({ UInt8($0) != nil }) || text == "[object Object]" {
-            warn(.damagedBody, at: node.place, "The body seems to be the text of an array of bytes, not its bytes.")
+        if numbers.count > 1 && numbers.allSatisfy({ UInt8($0) != nil }) || text == "[object Object]" {
+            warn(.damagedBody, at: node.place, "The body seems to be the text of an object, not its bytes.")
             body.exactness = .lossy
         }
         return body

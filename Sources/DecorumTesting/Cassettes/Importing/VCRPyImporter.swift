@@ -27,9 +27,15 @@ enum VCRPyImporter {
                 status: code, reason: (status?["message"] ?? response["reason_phrase"])?.text ?? "",
                 fields: draft.fields(response["headers"]),
                 body: draft.pythonBody(
-                    response["body"].map { $0["string"] ?? $0 } ?? response["content"],
+                    response["body"].flatMap(content) ?? response["content"],
                     value: response["parsed_body"])),
             recordedAt: node["recorded_at"]?.text.flatMap(ImportedDate.date))
+    }
+
+    /// The member that holds a body; nil where it is null, as it is for an empty one.
+    private static func content(_ body: StoredNode) -> StoredNode? {
+        guard body["base64_string"] == nil, body.hasMember("string") else { return body }
+        return body["string"]
     }
 }
 

@@ -4,7 +4,7 @@ import Foundation
 /// Nothing that a cassette holds answers a request.
 ///
 /// The description shows the request, the recorded one that is nearest and every rule in which they do not agree, and how
-/// to record it. All of it is redacted.
+/// to record it. All of it is redacted, and what looks like a secret under no name is masked too.
 public struct CassetteMissError: Error, Hashable, Sendable {
     /// The method and the URL of the request, redacted.
     public let request: String
@@ -14,11 +14,13 @@ public struct CassetteMissError: Error, Hashable, Sendable {
     public let file: String
     /// What is nearest to the request, and in what they differ.
     public let explanation: String
+    private let advice: String
 
     init(
         _ live: RecordedRequest, number: Int, finding: PlaybackIndex.Finding, unplayed: Set<Int>, in cassette: Cassette
     ) throws {
         self.number = number
+        advice = cassette.adviceToRecord(or: "CASSETTE=append records it, CASSETTE=rewrite records everything anew")
         let rules = cassette.rules.matching
         let recorded = try (0..<cassette.content.count).map { ordinal in
             cassette.redactor.matchable(try cassette.content.request(at: ordinal))
@@ -27,7 +29,8 @@ public struct CassetteMissError: Error, Hashable, Sendable {
         // A secret that no name marks is known by where recorded requests have one.
         live.url = KeyTemplates.hiding(live.url, as: recorded.lazy.map(\.url))
         let keys = rules.map { $0.key(live) }
-        request = "\(live.method) \(live.url)"
+        let scanner = SecretScanner(cassette.rules)
+        request = scanner.masked("\(live.method) \(live.url)")
         let nearness = recorded.map { RequestDifference.nearness($0, live, rules: rules, keys: keys) }
         // Of those that are equally near, one that has not been played is the likelier one to be meant.
         let nearest = recorded.indices.max {
@@ -39,7 +42,7 @@ public struct CassetteMissError: Error, Hashable, Sendable {
             explanation = "the cassette holds no interaction"
             return
         }
-        let difference = RequestDifference(recorded[nearest], live, rules: rules)
+        let difference = RequestDifference(recorded[nearest], live, rules: rules, masking: scanner)
         explanation =
             difference.disagreements.isEmpty
             ? Self.exhausted(finding, nearest, cassette.rules)
@@ -76,8 +79,16 @@ extension CassetteMissError: DescribableError {
         No recording matches request \(number).
           \(request)
         \(explanation)
-        fix: CASSETTE=append records it, CASSETTE=rewrite records everything anew
+        fix: \(advice)
         file: \(file)
         """
+    }
+}
+
+extension Cassette {
+    /// What mends a cassette: a mode in which it is recorded, or another file where this one is only replayed.
+    func adviceToRecord(or modes: String) -> String {
+        guard let format = opened.readOnlyFormat else { return modes }
+        return "record on another file, since a cassette of \(format) is only replayed"
     }
 }

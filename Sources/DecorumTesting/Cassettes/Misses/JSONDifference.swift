@@ -72,25 +72,31 @@ struct JSONDifference: Hashable {
     }
 }
 
-extension JSONDifference: CustomStringConvertible {
+extension JSONDifference {
     /// Whether the live value may hold the secret of which the recorded one holds the placeholder.
     private var hidesSecret: Bool { recorded?.string?.contains(Pseudonym.erasedText) == true && live != nil }
 
-    var description: String {
-        "\(path)  \(recorded?.excerpt ?? "nothing")  →  \(hidesSecret ? "another value" : live?.excerpt ?? "nothing")"
+    /// The place and both values, as a person may see them.
+    func line(masking scanner: SecretScanner) -> String {
+        let values = [recorded, live].map { $0?.excerpt(masking: scanner) ?? "nothing" }
+        // Two secrets would look the same.
+        let isHidden = hidesSecret || values[0] == values[1]
+        return "\(scanner.masked(path))  \(values[0])  →  \(isHidden ? "another value" : values[1])"
     }
 }
 
 extension JSONValue {
-    /// The value in few characters.
-    var excerpt: String {
+    /// The value in few characters, of which those of a secret are masked before anything is cut off.
+    fileprivate func excerpt(masking scanner: SecretScanner) -> String {
         switch self {
-        case .null: "null"
-        case .bool(let bool): String(bool)
-        case .number(let digits): String(digits.prefix(40))
-        case .string(let text): text.count > 40 ? "\"\(text.prefix(40))…\"" : "\"\(text)\""
-        case .array(let elements): "[\(elements.count) elements]"
-        case .object(let members): "{\(members.count) members}"
+        case .null: return "null"
+        case .bool(let bool): return String(bool)
+        case .number(let digits): return String(scanner.masked(digits).prefix(40))
+        case .string(let text):
+            let text = scanner.masked(text)
+            return text.count > 40 ? "\"\(text.prefix(40))…\"" : "\"\(text)\""
+        case .array(let elements): return "[\(elements.count) elements]"
+        case .object(let members): return "{\(members.count) members}"
         }
     }
 }

@@ -9,12 +9,15 @@ public struct UnusedInteractionsError: Error, Hashable, Sendable {
     public let file: String
     /// The method and the URL of each, redacted.
     public let requests: [String]
+    private let advice: String
 
     init(_ cassette: Cassette, _ ordinals: [Int]) throws {
         file = cassette.file.relativePath
+        advice = cassette.adviceToRecord(or: "CASSETTE=rewrite records it anew")
+        let scanner = SecretScanner(cassette.rules)
         requests = try ordinals.map { ordinal in
             let request = cassette.redactor.matchable(try cassette.content.request(at: ordinal))
-            return "\(request.method) \(request.url)"
+            return scanner.masked("\(request.method) \(request.url)")
         }
     }
 }
@@ -25,6 +28,6 @@ extension UnusedInteractionsError: DescribableError {
         let shown = requests.prefix(10).map { "\n  \($0)" }.joined()
         let more = requests.count > 10 ? "\n  and \(requests.count - 10) more" : ""
         return "Of the cassette \(file), \(requests.count) recorded interactions were never played:\(shown)\(more)\n"
-            + "fix: CASSETTE=rewrite records it anew; or let the rules have unused: .allow"
+            + "fix: \(advice); or let the rules have unused: .allow"
     }
 }

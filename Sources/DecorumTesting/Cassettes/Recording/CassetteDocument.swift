@@ -22,21 +22,14 @@ struct CassetteDocument {
         }
     }
 
-    /// The files beside the cassette that nothing in it will name any more.
-    static func filesLeftOver(
-        by interactions: [SavedInteraction], of content: CassetteContent, as file: URL
-    ) throws -> Set<String> {
+    /// The files beside the cassette that nothing in it will name any more; they are not read, and need not be there.
+    static func filesLeftOver(by interactions: [SavedInteraction], of content: CassetteContent) -> Set<String> {
+        guard case .file(let reader) = content else { return [] }
         var dropped = Set(0..<content.count)
         for case .existing(let ordinal) in interactions { dropped.remove(ordinal) }
-        func files(_ ordinals: Set<Int>) throws -> Set<String> {
-            let interactions = try ordinals.map { SavedInteraction.recorded(try content.interaction(at: $0)) }
-            return Set(
-                try CassetteWriter(interactions, of: content, files: CassetteFiles(beside: file)).files.added.keys)
-        }
-        guard case .file = content, !dropped.isEmpty else { return [] }
-        let left = try files(dropped)
+        let left = reader.files(of: dropped)
         // What is dropped here may be the same content as what stays there.
-        return left.isEmpty ? [] : left.subtracting(try files(Set(0..<content.count).subtracting(dropped)))
+        return left.isEmpty ? [] : left.subtracting(reader.files(of: Set(0..<content.count).subtracting(dropped)))
     }
 
     /// Entries that stay are kept as they are, with all that only archives say.
@@ -45,8 +38,7 @@ struct CassetteDocument {
     ) throws -> HAR {
         var archive = HAR()
         var kept: [HAR.Entry] = []
-        // Recorders with rules of their own read their entries by them, and ours too.
-        if case .imported(let existing, .har) = content, let current = try? HAR(Data(contentsOf: file)),
+        if case .imported(let existing, _) = content, let current = try? HAR(Data(contentsOf: file)),
             current.entries.count == existing.count, interactions.contains(where: \.isExisting)
         {
             archive = current

@@ -12,47 +12,45 @@ import Darwin
 extension Cassette {
     /// Writes what was recorded: whole or not at all, and only if it holds no secret.
     func save() throws {
-        let recorded = try recorded()
+        let (recorded, redactor) = try recorded()
         guard !recorded.isEmpty || mode == .rewrite && opened.count > 0 else { return }
         let directory = file.deletingLastPathComponent()
         try writing { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) }
         try withLock(on: directory) {
             let (content, isForeign) = try currentContent()
-            let merge = RecordingMerge(rules: rules, redactor: redactor, content: content)
+            let merge = RecordingMerge(rules: rules, redactor: self.redactor, content: content)
             let isShared = run?.write(file) ?? false
             let merged =
                 if isForeign || isShared {
                     try merge.united(mode == .rewrite ? merge.unchanged(recorded, since: original) : recorded)
                 } else if mode == .rewrite {
-                    try merge.rewritten(recorded)
+                    merge.rewritten(recorded)
                 } else {
                     merge.appended(recorded)
                 }
-            try write(merged, over: content)
+            try write(merged, over: content, without: redactor)
         }
     }
 
     /// The file as it is now, and whether another recorder has written it since this cassette was opened.
     private func currentContent() throws -> (content: CassetteContent, isForeign: Bool) {
         guard FileManager.default.fileExists(atPath: file.path) else { return (.none, false) }
-        let current = try CassetteContent(reading: file)
+        let current = try CassetteContent(reading: file, as: rules.content)
         guard current.count == opened.count else { return (current, true) }
         if !current.text.isEmpty, current.text == opened.text { return (current, false) }
         return (current, try current.interactions() != opened.interactions())
     }
 
-    private func write(_ interactions: [SavedInteraction], over content: CassetteContent) throws {
+    private func write(
+        _ interactions: [SavedInteraction], over content: CassetteContent, without secrets: CassetteRedactor
+    ) throws {
         let document = try CassetteDocument(of: interactions, over: content, as: file)
-        let scanner = SecretScanner(environment: ProcessInfo.processInfo.environment, allowing: rules.allowedSecrets)
+        let scanner = SecretScanner(rules)
         try scanner.check(document.bytes, file: file.relativePath)
         for (path, data) in document.files { try scanner.check(data, file: path) }
-        // What stands there as base64 is looked through as what it is.
-        for case .recorded(let interaction) in interactions {
-            for body in [interaction.request.body, interaction.response?.body].compactMap({ $0 }) {
-                try scanner.check(body.bytes, file: file.relativePath)
-            }
-        }
-        let obsolete = try CassetteDocument.filesLeftOver(by: interactions, of: content, as: file)
+        let gate = ContentGate(scanner: scanner, redactor: secrets, file: file.relativePath)
+        for case .recorded(let interaction) in interactions { try gate.check(interaction) }
+        let obsolete = CassetteDocument.filesLeftOver(by: interactions, of: content)
             .subtracting(document.files.keys)
         try writing {
             let directory = file.deletingLastPathComponent()
@@ -67,7 +65,9 @@ extension Cassette {
             if try !FileManager.default.fileExists(atPath: file.path) || Data(contentsOf: file) != document.bytes {
                 try document.bytes.write(to: file, options: .atomic)
             }
-            for path in obsolete { try FileManager.default.removeItem(at: directory.appending(path: path)) }
+            for path in obsolete where FileManager.default.fileExists(atPath: directory.appending(path: path).path) {
+                try FileManager.default.removeItem(at: directory.appending(path: path))
+            }
         }
     }
 

@@ -14,14 +14,14 @@ final class ExchangeRecording: Sendable {
         var isOverLimit = false
     }
 
-    /// The task that sent the request.
-    let sender: Int
+    /// Whether the request was sent by the task that opened the cassette.
+    let isFromOpener: Bool
     private let clock: any DatedClock
     private let limit: Int
     private let state: Mutex<State>
 
-    init(_ request: RecordedRequest, sender: Int, limit: Int, clock: any DatedClock) {
-        self.sender = sender
+    init(_ request: RecordedRequest, isFromOpener: Bool, limit: Int, clock: any DatedClock) {
+        self.isFromOpener = isFromOpener
         self.clock = clock
         self.limit = limit
         state = Mutex(State(interaction: Interaction(request: request, recordedAt: clock.date)))

@@ -21,11 +21,14 @@ struct RecordingMerge {
 
     /// What stands in the file when each request was made anew: an answer that has not changed stays as it was, with the
     /// day and the fields that it had, so that nothing changes in the file.
-    func rewritten(_ recorded: [Interaction]) throws -> [SavedInteraction] {
-        var known = Dictionary(grouping: try existing()) { key(of: $0.request) }.mapValues { $0[...] }
-        return try recorded.map { interaction in
+    ///
+    /// What cannot be read, such as content whose file is lost, counts as changed.
+    func rewritten(_ recorded: [Interaction]) -> [SavedInteraction] {
+        let existing = (0..<content.count).compactMap { try? request(at: $0) }
+        var known = Dictionary(grouping: existing) { key(of: $0.request) }.mapValues { $0[...] }
+        return recorded.map { interaction in
             let old = known[key(of: redactor.matchable(interaction.request))]?.popFirst()?.ordinal
-            guard let old, try content.interaction(at: old).isSame(as: interaction) else {
+            guard let old, let known = try? content.interaction(at: old), known.isSame(as: interaction) else {
                 return .recorded(interaction)
             }
             return .existing(old)
@@ -45,7 +48,7 @@ struct RecordingMerge {
     /// What stands in the file when another recorder has written it meanwhile: what either of them has, as often as the
     /// one that has it more often, in an order that does not depend on which of them was first.
     func united(_ recorded: [Interaction]) throws -> [SavedInteraction] {
-        let existing = try existing()
+        let existing = try (0..<content.count).map { try request(at: $0) }
         var known = Dictionary(grouping: existing) { key(of: $0.request) }.mapValues { $0[...] }
         let new = recorded.map { (request: redactor.matchable($0.request), interaction: $0) }
             .filter { known[key(of: $0.request)]?.popFirst() == nil }
@@ -55,11 +58,9 @@ struct RecordingMerge {
         return all.sorted(by: \.request).map(\.saved)
     }
 
-    /// The requests that stand in the file, as they are matched.
-    private func existing() throws -> [(ordinal: Int, request: RecordedRequest)] {
-        try (0..<content.count).map { ordinal in
-            (ordinal, redactor.matchable(try content.request(at: ordinal, for: rules.matching)))
-        }
+    /// A request that stands in the file, as it is matched.
+    private func request(at ordinal: Int) throws -> (ordinal: Int, request: RecordedRequest) {
+        (ordinal, redactor.matchable(try content.request(at: ordinal, for: rules.matching)))
     }
 
     private func key(of request: RecordedRequest) -> [[UInt8]] {

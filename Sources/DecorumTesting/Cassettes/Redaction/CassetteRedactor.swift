@@ -6,19 +6,23 @@ import HTTPTypes
 struct CassetteRedactor: Sendable {
     private let redaction: Redaction
     private let ignoredFields: Set<HTTPField.Name>
+    private let form: CassetteRules.Content
     private let pseudonyms: Pseudonyms
 
     /// Creates a redactor that counts its pseudonyms anew.
     init(_ rules: CassetteRules, continuing text: [UInt8] = []) {
         redaction = rules.redaction
         ignoredFields = rules.ignoredFields
+        form = rules.content
         pseudonyms = Pseudonyms()
         pseudonyms.reserve(in: text)
     }
 
     /// A request as it is matched: with pseudonyms that have no numbers, since those depend on what came before.
     func matchable(_ request: RecordedRequest) -> RecordedRequest {
-        var request = redacted(request)
+        var request = request
+        if form == .decoded { request.decodeContent() }
+        redact(&request)
         request.url = Pseudonym.erased(in: request.url)
         for index in request.fields.indices {
             let value = request.fields[index].value
@@ -44,9 +48,19 @@ struct CassetteRedactor: Sendable {
         interactions.map(redacted).map(redacted)
     }
 
+    /// Where secrets stand that have a pseudonym elsewhere.
+    func knownSecrets(in bytes: [UInt8]) -> [Range<Int>] {
+        pseudonyms.knownSecrets(in: bytes)
+    }
+
+    /// Tells whether anything in content would have to be replaced.
+    func isRedacted(_ content: Data, mediaType: String?) -> Bool {
+        redaction.applied(to: content, mediaType: mediaType, naming: pseudonyms) == content
+    }
+
     private func redacted(_ interaction: Interaction) -> Interaction {
         var interaction = interaction
-        interaction.request = redacted(interaction.request)
+        redact(&interaction.request)
         guard var response = interaction.response else { return interaction }
         for name in ignoredFields { response.fields[name] = nil }
         response.body = redacted(response.body, response.fields)
@@ -64,13 +78,12 @@ struct CassetteRedactor: Sendable {
         return interaction
     }
 
-    private func redacted(_ request: RecordedRequest) -> RecordedRequest {
-        var request = request
+    // In place, since copies of a request take as long as all that is looked at in most of them.
+    private func redact(_ request: inout RecordedRequest) {
         request.url = redaction.applied(toURL: request.url, naming: pseudonyms)
-        request.body = redacted(request.body, request.fields)
-        request.fields = redacted(request.fields)
-        request.trailers = redacted(request.trailers)
-        return request
+        if !request.body.bytes.isEmpty { request.body = redacted(request.body, request.fields) }
+        if !request.fields.isEmpty { request.fields = redacted(request.fields) }
+        if !request.trailers.isEmpty { request.trailers = redacted(request.trailers) }
     }
 
     private func redacted(_ body: RecordedBody, _ fields: HTTPFields) -> RecordedBody {

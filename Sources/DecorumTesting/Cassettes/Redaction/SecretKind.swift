@@ -24,6 +24,8 @@ public struct SecretKind: Sendable, Hashable {
     public static let gitHubToken = SecretKind("GitHub token")
     /// A signed or encrypted token of JSON.
     public static let jsonWebToken = SecretKind("JSON Web Token")
+    /// A secret that a name marks elsewhere, in content in which nothing can be replaced.
+    public static let knownSecret = SecretKind("secret that is replaced elsewhere")
     /// A long value of letters and digits behind a name such as `token` or `secret`.
     public static let namedValue = SecretKind("value named like a secret")
     /// A private key in text form.

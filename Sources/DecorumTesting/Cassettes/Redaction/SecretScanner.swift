@@ -1,3 +1,4 @@
+import Decorum
 package import Foundation
 
 /// The last gate before a cassette is written: it finds what still looks like a secret.
@@ -29,28 +30,35 @@ package struct SecretScanner: Sendable {
         variables = EnvironmentSecrets(environment, allowed: texts)
     }
 
+    /// Creates a scanner for the cassettes of this process.
+    init(_ rules: CassetteRules) {
+        self.init(environment: ProcessInfo.processInfo.environment, allowing: rules.allowedSecrets)
+    }
+
     /// Throws where a file would hold a secret.
     ///
     /// - Parameters:
     ///   - text: All that is to be written.
     ///   - file: The name of the file, for the error.
+    ///   - known: Where in it secrets stand that are known as such.
     /// - Throws: ``SecretFoundError``.
-    package func check(_ text: Data, file: String) throws {
-        let findings = findings(in: text)
+    package func check(_ text: Data, file: String, known: [Range<Int>] = []) throws {
+        let findings = findings(in: text, known: known)
         guard findings.isEmpty else { throw SecretFoundError(file: file, findings: findings) }
     }
 
     /// Finds what looks like a secret.
     ///
-    /// - Parameter text: All that is to be written.
+    /// - Parameters:
+    ///   - text: All that is to be written.
+    ///   - known: Where in it secrets stand that are known as such.
     /// - Returns: The findings, in their order in the file.
-    package func findings(in text: Data) -> [SecretFoundError.Finding] {
+    package func findings(in text: Data, known: [Range<Int>] = []) -> [SecretFoundError.Finding] {
         let bytes = Array(text)
-        var hits: [SecretHit] = []
-        if !allowedKinds.contains(.environment) { hits += variables.hits(in: bytes) }
-        hits += SecretHits.all(in: bytes).filter { hit in
-            !allowedKinds.contains(hit.kind) && !allowedTexts.contains(Array(bytes[hit.range]))
-        }
+        var hits = hits(in: bytes)
+        let shaped = hits.map(\.range)
+        hits += allowed(known.map { SecretHit(kind: .knownSecret, range: $0) }, in: bytes)
+            .filter { hit in !shaped.contains { $0.overlaps(hit.range) } }
         guard !hits.isEmpty else { return [] }
 
         var places = TextPlaces(bytes, hits: hits.map(\.range))
@@ -59,6 +67,57 @@ package struct SecretScanner: Sendable {
             return SecretFoundError.Finding(
                 kind: hit.kind, variable: hit.variable, path: place.path, line: place.line)
         }
+    }
+
+    private func hits(in bytes: [UInt8]) -> [SecretHit] {
+        let values = allowedKinds.contains(.environment) ? [] : variables.hits(in: bytes)
+        return values + allowed(SecretHits.all(in: bytes), in: bytes)
+    }
+
+    private func allowed(_ hits: [SecretHit], in bytes: [UInt8]) -> [SecretHit] {
+        hits.filter { hit in
+            !allowedKinds.contains(hit.kind) && !allowedTexts.contains(Array(bytes[hit.range]))
+        }
+    }
+}
+
+extension SecretScanner {
+    /// Shows a text with a placeholder for each thing that looks like a secret, such as in a message to a person.
+    ///
+    /// - Parameter text: The text, from which nothing may have been cut off.
+    /// - Returns: The text.
+    package func masked(_ text: String) -> String {
+        masked(Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? text
+    }
+
+    /// Shows bytes with a placeholder for each thing that looks like a secret; nil where there is none.
+    ///
+    /// - Parameter bytes: The bytes, from which nothing may have been cut off.
+    /// - Returns: The bytes.
+    package func masked(_ bytes: [UInt8]) -> [UInt8]? {
+        let hits = hits(in: bytes).sorted { $0.range.lowerBound < $1.range.lowerBound }
+        guard !hits.isEmpty else { return nil }
+        var output: [UInt8] = []
+        var copied = 0
+        for hit in hits where hit.range.upperBound > copied {
+            if hit.range.lowerBound >= copied {
+                output += bytes[copied..<hit.range.lowerBound]
+                output += Pseudonym.erasedText.utf8
+            }
+            // Of a key, only the heading was looked for.
+            let end = hit.range.upperBound
+            copied = hit.kind == .privateKey ? Self.endOfKey(in: bytes, from: end) : end
+        }
+        return output + bytes[copied...]
+    }
+
+    private static func endOfKey(in bytes: [UInt8], from start: Int) -> Int {
+        let end = "-----END "
+        let ending = (start..<bytes.count).first { bytes[$0...].starts(with: end.utf8) }
+        guard let ending, let hyphens = bytes[(ending + end.utf8.count)...].firstIndex(of: UInt8(ascii: "-")) else {
+            return bytes.count
+        }
+        return bytes[hyphens...].firstIndex { $0 != UInt8(ascii: "-") } ?? bytes.count
     }
 }
 

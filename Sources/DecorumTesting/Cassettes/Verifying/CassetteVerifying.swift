@@ -4,21 +4,26 @@ import Foundation
 extension Cassette {
     /// Compares what came back now with what is recorded.
     func verify() throws {
-        let live = try matchable(recorded())
+        let live = try matchable(recorded().interactions)
         let recorded = try matchable(content.interactions())
         var index = PlaybackIndex(recorded.lazy.map(\.request), rules: rules)
+        let scanner = SecretScanner(rules)
         var drifts: [CassetteDriftError.Drift] = []
         for interaction in live {
-            let request = "\(interaction.request.method) \(interaction.request.url)"
+            let request = scanner.masked("\(interaction.request.method) \(interaction.request.url)")
             let finding = try index.take(interaction.request) { recorded[$0].request }
             guard case .interaction(let ordinal) = finding else {
                 drifts.append(.init(request: request, changes: ["is not recorded"]))
                 continue
             }
             let changes = recorded[ordinal].drift(to: interaction)
-            if !changes.isEmpty { drifts.append(.init(request: request, changes: changes)) }
+            if !changes.isEmpty { drifts.append(.init(request: request, changes: changes.map(scanner.masked))) }
         }
-        guard drifts.isEmpty else { throw CassetteDriftError(file: file.relativePath, drifts: drifts) }
+        guard drifts.isEmpty else {
+            throw CassetteDriftError(
+                file: file.relativePath, drifts: drifts,
+                advice: adviceToRecord(or: "CASSETTE=rewrite records it anew"))
+        }
     }
 
     private func matchable(_ interactions: [Interaction]) -> [Interaction] {
@@ -66,6 +71,7 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
     public let file: String
     /// What has changed, in the order of the requests.
     public let drifts: [Drift]
+    fileprivate let advice: String
 }
 
 extension CassetteDriftError: DescribableError {
@@ -75,6 +81,6 @@ extension CassetteDriftError: DescribableError {
             "\n  \(drift.request)" + drift.changes.map { "\n    \($0)" }.joined()
         }
         return "The server no longer answers as the cassette \(file) has it:\(list.joined())\n"
-            + "fix: CASSETTE=rewrite records it anew"
+            + "fix: \(advice)"
     }
 }

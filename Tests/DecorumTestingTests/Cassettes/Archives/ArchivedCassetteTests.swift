@@ -72,14 +72,38 @@ import Testing
     }
 
     @Test(arguments: ["-5e3", "99999", "1000"])
-    func `A status that no response can have is an error and no crash`(status: String) throws {
+    func `An exchange whose status no response can have is left out, and the others are played`(status: String) throws {
         let entry =
             #"{"request": {"method": "GET", "url": "https://example.com/a"}, "response": {"status": \#(status)}}"#
         try folder.write(#"{"log": {"entries": [\#(entry)]}}"#, to: "feed.har")
-        guard let cassette = try? Cassette(at: folder.path("feed.har"), mode: .replay) else { return }
-        // A negative one stands for an exchange that failed.
-        #expect(try cassette.interactions().map { $0.response == nil } == [true])
+        let cassette = try Cassette(at: folder.path("feed.har"), mode: .replay)
+        // A negative one stands for an exchange that failed, and what is too large for nothing.
+        #expect(try cassette.interactions().map { $0.response == nil } == (status == "-5e3" ? [true] : []))
     }
+
+    @Test(arguments: [
+        (polly, "Polly.js"), (polly.replacing("Polly.JS", with: "Replay/1.0"), "Replay"),
+        (
+            "log: {creator: {name: x}, entries: [{request: {url: 'https://example.com/a'}, response: {status: 200}}]}",
+            "JSON"
+        ),
+        (polly.replacing("Polly.JS", with: "x").replacing("200", with: "1000"), "left out"),
+    ])
+    func `An archive that its tool could not read again is not recorded on`(archive: String, reason: String)
+        async throws
+    {
+        try folder.write(archive, to: "feed.har")
+
+        for mode in [CassetteMode.append, .rewrite] {
+            let error = await #expect(throws: CassetteError.self) { try await run(mode, ["/b"]) }
+            #expect(error?.reason.contains(reason) == true)
+        }
+        #expect(try folder.text("feed.har") == archive)
+        #expect(throws: Never.self) { try Cassette(at: folder.path("feed.har"), mode: .replay) }
+    }
+
+    private static let polly =
+        #"{"log": {"creator": {"name": "Polly.JS"}, "entries": [{"_id": "a", "_order": 0, "request": {"url": "https://example.com/a"}, "response": {"status": 200}}]}}"#
 
     @Test func `Interactions of any kind survive as an archive, and from there as a cassette`() throws {
         let generator = SeededGenerator(seed: 11)

@@ -1,3 +1,4 @@
+import Decorum
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -62,6 +63,69 @@ import Testing
         #expect(imported.warnings.map(\.kind) == [.contentCoding])
     }
 
+    static let decoded: [(String, String)] = [
+        (
+            "HAR",
+            #"{"log": {"entries": [{"request": {"url": "http://a.example/"}, "response": {"status": 200, "headers": HEADERS, "content": {"text": "BODY", "encoding": "base64"}}}]}}"#
+        ),
+        (
+            "Replay",
+            #"{"log": {"creator": {"name": "Replay/1.0"}, "entries": [{"request": {"url": "http://a.example/"}, "response": {"status": 200, "headers": HEADERS, "content": {"text": "BODY", "encoding": "base64"}}}]}}"#
+        ),
+        (
+            "DVR",
+            #"{"name": "x", "interactions": [{"request": {"url": "http://a.example/"}, "response": {"headers": HEADERS, "body": "BODY"}}]}"#
+        ),
+        (
+            "Vinyl",
+            #"[{"request": {"url": "http://a.example/"}, "response": {"status": 200, "headers": HEADERS, "body": "BODY"}}]"#
+        ),
+    ]
+
+    @Test(arguments: decoded, ["br", "deflate", "gzip", "zstd", "unheard-of"])
+    func `A format without coded content has none where it does not begin so`(
+        format: (name: String, document: String), coding: String
+    ) throws {
+        let bytes = Data([0, 0x61, 0x73, 0x6D, 1, 0, 0, 0, 0xFF])
+        let found = try read(format.document, coding, bytes).decodingContent()
+
+        #expect(found.format.description == format.name)
+        #expect(found.interactions[0].response?.fields == [:])
+        #expect(found.interactions[0].response?.body.bytes == bytes)
+        #expect(found.interactions[0].response?.coding == coding)
+    }
+
+    @Test(arguments: decoded)
+    func `Content that begins as its coding does is coded in any format`(
+        format: (name: String, document: String)
+    ) throws {
+        for (coding, base64) in [("gzip", Self.gzip), ("deflate", Self.zlib)] {
+            let coded = try #require(Data(base64Encoded: base64))
+            let found = try read(format.document, coding, coded).decodingContent().interactions[0].response
+            #expect(found?.body.bytes == Data(Self.text.utf8))
+            #expect(found?.fields == [:])
+        }
+        let damaged: [(String, [UInt8])] = [
+            ("zstd", [0x28, 0xB5, 0x2F, 0xFD, 0xFF]), ("deflate", [0x78, 0x9C, 0xFF, 0xFE]),
+        ]
+        for (coding, bytes) in damaged {
+            let found = try read(format.document, coding, Data(bytes)).decodingContent().interactions[0].response
+            #expect(found?.body.bytes == Data(bytes))
+            #expect(found?.fields[.contentEncoding] == coding)
+        }
+    }
+
+    @Test func `Archives of ours have the content that went through the connection`() throws {
+        let response = RecordedResponse(
+            status: 200, fields: [.contentEncoding: "br"], body: RecordedBody(Data([0x0B, 2, 0x80, 0xFF])))
+        let interaction = Interaction(
+            request: RecordedRequest(method: "GET", url: "https://a.example/"), response: response)
+
+        let imported = try ImportedCassette(HAR([interaction]).document(), named: "x").decodingContent()
+
+        #expect(imported.interactions == [interaction])
+    }
+
     @Test(arguments: [("HEAD", 200, 1), ("GET", 304, 1), ("GET", 200, 0)])
     func `A response without content keeps the field where it tells of another`(method: String, status: Int, count: Int)
         throws
@@ -94,6 +158,12 @@ import Testing
         for count in stride(from: 3, to: whole.count, by: 13) {
             #expect(throws: CassetteImportError.self) { try ImportedCassette(whole.prefix(count), named: "x") }
         }
+    }
+
+    private func read(_ document: String, _ coding: String, _ body: Data) throws -> ImportedCassette {
+        let document = document.replacing("HEADERS", with: #"{"Content-Encoding": "\#(coding)"}"#)
+            .replacing("BODY", with: body.base64EncodedString())
+        return try ImportedCassette(Data(document.utf8), named: "x")
     }
 
     private func read(

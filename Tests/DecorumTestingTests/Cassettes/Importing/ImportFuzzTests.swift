@@ -41,6 +41,23 @@ import Testing
         "postData": {"params": [{"name": "a", "value": "b"}]}}, "response": {"status": 200, "headers":
         [{"name": "content-encoding", "value": "gzip"}], "content": {"text": "[\"1f8b\"]", "encoding": "base64"}}}]}}
         """#,
+        """
+        interactions:
+        - request: &1 {body: '', headers: {A: &2 [b]}, method: GET, url: &3 'https://a.example/'}
+          response: &4
+            body: >-
+              folded
+              text
+
+               and more
+            headers: {? A : *2, B: *2}
+            ? code
+            : 200
+            status: 200 OK
+        - request: *1
+          response: *4
+        version: 1
+        """,
         #"[{"scope": "https://a.example:443", "path": "/", "status": 200, "response": ["1f8b"], "rawHeaders": ["a", "b"]}]"#,
         #"[{"snapshot": {"request": {"url": "http://a.example"}, "responses": [{"statusCode": 200, "body": "AAE="}]}}]"#,
         #"{"name": "x", "interactions": [{"request": {"url": "http://a.example"}, "response": {"body": [1.0, "x"]}}]}"#,
@@ -49,7 +66,7 @@ import Testing
     @Test(arguments: seeds)
     func `A document that is cut off, damaged or mixed up is read or refused, and never crashes`(seed: String) {
         let bytes = Array(seed.utf8)
-        let pieces = Array("{}[]:,-'\"|>&*!#%@`?\\\n \t\u{2028}\0<~".utf8)
+        let pieces = Array("{}[]:,-'\"|>&*!#%@`?1\\\n \t\u{2028}\0<~".utf8)
         var generator = SeededDice(seed: UInt64(bytes.count))
         var outcomes: (read: Int, refused: Int) = (0, 0)
         func attempt(_ document: [UInt8]) {
@@ -84,7 +101,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "x", "\n", "- ", "[", "\"", "a: b\n", "- a\n", "a:\n", "{\"a\":", "'\n", " \n", "|\n", "\u{2028}", "!a ",
+        "x", "\n", "- ", "[", "\"", "? ", "&a ", "*a ", "- &a b\n", "? a\n", ">\n", "a: b\n", "- a\n", "a:\n",
+        "{\"a\":", "'\n", " \n", "|\n", "\u{2028}", "!a ",
     ])
     func `A fifth of a megabyte of the same is over soon`(unit: String) throws {
         let unit = Array(unit.utf8)

@@ -48,7 +48,7 @@ import Testing
     @Test(arguments: [
         (#"{"mimeType": "text/plain", "text": "a"}"#, "a"), (#"{"text": "YQ==", "encoding": "base64"}"#, "a"),
         (#"{"text": "YQ==", "_encoding": "base64"}"#, "a"), (#"{"text": "", "params": []}"#, ""),
-        (#"{"mimeType": "x"}"#, ""),
+        (#"{"mimeType": "x"}"#, ""), (#"{"text": "a", "textJSON": {"b": 1}}"#, "a"),
         (
             #"{"mimeType": "application/x-www-form-urlencoded", "params": [{"name": "a b", "value": "ä&"}, {"name": "c"}]}"#,
             "a+b=%C3%A4%26&c"
@@ -64,6 +64,45 @@ import Testing
         ])
 
         #expect(imported.interactions[0].request.body.bytes == Data(expected.utf8))
+    }
+
+    @Test(arguments: [
+        #"{"params": [], "textJSON": {"query": "{ a }", "n": [1.50, 1e5, "1e5", null, true]}}"#,
+        #"{"text": null, "textJSON": {"query": "{ a }", "n": [1.50, 1e5, "1e5", null, true]}}"#,
+    ])
+    func `The content of a request may be a value`(postData: String) throws {
+        let document =
+            #"{"log": {"entries": [{"request": {"method": "POST", "url": "http://a.example/", "postData": \#(postData)}}]}}"#
+
+        let imported = try ImportedCassette(Data(document.utf8), named: "feed")
+
+        let text = #"{"query":"{ a }","n":[1.50,1e5,"1e5",null,true]}"#
+        #expect(imported.interactions[0].request.body == RecordedBody(Data(text.utf8), exactness: .reserialized))
+        #expect(imported.warnings.map(\.kind).first == .rebuiltBody)
+        #expect(imported.warnings.first?.place == "$.log.entries[0].request.postData.textJSON")
+        #expect(try HAR(HAR(Data(document.utf8)).document()).entries[0].request.postData?.text == text)
+    }
+
+    @Test(
+        arguments: [
+            (#""text": "89504e47", "_isBinary": true"#, [0x89, 0x50, 0x4E, 0x47], nil),
+            (#""text": "89504e47", "_isBinary": false"#, Array("89504e47".utf8), nil),
+            (#""text": "iVBORw==", "_isBinary": true"#, [0x89, 0x50, 0x4E, 0x47], nil),
+            (#""text": "iVBORw==", "_isBinary": true, "encoding": "base64""#, [0x89, 0x50, 0x4E, 0x47], nil),
+            (#""text": "[\"8950\", \"4e47\"]", "_isBinary": true"#, [0x89, 0x50, 0x4E, 0x47], nil),
+            (#""text": "", "_isBinary": true"#, [], nil),
+            (#""text": "no bytes", "_isBinary": true"#, Array("no bytes".utf8), .storageEncoding),
+        ] as [(String, [UInt8], ImportWarning.Kind?)])
+    func `What older versions of Polly.js call binary is hexadecimal`(
+        content: String, expected: [UInt8], warning: ImportWarning.Kind?
+    ) throws {
+        let imported = try read(
+            entries: [response(content: #"{"mimeType": "image/png", \#(content)}"#)], creator: "Polly.JS")
+        let browser = try read(entries: [response(content: #"{"mimeType": "image/png", \#(content)}"#)])
+
+        #expect(imported.interactions[0].response?.body.bytes == Data(expected))
+        #expect(imported.warnings.map(\.kind) == (warning.map { [$0] } ?? []))
+        #expect(browser.warnings.isEmpty)
     }
 
     @Test(
@@ -103,16 +142,40 @@ import Testing
                           - name: accept
                             value: ['*/*', text/plain]
                         method: GET
+                        postData:
+                          mimeType: application/json
+                          params: []
+                          textJSON:
+                            query: |-
+                              
+                              query {
+                                a
+                              }
+                            variables: {n: 1}
                         url: https://a.example/
                       response:
-                        content: {mimeType: text/plain, size: 3, text: 123}
+                        content:
+                          mimeType: text/event-stream
+                          size: 3
+                          text: >+
+                            data: one
+
+
+                            data: two
+                            and more
+
+
                         status: 200
                       startedDateTime: 2026-11-20T10:00:00.000Z
                 """.utf8), named: "recording.har.yaml")
 
         #expect(imported.format == .polly)
         #expect(imported.interactions[0].request.fields.map(\.value) == ["*/*", "text/plain"])
-        #expect(imported.interactions[0].response?.body.bytes == Data("123".utf8))
+        #expect(
+            imported.interactions[0].request.body.bytes
+                == Data(#"{"query":"\nquery {\n  a\n}","variables":{"n":1}}"#.utf8))
+        #expect(
+            imported.interactions[0].response?.body.bytes == Data("data: one\n\ndata: two and more\n\n\n".utf8))
         #expect(imported.interactions[0].recordedAt == Date(timeIntervalSince1970: 1_795_168_800))
     }
 

@@ -153,6 +153,95 @@ import Testing
         #expect(imported.warnings.map(\.kind) == [.missingBody, .rebuiltBody])
     }
 
+    @Test(arguments: [
+        #"""
+        {"interactions": [{"request": {"body": null, "headers": {}, "method": "GET", "uri": "https://a.example/"},
+        "response": {"body": BODY, "headers": {}, "status": {"code": 200, "message": "OK"}}}], "version": 1}
+        """#,
+        """
+        interactions:
+        - request: {body: null, headers: {}, method: GET, uri: 'https://a.example/'}
+          response: {body: BODY, headers: {}, status: {code: 200, message: OK}}
+        version: 1
+        """,
+    ])
+    func `A body of vcrpy is empty where its text is null or empty`(document: String) throws {
+        let bodies = [
+            (#"{"string": null}"#, ""), (#"{"string": ""}"#, ""), (#"{"string": null, "encoding": "utf-8"}"#, ""),
+            ("null", ""), ("{}", ""), (#"{"string": "a"}"#, "a"), (#"{"base64_string": "YQ=="}"#, "a"),
+            (#"{"string": "", "base64_string": "YQ=="}"#, "a"), (#"{"string": null, "base64_string": "YQ=="}"#, "a"),
+        ]
+        for (body, expected) in bodies {
+            let imported = try read(document.replacing("BODY", with: body))
+
+            #expect(imported.interactions[0].response?.body == RecordedBody(Data(expected.utf8)), "\(body)")
+            #expect(imported.warnings == [])
+        }
+    }
+
+    @Test(arguments: [
+        ("{code: 0, status: ''}", nil, [ImportWarning.Kind.failure]), ("{code: 0}", nil, [.failure]),
+        ("{}", nil, [.failure]),
+        ("{code: 0, status: 'dial tcp: connection refused'}", "connectionRefused", []),
+    ])
+    func `An exchange of go-vcr without a status is a failure`(
+        response: String, kind: String?, warnings: [ImportWarning.Kind]
+    ) throws {
+        let imported = try read(
+            "--- {version: 2, interactions: [{request: {url: 'https://a.example/'}, response: \(response)}]}")
+
+        #expect(imported.interactions.map { $0.response == nil } == [true])
+        #expect(imported.interactions[0].failure?.kind == kind ?? "other")
+        #expect(imported.warnings.map(\.kind) == warnings)
+    }
+
+    @Test(arguments: [1, 99, 1000, 99_999])
+    func `An exchange whose status no response can have is left out, with a warning`(status: Int) throws {
+        let imported = try read(
+            """
+            version: 1
+            interactions:
+            - request: {url: 'https://a.example/1', method: GET}
+              response: {code: \(status), status: odd}
+            - request: {url: 'https://a.example/2', method: GET}
+              response: {code: 200, status: 200 OK}
+            """)
+
+        #expect(imported.interactions.map(\.request.url) == ["https://a.example/2"])
+        #expect(imported.warnings.map(\.kind) == [.leftOut])
+        #expect(imported.warnings.first?.place == "interaction 1")
+    }
+
+    @Test func `A string that Ruby had twice, and a long name that Python had, are read`() throws {
+        let name = String(repeating: "x", count: 140)
+        let imported = try read(
+            """
+            http_interactions:
+            - request: {method: get, uri: 'https://a.example/', body: {encoding: UTF-8, string: &1 ''}}
+              response:
+                status: {code: 200, message: &2 OK}
+                headers:
+                  Date: &3
+                  - Wed, 19 Aug 2026 14:34:15 GMT
+                body: {encoding: UTF-8, string: *2}
+            - request: {method: get, uri: 'https://a.example/', body: {encoding: UTF-8, string: *1}}
+              response:
+                status: {code: 200, message: *2}
+                headers:
+                  Date: *3
+                  ? \(name)
+                  : - a
+                    - b
+            """)
+
+        #expect(imported.interactions[0].response?.body.bytes == Data("OK".utf8))
+        #expect(imported.interactions[1].response?.reason == "OK")
+        #expect(
+            imported.interactions[1].response?.fields.map { [$0.name.rawName, $0.value] } == [
+                ["Date", "Wed, 19 Aug 2026 14:34:15 GMT"], [name, "a"], [name, "b"],
+            ])
+    }
+
     @Test func `Both versions of go-vcr are read, with what the newer leaves out`() throws {
         let first = try read(
             """
@@ -264,7 +353,7 @@ import Testing
         arguments: [
             ("", nil, "empty"), ("  \n", nil, "empty"), ("{\"a\": 1,}", "line 1", "JSON"), ("{}", "$", "no format"),
             ("[]", "$", "empty"),
-            ("a: &b c", "line 1", "anchors"), ("PK\u{3}\u{4}", nil, "zip"),
+            ("a: &b.c d", "line 1", "anchor"), ("PK\u{3}\u{4}", nil, "zip"),
             ("{\"log\": {}}", "$.log.entries", "entries"),
             ("{\"log\": {\"entries\": [{\"request\": {}}]}}", "$.log.entries[0].request.url", "URL"),
             ("http_interactions: 1", "$.http_interactions, line 1", "list"),

@@ -25,6 +25,19 @@ struct SharedCassetteTests {
         }
     }
 
+    @Test(arguments: SharedCassettes.files.filter { $0.expect == nil })
+    func `A real cassette without coded content names no coding once it is decoded`(file: SharedCassettes.File) throws {
+        let folder = try #require(SharedCassettes.folder)
+
+        let imported = try ImportedCassette(contentsOf: folder.appending(path: file.file)).decodingContent()
+
+        #expect(imported.interactions.count == file.interactions?.count)
+        guard [.har, .dvr, .vinyl, .replay].contains(imported.format) else { return }
+        for case let response? in imported.interactions.map(\.response) where !response.body.bytes.isEmpty {
+            #expect(response.fields[.contentEncoding] == nil)
+        }
+    }
+
     @Test(arguments: SharedCassettes.files.filter { $0.expect != nil })
     func `A file that is no cassette of today fails with its name, a place and a cause`(file: SharedCassettes.File)
         throws

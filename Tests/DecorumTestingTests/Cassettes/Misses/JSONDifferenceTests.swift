@@ -6,7 +6,8 @@ import Testing
 @Suite struct JSONDifferenceTests {
     func differences(_ recorded: String, _ live: String, limit: Int = 8) throws -> [String] {
         let values = try [recorded, live].map { try JSONValue(parsing: Array($0.utf8)) }
-        return JSONDifference.all(values[0], values[1], limit: limit).map(\.description)
+        let scanner = SecretScanner(environment: [:])
+        return JSONDifference.all(values[0], values[1], limit: limit).map { $0.line(masking: scanner) }
     }
 
     @Test(

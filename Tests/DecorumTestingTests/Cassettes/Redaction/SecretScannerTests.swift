@@ -153,4 +153,15 @@ import Testing
             #expect(scanner.findings(in: planted).contains { [.awsAccessKey, .bearerToken].contains($0.kind) })
         }
     }
+
+    @Test func `A text is shown without what looks like a secret in it`() {
+        let scanner = SecretScanner(environment: ["API_TOKEN": "no-shape-at/all"], allowing: ["AKIAQ3EGUBT7ZLMW5XN2"])
+        let texts = [
+            ("a no-shape-at/all b", "a __secret__ b"), ("no-shape-at%2Fall", "__secret__"), ("nothing", "nothing"),
+            ("", ""), ("AKIAQ3EGUBT7ZLMW5XN2", "AKIAQ3EGUBT7ZLMW5XN2"),
+            ("x -----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n-----END PRIVATE KEY----- y", "x __secret__ y"),
+            ("-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg", "__secret__"),
+        ]
+        for (text, shown) in texts { #expect(scanner.masked(text) == shown) }
+    }
 }

@@ -73,11 +73,12 @@ import Testing
         defer { origin.stop() }
 
         let response = try await transport.connection.send(
-            .get(origin.url + "/a?page=2&access_token=SuperSecretValue1"))
+            .get(origin.url + "/a?page=2&access_token=SuperSecretValue1&note=" + CassetteMissTests.token))
         #expect(response.status == .badGateway)
         let text = try await response.body.text(upTo: 1 << 12)
         #expect(text.contains("closest: interaction 1"))
         #expect(text.contains("https://example.com/a?page=2"))
+        #expect(!text.contains(CassetteMissTests.token.prefix(12)))
         #expect(!text.contains("SuperSecretValue1"))
         #expect(cassette.unplayed == [0])
     }

@@ -62,6 +62,25 @@ import Testing
         #expect(store.count == 0)
     }
 
+    @Test(arguments: [true, false])
+    func `What is too long to be stored makes what it replaces forgotten`(isStream: Bool) async throws {
+        let long = Response(
+            status: .ok, fields: [.cacheControl: "max-age=60"],
+            body: isStream ? GatedTransfer.open.body(chunks: 400) : Body(BytePattern.bytes(400_000)))
+        let stub = StubConnection(film(), long, film())
+        let connection = cache(stub)
+        _ = try await connection.send(get()).body.data(upTo: 3000)
+        #expect(store.count == 1)
+
+        var reload = try get()
+        reload.options.cacheUse = .reload
+        let response = try await connection.send(reload)
+        #expect(try await response.body.data(upTo: 1 << 20) == BytePattern.bytes(400_000))
+
+        #expect(store.count == 0)
+        #expect(try await connection.send(get()).metadata.source == .stub)
+    }
+
     @Test func `Fifty who miss at the same time make one request and one stored response`() async throws {
         let stub = StubConnection { [gate, self] _ in
             try await gate.wait()
@@ -237,18 +256,41 @@ import Testing
         #expect(stub.requests.isEmpty)
     }
 
-    @Test(arguments: ["no-store", "no-cache"])
-    func `A response that is for one request alone is not shared`(control: String) async throws {
+    @Test(arguments: [
+        "Cache-Control: no-store", "Cache-Control: no-cache", "Pragma: no-cache", "Vary: *",
+        "Cache-Control: max-age=60 | Vary: Accept, X-Request-ID",
+    ])
+    func `A response that is for one request alone is not shared`(fields: String) async throws {
         let stub = StubConnection { [gate] _ in
             try await gate.wait()
-            return Response(status: .ok, fields: [.cacheControl: control], body: "token")
+            return Response(status: .ok, fields: HTTPFields(lines: fields), body: "token")
         }
         let connection = cache(stub)
-        let request = try get()
-        let callers = await Callers.start(3) { _ in try await connection.send(request).metadata.isCoalesced }
+        let requests = try (0..<3).map { try get(HTTPFields(lines: "X-Request-ID: \($0)")) }
+        let callers = await Callers.start(3) { number in
+            try await connection.send(requests[number]).metadata.isCoalesced
+        }
         gate.open()
         for caller in callers { #expect(try await caller.value == false) }
         #expect(stub.requests.count == 3)
+    }
+
+    @Test func `A confirmation is not shared where the response varies by what the callers differ in`() async throws {
+        let clock = VirtualClock()
+        let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: #""1""#, .vary: "X-Request-ID"]
+        let stub = StubConnection(answers: [{ _ in Response(status: .ok, fields: fields, body: "page") }]) {
+            [gate] _ in
+            try await gate.wait()
+            return Response(status: .notModified, fields: fields)
+        }
+        let connection = stub.caching(in: store, clock: clock, spawner: spawner)
+        _ = try await connection.send(get(HTTPFields(lines: "X-Request-ID: a")))
+        clock.advance(by: .seconds(100))
+        let requests = try (0..<3).map { try get(HTTPFields(lines: "X-Request-ID: \($0)")) }
+        let callers = await Callers.start(3) { try await connection.send(requests[$0]).body.text(upTo: 100) }
+        gate.open()
+        for caller in callers { #expect(try await caller.value == "page") }
+        #expect(stub.requests.count == 4)
     }
 
     @Test func `Who asks for the whole does not get somebody's part or confirmation`() async throws {

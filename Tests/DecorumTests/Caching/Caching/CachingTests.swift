@@ -67,6 +67,26 @@ import Testing
         #expect(hit.metadata.source == .cache)
     }
 
+    @Test func `What is stored has the date at which it was received, or was confirmed`() async throws {
+        let connection = cache(StubConnection(Self.fresh, Self.notModified, Self.fresh))
+        func date() async throws -> String? {
+            try await connection.send(get()).head.headerFields[.date]
+        }
+
+        #expect(try await date() == nil)
+        let received = HTTPDate(clock.date).description
+        clock.advance(by: .seconds(20))
+        #expect(try await date() == received)
+        clock.advance(by: .seconds(41))
+        let confirmed = HTTPDate(clock.date).description
+        #expect(try await date() == confirmed)
+        clock.advance(by: .seconds(20))
+        #expect(try await date() == confirmed)
+        clock.advance(by: .seconds(41))
+        _ = try await connection.send(Request(.head, "https://example.com/page"))
+        #expect(try await date() == HTTPDate(clock.date).description)
+    }
+
     @Test func `A 304 about something else is asked again without conditions`() async throws {
         let other = Response(status: .notModified, fields: [.eTag: #""2""#])
         let new = Response(status: .ok, fields: [.eTag: #""3""#], body: "new")
@@ -81,6 +101,40 @@ import Testing
         #expect(stub.requests.count == 3)
         #expect(!stub.requests[2].head.headerFields.contains(.ifNoneMatch))
         #expect(response.metadata.attempts == 2)
+    }
+
+    @Test func `A 304 with a strong tag that no stored content has refreshes none, and is asked again`() async throws {
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+        let dated = Response(status: .ok, fields: [.cacheControl: "max-age=60", .lastModified: date], body: "old")
+        let tagged = Response(status: .notModified, fields: [.cacheControl: "max-age=60", .eTag: #""1""#])
+        let stub = StubConnection(dated, tagged, Self.fresh)
+        let connection = cache(stub)
+
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(61))
+        let response = try await connection.send(get())
+
+        #expect(try await text(response) == "page")
+        #expect(stub.requests.count == 3)
+        #expect(stub.requests.last?.head.headerFields.isEmpty == true)
+    }
+
+    @Test func `A 304 with a strong tag answers with what has the same weak one, and does not refresh it`() async throws
+    {
+        let weak = Response(status: .ok, fields: [.cacheControl: "max-age=60", .eTag: #"W/"1""#], body: "page")
+        let stub = StubConnection(weak, Self.notModified, Self.notModified)
+        let connection = cache(stub)
+
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(61))
+        for count in 2...3 {
+            let response = try await connection.send(get())
+            #expect(try await text(response) == "page")
+            #expect(response.head.headerFields[.eTag] == #"W/"1""#)
+            #expect(response.metadata.source == .revalidated)
+            #expect(response.metadata.cacheStatus?.isStored == false)
+            #expect(stub.requests.count == count)
+        }
     }
 
     @Test func `Only-if-cached is 504 where nothing is stored, and asks nobody`() async throws {
@@ -158,6 +212,16 @@ import Testing
         #expect(stub.requests.map(\.head.method) == [.get, .head])
         #expect(refreshed.head.headerFields[.allow] == "GET")
         #expect(try await text(refreshed) == "page")
+    }
+
+    @Test(arguments: [404, 410, 403]) func `A HEAD that finds nothing makes what a GET got forgotten`(
+        status: Int
+    ) async throws {
+        let connection = cache(StubConnection(Self.fresh, Response(status: .init(code: status))))
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(61))
+        #expect(try await connection.send(Request(.head, "https://example.com/page")).status.code == status)
+        #expect(store.count == (status == 403 ? 1 : 0))
     }
 
     @Test func `An unsafe request makes what it changes forgotten, for everybody`() async throws {
@@ -244,6 +308,40 @@ import Testing
             #expect(try await text(response) == "page")
         }
         #expect(stub.requests.map { $0.head.path } == ["/page", "/new"])
+    }
+
+    @Test(arguments: [HTTPRequest.Method.get, .head], ["X-Private: 1", "Vary: *", "Cache-Control: no-store"])
+    func `What may no longer be stored once it is confirmed is forgotten`(
+        method: HTTPRequest.Method, update: String
+    ) async throws {
+        let name = try #require(HTTPField.Name("X-Private"))
+        var policy = CachingPolicy.standard
+        policy.mayStore = { _, response in !response.headerFields.contains(name) }
+        var fields: HTTPFields = [.eTag: #""1""#]
+        fields.append(contentsOf: HTTPFields(lines: update))
+        let stub = StubConnection(
+            Self.fresh, Response(status: method == .get ? .notModified : .ok, fields: fields), Self.fresh)
+        let connection = cache(stub, policy: policy)
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(61))
+
+        let confirmed = try await connection.send(Request(method, "https://example.com/page"))
+        #expect(try await text(confirmed) == (method == .get ? "page" : ""))
+        #expect(confirmed.metadata.cacheStatus?.isStored == false)
+        #expect(store.count == 0)
+    }
+
+    @Test func `The layer shows what it does with stale responses`() {
+        var policy = CachingPolicy.standard
+        let standard = cache(StubConnection(), policy: policy).layers[0].description
+        policy.staleIfSlow = .seconds(2)
+        policy.heuristicFraction = 0
+        policy.staleIfUnreachable = .zero
+        let other = cache(StubConnection(), policy: policy).layers[0].description
+        #expect(
+            standard == "caching(heuristicFraction: 0.1, staleIfUnreachable: 86400.0 seconds, staleIfSlow: never)")
+        #expect(
+            other == "caching(heuristicFraction: 0.0, staleIfUnreachable: 0.0 seconds, staleIfSlow: 2.0 seconds)")
     }
 
     @Test func `An app may refuse to store, and have the status as a field`() async throws {

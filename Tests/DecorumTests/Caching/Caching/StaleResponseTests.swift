@@ -50,6 +50,30 @@ import Testing
         #expect(try await connection.send(get()).body == "new")
     }
 
+    @Test func `Behind the callers' backs one validation of a variant runs, whatever else they say`() async throws {
+        let old = page("max-age=1, stale-while-revalidate=60")
+        let stub = StubConnection(answers: [{ _ in old }]) { [gate] _ in
+            try await gate.wait()
+            return Response(status: .notModified, fields: [.cacheControl: "max-age=100", .eTag: #""old""#])
+        }
+        let connection = cache(stub)
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(10))
+
+        for number in 0..<50 {
+            let request = try Request.get(
+                "https://example.com/page",
+                fields: [.ifNoneMatch: "\"\(number)\"", .acceptLanguage: "x-\(number)", .range: "bytes=0-1"])
+            #expect(try await connection.send(request).metadata.source == .cache)
+        }
+        gate.open()
+        try await spawner.finished()
+
+        #expect(stub.requests.count == 2)
+        #expect(stub.requests.last?.head.headerFields == [.acceptLanguage: "x-0", .ifNoneMatch: #""old""#])
+        #expect(try await connection.send(get()).metadata.cacheStatus?.timeToLive == .seconds(100))
+    }
+
     @Test func `A validation behind the caller's back outlives the caller, and stores a body that is streamed`()
         async throws
     {
@@ -114,6 +138,22 @@ import Testing
         let second = try await connection.send(get())
         #expect(second.body == "old")
         #expect(second.metadata.cacheStatus?.detail == "the server cannot be reached")
+    }
+
+    @Test(arguments: ["", ", stale-while-revalidate=60"])
+    func `An error that may be stored does not take the place of what stands in for it`(control: String) async throws {
+        let old = page("max-age=1, stale-if-error=3600\(control)")
+        let trouble = Response(status: .serviceUnavailable, fields: [.cacheControl: "max-age=60"], body: "trouble")
+        let stub = StubConnection(old, trouble, trouble)
+        let connection = cache(stub)
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(10))
+
+        for _ in 0..<2 {
+            #expect(try await connection.send(get()).body == "old")
+            try await spawner.finished()
+        }
+        #expect(stub.requests.count == 3)
     }
 
     @Test func `A response that is too old for the policy is not used where the server cannot be reached`() async throws

@@ -251,6 +251,26 @@ extension FileResponseStoreTests {
         #expect(written.allSatisfy { $0.range(of: Data("hunter2".utf8)) == nil })
     }
 
+    static let references: [(name: String, value: String, isSecret: Bool)] = [
+        ("Location", "https://example.com/next?access_token=hunter2", true),
+        ("Location", "/next?page=2#id_token=hunter2", true), ("Content-Location", "/page?sig=hunter2", true),
+        ("Link", "<https://example.com/next?api_key=hunter2>; rel=next", true),
+        ("Refresh", "0; url=https://example.com/?password=hunter2", true), ("Location", "/next?page=2", false),
+        ("Link", "<https://example.com/next?page=2>; rel=next", false),
+    ]
+
+    @Test(arguments: references)
+    func `No secret in a URL that a response refers to goes to the disk`(name: String, value: String, isSecret: Bool)
+        async throws
+    {
+        let field = try #require(HTTPField.Name(name))
+        let store = store()
+        let key = try SampleResponse.key(1)
+        await store.store(SampleResponse.response(1, fields: [field: value]), for: key)
+        #expect(await store.responses(for: key).first?.head.headerFields[field] == value)
+        #expect(folder.files.count == (isSecret ? 0 : 1))
+    }
+
     @Test func `A response with a secret takes its variant's place, once it is whole`() async throws {
         let store = store()
         let key = try SampleResponse.key(1)

@@ -18,6 +18,12 @@ final class ProbingFileSystem: FileSystem {
         var changes: [Change] = []
         var paths: [Int32: String] = [:]
         var untilFailure: Int?
+        var refused: Set<Call> = []
+    }
+
+    /// Calls that a test can have refused.
+    enum Call: Sendable {
+        case list, remove
     }
 
     private let system = SystemFileSystem()
@@ -40,6 +46,15 @@ final class ProbingFileSystem: FileSystem {
         }
     }
 
+    /// Has some calls fail from now on, as where too many files are open, and no others.
+    func refuse(_ calls: Set<Call>) {
+        state.withLock { $0.refused = calls }
+    }
+
+    private func check(_ call: Call) throws {
+        if state.withLock({ $0.refused.contains(call) }) { throw SystemError(code: EMFILE) }
+    }
+
     private func note(_ change: Change) {
         state.withLock { $0.changes.append(change) }
     }
@@ -59,6 +74,7 @@ final class ProbingFileSystem: FileSystem {
 
     func list(_ directory: String, _ visit: (UnsafeBufferPointer<UInt8>) -> Void) throws {
         try count()
+        try check(.list)
         unsafe try system.list(directory, visit)
     }
 
@@ -113,6 +129,7 @@ final class ProbingFileSystem: FileSystem {
 
     func remove(_ path: String) throws {
         try count()
+        try check(.remove)
         try system.remove(path)
         note(.remove(path))
     }

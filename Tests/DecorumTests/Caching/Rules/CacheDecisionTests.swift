@@ -130,6 +130,18 @@ import Testing
         #expect(decision(weak, after: 0, wanting: "A: fr").summary == "serve")
     }
 
+    @Test(arguments: [
+        ("", "forward, vary-miss"), ("Range: bytes=5-9", "forward, vary-miss"),
+        ("Range: bytes=4-", "forward, vary-miss"), ("Range: bytes=1-3", "validate, vary-miss"),
+    ])
+    func `A request that selects none asks about a part only where it has what is wanted`(
+        range: String, decision: String
+    ) {
+        let part = StoredPage.response(
+            "ETag: \"1\" | Vary: A | Content-Range: bytes 0-4/20", status: 206, body: "01234", to: "A: nl")
+        #expect(self.decision(part, after: 0, wanting: "A: en | \(range)").summary == decision)
+    }
+
     @Test func `At most eight responses are asked about at once`() {
         let variants = (0..<20).map { StoredPage.response("ETag: \"\($0)\" | Vary: A", to: "A: \($0)") }
         let request = StoredPage.request("A: x")
@@ -183,6 +195,8 @@ import Testing
         ("max-age=100, stale-if-error=60", 110, "no-cache", nil, nil),
         ("max-age=100, stale-if-error=60", 110, "max-age=100", nil, nil),
         ("max-age=100", 50, "min-fresh=60", false, true),
+        ("max-age=100, stale-while-revalidate=50, stale-if-error=60", 110, "", true, true),
+        ("max-age=100, stale-while-revalidate=50", 110, "", false, true),
     ]
 
     @Test(arguments: fallbacks)
@@ -223,7 +237,8 @@ extension CacheDecision {
     /// The decision in words.
     var summary: String {
         switch self {
-        case .serve(_, _, _, isValidatedBehind: let isValidated): isValidated ? "serve, validate behind" : "serve"
+        case .serve: "serve"
+        case .serveStale: "serve, validate behind"
         case .validate(_, let reason, _): "validate, \(reason)"
         case .complete(_, let missing): "complete \(missing.value)"
         case .forward(let reason, _): "forward, \(reason)"
@@ -239,6 +254,7 @@ extension CacheDecision {
     fileprivate var fallback: StaleFallback? {
         switch self {
         case .validate(_, _, let fallback), .forward(_, let fallback): fallback
+        case .serveStale(let fallback, _, _): fallback
         case .serve, .complete, .refuse: nil
         }
     }

@@ -43,7 +43,9 @@ import Testing
         ("0-9/*", "bytes=0-1", nil, nil),
         // The body is shorter than the field says, and longer.
         ("0-14/15", "bytes=8-9", "bytes 8-9/15", "89"), ("0-14/15", "bytes=8-10", nil, nil),
-        ("0-14/15", "bytes=-1", nil, nil), ("0-14/15", "bytes=12-", nil, nil),
+        ("0-14/15", "bytes=-1", "bytes 9-9/15", "9"), ("0-14/15", "bytes=-20", "bytes 0-9/15", "0123456789"),
+        ("10-24/25", "bytes=-2", "bytes 18-19/25", "89"), ("10-24/25", "bytes=-11", nil, nil),
+        ("0-14/20", "bytes=-1", nil, nil), ("0-14/15", "bytes=12-", nil, nil),
         ("10-14/15", "bytes=10-", "bytes 10-14/15", "01234"), ("10-14/20", "bytes=10-16", nil, nil),
     ]
 

@@ -20,15 +20,18 @@ import Testing
             let decision = CacheDecision.decide(asked, wanting: wanted, from: variants, at: now, policy: policy)
 
             switch decision {
-            case .serve(let stored, let age, let timeToLive, let isValidatedBehind):
+            case .serve(let stored, let age, let timeToLive):
                 let control = CacheControl(stored.head.headerFields)
                 #expect(stored.isSelected(by: asked))
                 #expect(age >= 0 && timeToLive.isFinite)
                 #expect(!wanted.needsValidation && !stored.freshness.needsValidation)
                 #expect(timeToLive > 0 || !control.contains("must-revalidate"))
-                #expect(timeToLive > 0 || isValidatedBehind || wanted.maxStale != nil)
-                #expect(timeToLive > 0 || !isValidatedBehind || -timeToLive < stored.freshness.staleWhileRevalidate)
-                #expect(!isValidatedBehind || !wanted.isOnlyIfCached)
+                #expect(timeToLive > 0 || wanted.maxStale != nil)
+            case .serveStale(let stale, let age, let timeToLive):
+                #expect(stale.stored.isSelected(by: asked))
+                #expect(age >= 0 && timeToLive <= 0)
+                #expect(!wanted.needsValidation && !wanted.isOnlyIfCached && !stale.stored.freshness.forbidsStale)
+                #expect(-timeToLive < stale.stored.freshness.staleWhileRevalidate)
             case .validate(let stored, _, let fallback):
                 #expect(!wanted.isOnlyIfCached && !stored.isEmpty)
                 #expect(fallback.map { $0.stored.isSelected(by: asked) && !$0.stored.freshness.forbidsStale } ?? true)
@@ -62,7 +65,7 @@ import Testing
             #expect(!Vary(head.headerFields).isAny)
             #expect(head.status.code != 206 || ContentRange(head.headerFields) != nil)
 
-            let stored = StoringRules.storable(head)
+            let stored = StoringRules.storable(head, receivedAt: StoredPage.date)
             #expect(Vary(stored.headerFields) == Vary(head.headerFields))
             #expect(CacheControl(stored.headerFields).contains("no-cache") == control.contains("no-cache"))
         }
@@ -112,7 +115,8 @@ import Testing
             let range = ByteRange("bytes=\(text)")
             #expect(range?.resolved(in: .max).map { !$0.isEmpty } ?? true)
             #expect(ContentRange(fields).map { !$0.bounds.isEmpty } ?? true)
-            #expect(StoringRules.storable(Validation.freshened(head, with: fields)).status == head.status)
+            let freshened = Validation.freshened(head, with: fields)
+            #expect(StoringRules.storable(freshened, receivedAt: StoredPage.date).status == head.status)
             let post = StoredPage.request(method: .post)
             #expect(InvalidationRules.invalidated(by: head, to: post).allSatisfy { $0.authority == "example.com" })
         }

@@ -69,6 +69,24 @@ import Testing
         #expect(refusal(of: "Cache-Control: max-age=5", status: 404, to: "Range: bytes=0-4") == .part)
     }
 
+    static let shared: [(fields: String, isForOne: Bool, varies: Bool)] = [
+        ("", false, false), ("Cache-Control: max-age=5", false, false), ("Cache-Control: private", false, false),
+        ("Cache-Control: no-store", true, false), ("Cache-Control: no-cache", true, false),
+        ("Cache-Control: no-cache=\"A\"", false, false), ("Pragma: no-cache", true, false),
+        ("Pragma: x", false, false), ("Pragma: no-cache | Cache-Control: max-age=5", false, false),
+        ("Vary: A", false, false), ("Vary: *", false, true), ("Vary: A, X-Request-ID", false, true),
+        ("Vary: A | Vary: x-request-id", false, true),
+    ]
+
+    @Test(arguments: shared)
+    func `A response is for one request alone, or varies by what others may differ in`(
+        fields: String, isForOne: Bool, varies: Bool
+    ) {
+        let head = StoredPage.head(fields)
+        #expect(StoringRules.isForOneRequest(head) == isForOne)
+        #expect(StoringRules.varies(head, by: FieldNames(CoalescingPolicy.callFields)) == varies)
+    }
+
     static let posts: [(Int, String, String, StoringRules.Refusal?)] = [
         (200, "Cache-Control: max-age=5 | Content-Location: /page", "", nil),
         (200, "Cache-Control: max-age=5 | Content-Location: https://example.com/page", "", nil),
@@ -113,6 +131,14 @@ import Testing
 
     @Test(arguments: storable)
     func `Fields of the connection, and those that need validation, are not stored`(fields: String, stored: String) {
-        #expect(StoringRules.storable(StoredPage.head(fields)).headerFields == HTTPFields(lines: stored))
+        let head = StoringRules.storable(StoredPage.head("Date: x | \(fields)"), receivedAt: StoredPage.date)
+        #expect(head.headerFields == HTTPFields(lines: "Date: x | \(stored)"))
+    }
+
+    @Test(arguments: ["", "Connection: Date | Date: x"])
+    func `A response without a date gets the one at which it was received`(fields: String) {
+        let head = StoringRules.storable(
+            StoredPage.head(fields), receivedAt: StoredPage.date.addingTimeInterval(0.9))
+        #expect(head.headerFields == HTTPFields(lines: "Date: Sun, 09 Sep 2001 01:46:40 GMT"))
     }
 }

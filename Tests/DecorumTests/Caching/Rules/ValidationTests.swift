@@ -54,8 +54,10 @@ import Testing
         ("ETag: \"1\" | \(modified)", "ETag: \"1\" | \(later)", true),
         ("ETag: \"1\" | \(modified)", "ETag: \"2\" | \(modified)", false),
         ("ETag: \"1\" | \(modified)", later, false), ("ETag: \"1\" | \(modified)", modified, true),
-        (modified, modified, true), (modified, later, false), (modified, "", true), (modified, "ETag: \"1\"", true),
-        (modified, "ETag: \"1\" | \(later)", false),
+        (modified, modified, true), (modified, later, false), (modified, "", true),
+        // A strong tag is about content that has it (RFC 9111, section 4.3.4).
+        (modified, "ETag: \"1\"", false), (modified, "ETag: \"1\" | \(modified)", false),
+        (modified, "ETag: W/\"1\"", true), (modified, "ETag: W/\"1\" | \(later)", false),
     ]
 
     @Test(arguments: confirmations)
@@ -123,7 +125,8 @@ import Testing
             "Content-Type: a | Content-Length: 10"
         ),
         ("Content-Encoding: gzip", "Content-Encoding: br | Content-Range: bytes 0-1/2", "Content-Encoding: gzip"),
-        ("ETag: W/\"1\"", "ETag: \"1\"", "ETag: W/\"1\""), ("A: 1", "ETag: \"1\"", "A: 1 | ETag: \"1\""),
+        ("ETag: W/\"1\"", "ETag: \"1\"", "ETag: W/\"1\""), ("A: 1", "ETag: \"1\"", "A: 1"),
+        ("A: 1", "ETag: W/\"1\"", "A: 1"),
         // What belongs to the connection.
         ("A: 1", "Connection: A | A: 2 | Keep-Alive: x | Transfer-Encoding: chunked", "A: 1"),
         // What belongs to the message.
@@ -153,6 +156,22 @@ import Testing
     func `A response to HEAD is about what is stored unless a validator or the length differs`(
         stored: String, head: String, isUpdate: Bool
     ) {
-        #expect(Validation.isUpdate(StoredPage.head(head), of: StoredPage.response(stored)) == isUpdate)
+        let effect = Validation.effect(ofHead: StoredPage.head(head), on: StoredPage.response(stored))
+        #expect(effect == (isUpdate ? .refreshed : .forgotten))
+    }
+
+    static let effects: [(stored: Int, head: Int, effect: Validation.HeadEffect)] = [
+        (200, 200, .refreshed), (200, 404, .forgotten), (200, 410, .forgotten), (206, 404, .forgotten),
+        (404, 200, .forgotten), (301, 200, .forgotten), (404, 410, .forgotten), (206, 200, .none), (404, 404, .none),
+        (200, 304, .none), (200, 301, .none), (200, 403, .none), (200, 405, .none), (200, 500, .none),
+        (200, 503, .none),
+    ]
+
+    @Test(arguments: effects)
+    func `A response to HEAD of another status makes what is stored worthless where it says what a GET would get`(
+        stored: Int, head: Int, effect: Validation.HeadEffect
+    ) {
+        let response = StoredPage.response("Content-Range: bytes 0-9/20", status: stored)
+        #expect(Validation.effect(ofHead: StoredPage.head(status: head), on: response) == effect)
     }
 }

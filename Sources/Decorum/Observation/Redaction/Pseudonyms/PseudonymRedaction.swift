@@ -90,7 +90,8 @@ extension Redaction {
     /// Unlike in a log, values of JSON keep their type, and what cannot be read stays as it is but for the secrets that
     /// are found in it: what is played is what was received. A string is named; a number of at least six digits becomes
     /// zero; `true`, `false`, `null`, what is empty, and shorter numbers stay. In text, the URLs and the known secrets are
-    /// looked at. Content that is not UTF-8 has none.
+    /// looked at. Text need not be UTF-8: a byte that is not is a byte like another. Content in UTF-16 or UTF-32, and
+    /// binary content, stays as it is.
     ///
     /// - Parameters:
     ///   - content: The bytes, without a content coding.
@@ -103,7 +104,7 @@ extension Redaction {
         let content =
             kind == .multipart ? named(inMultipart: content, mediaType: mediaType ?? "", pseudonyms) : content
         let bytes = Array(content)
-        guard !bytes.isEmpty, UTF8Text.isValid(bytes) else { return content }
+        guard !bytes.isEmpty, kind.isReadable(bytes) else { return content }
         let named = named(inContent: bytes, kind: kind, pseudonyms)
         let known = pseudonyms.replacingKnown(in: named ?? bytes)
         return (known ?? named).map { Data($0) } ?? content

@@ -87,21 +87,37 @@ package final class Pseudonyms: Sendable {
 
     /// Replaces the known secrets wherever they stand; nil where there is none.
     func replacingKnown(in text: [UInt8]) -> [UInt8]? {
-        let (matches, texts) = state.withLock { ($0.known.matches(in: text), $0.knownTexts) }
+        let (matches, texts) = known(in: text)
         guard !matches.isEmpty else { return nil }
-        // A secret may be spelled as a part of a pseudonym is.
-        var pseudonyms = Pseudonym.all(in: text).map(\.range)[...]
         var output: [UInt8] = []
         output.reserveCapacity(text.count)
         var copied = 0
         for match in matches {
-            while let first = pseudonyms.first, first.upperBound <= match.range.lowerBound { pseudonyms.removeFirst() }
-            if let first = pseudonyms.first, first.overlaps(match.range) { continue }
             output += text[copied..<match.range.lowerBound]
             output += texts[match.tag].utf8
             copied = match.range.upperBound
         }
-        return copied == 0 ? nil : output + text[copied...]
+        return output + text[copied...]
+    }
+
+    /// Finds the known secrets that a text still holds, such as one that cannot be redacted.
+    ///
+    /// - Parameter text: The text, or any other bytes.
+    /// - Returns: Where they stand, from the left.
+    package func knownSecrets(in text: [UInt8]) -> [Range<Int>] {
+        known(in: text).matches.map(\.range)
+    }
+
+    private func known(in text: [UInt8]) -> (matches: [NeedleSearch.Match], texts: [String]) {
+        let (matches, texts) = state.withLock { ($0.known.matches(in: text), $0.knownTexts) }
+        guard !matches.isEmpty else { return ([], texts) }
+        // A secret may be spelled as a part of a pseudonym is.
+        var pseudonyms = Pseudonym.all(in: text).map(\.range)[...]
+        let own = matches.filter { match in
+            while let first = pseudonyms.first, first.upperBound <= match.range.lowerBound { pseudonyms.removeFirst() }
+            return pseudonyms.first.map { !$0.overlaps(match.range) } ?? true
+        }
+        return (own, texts)
     }
 
     private static func remember(_ secret: [UInt8], as text: String, in state: inout State) {

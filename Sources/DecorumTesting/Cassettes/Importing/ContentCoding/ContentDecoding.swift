@@ -6,15 +6,18 @@ extension ImportedCassette {
     /// Undoes the content codings of the responses, and drops the fields that no longer describe the content.
     ///
     /// Recorders often store decoded content under a `Content-Encoding` that says otherwise, so that field is believed
-    /// only where the content begins as that coding does. gzip and deflate are undone; content in another coding stays
-    /// as it is, with its field.
+    /// only where the content begins as that coding does, or is no text in a coding that has no such beginning and in a
+    /// format that keeps coded content. gzip and deflate are undone; content in another coding stays as it is, with its
+    /// field.
     ///
     /// - Returns: The same exchanges, as a client sees them behind its transport.
     public func decodingContent() -> Self {
         var copy = self
         for index in interactions.indices {
             guard var response = interactions[index].response else { continue }
-            if let message = response.decodeContent(of: interactions[index].request.method) {
+            if let message = response.decodeContent(
+                of: interactions[index].request.method, mayBeCoded: !hasDecodedContent)
+            {
                 let place = "interaction \(index + 1)"
                 copy.warnings.append(ImportWarning(kind: .contentCoding, place: place, message: message))
             }
@@ -26,7 +29,9 @@ extension ImportedCassette {
 
 extension RecordedResponse {
     /// Undoes the content coding; returns what is to be said about it.
-    fileprivate mutating func decodeContent(of method: String) -> String? {
+    ///
+    /// Content that should be decoded already has a coding only where it begins as that coding does.
+    mutating func decodeContent(of method: String, mayBeCoded: Bool = true) -> String? {
         fields[.transferEncoding] = nil
         // Without content, these fields tell what another request would get.
         guard method != "HEAD", status != 304, let value = fields[.contentEncoding] else { return nil }
@@ -39,9 +44,13 @@ extension RecordedResponse {
         var message: String?
         var bytes = Array(body.bytes)
         for coding in codings.reversed() where coding != "identity" {
-            switch ContentCoding.decode(bytes, coding, limit: ImportedCassette.sizeLimit) {
+            let isMagic = ContentCoding.isMagic(Data(bytes.prefix(4)), of: coding)
+            let decoded =
+                isMagic == true || mayBeCoded
+                ? ContentCoding.decode(bytes, coding, limit: ImportedCassette.sizeLimit) : nil
+            switch decoded {
             case let decoded?: bytes = decoded
-            case nil where Self.isCoded(bytes, coding):
+            case nil where Self.isCoded(bytes, coding, isMagic: isMagic, mayBeCoded: mayBeCoded):
                 return "The content cannot be decoded from \(coding), and was left as it is."
             case nil:
                 message = "The content is not in the coding \(coding) that its field names; it had been decoded before."
@@ -55,9 +64,9 @@ extension RecordedResponse {
     }
 
     /// Tells whether bytes that could not be decoded are in the coding all the same; text is not.
-    private static func isCoded(_ bytes: [UInt8], _ coding: String) -> Bool {
-        if coding == "deflate" { return String(validating: bytes, as: UTF8.self) == nil }
-        return ContentCoding.isMagic(Data(bytes.prefix(4)), of: coding)
-            ?? (String(validating: bytes, as: UTF8.self) == nil)
+    private static func isCoded(_ bytes: [UInt8], _ coding: String, isMagic: Bool?, mayBeCoded: Bool) -> Bool {
+        if let isMagic, coding != "deflate" { return isMagic }
+        // The beginning of a zlib stream may be two letters as well, and what is within it has none at all.
+        return (mayBeCoded || isMagic == true) && String(validating: bytes, as: UTF8.self) == nil
     }
 }

@@ -3,23 +3,23 @@ extension YAMLReader {
     mutating func flow() throws(YAMLSyntaxError) -> StoredValue {
         try enter()
         defer { depth -= 1 }
-        var tag: String?
         let line = cursor.line
-        if cursor.byte() == UInt8(ascii: "!") {
-            tag = readTag()
-            skipFlowBlanks()
-        }
+        var properties = YAMLProperties()
+        while try readProperty(into: &properties) { skipFlowBlanks() }
+        var value: StoredValue
         switch cursor.byte() {
-        case UInt8(ascii: "["): return StoredValue(content: .list(try flowList()), tag: tag, line: line)
-        case UInt8(ascii: "{"): return StoredValue(content: .map(try flowMapping()), tag: tag, line: line)
+        case UInt8(ascii: "["): value = StoredValue(content: .list(try flowList()), line: line)
+        case UInt8(ascii: "{"): value = StoredValue(content: .map(try flowMapping()), line: line)
+        case UInt8(ascii: "*"): value = try alias()
         case UInt8(ascii: "\""), UInt8(ascii: "'"):
-            return StoredValue(content: .string(try cursor.quotedScalar()), tag: tag, line: line)
-        case UInt8(ascii: ","), UInt8(ascii: "]"), UInt8(ascii: "}"):
-            return StoredValue(content: tag == nil ? .null : .string(""), tag: tag, line: line)
+            value = StoredValue(content: .string(try cursor.quotedScalar()), line: line)
+        case UInt8(ascii: ","), UInt8(ascii: "]"), UInt8(ascii: "}"): value = properties.nothing(line: line)
         default:
             try refuseUnread()
-            return StoredValue(content: Self.literal(cursor.plainScalar(indentation: nil)), tag: tag, line: line)
+            value = StoredValue(content: Self.literal(cursor.plainScalar(indentation: nil)), line: line)
         }
+        if properties.tag != nil { value.tag = properties.tag }
+        return close(properties, around: value)
     }
 
     private mutating func flowList() throws(YAMLSyntaxError) -> [StoredValue] {
@@ -33,14 +33,12 @@ extension YAMLReader {
     private mutating func flowMapping() throws(YAMLSyntaxError) -> [StoredValue.Member] {
         var members: [StoredValue.Member] = []
         try flowElements(until: UInt8(ascii: "}")) { reader throws(YAMLSyntaxError) in
-            let isPlain = reader.cursor.byte() == UInt8(ascii: "<")
-            let name: String
-            switch try reader.flow().content {
-            case .string(let text), .literal(let text): name = text
-            case .null: name = ""
-            case .list, .map: throw reader.cursor.fault("a key is expected")
+            let start = reader.cursor
+            if start.byte() == UInt8(ascii: "?"), start.isSeparator(1) {
+                reader.cursor.advance()
+                reader.skipFlowBlanks()
             }
-            guard !isPlain || name != "<<" else { throw reader.cursor.fault("merge keys are not read") }
+            let name = try YAMLReader.name(of: try reader.flow(), at: start)
             reader.skipFlowBlanks()
             var value = StoredValue(content: .null, line: reader.cursor.line)
             if reader.cursor.byte() == UInt8(ascii: ":") {

@@ -1,24 +1,30 @@
-/// Reads the part of YAML 1.1 that recorders write: blocks, brackets, and plain, quoted and literal scalars.
+/// Reads the part of YAML 1.1 that recorders write: blocks, brackets, scalars of all styles, and aliases.
 ///
-/// Anchors, aliases, merge keys, folded scalars, explicit keys, directives and further documents are refused, each with
-/// its line. Scalars stay text, and tags are labels: nothing is resolved, and nothing is ever created from a tag.
+/// Merge keys, directives and further documents are refused, each with its line. Scalars stay text, and tags are labels:
+/// nothing is resolved, and nothing is ever created from a tag.
 struct YAMLReader: Sendable {
     /// The deepest nesting that is read; real cassettes have up to 14.
     static let depthLimit = 128
 
-    /// The most values that are read, so that a file of nothing else is refused before it fills the memory.
-    static let countLimit = 4_000_000
-
     var cursor: YAMLCursor
+    let countLimit: Int
     var depth = 0
-    private var count = 0
+    /// The values so far, with all that aliases repeat.
+    var count = 0
+    /// The bytes that aliases have repeated so far.
+    var repeatedLength = 0
+    /// The greatest depth since the innermost anchor that is still being read.
+    var deepest = 0
+    var anchors: [String: YAMLAnchor] = [:]
 
     /// Reads a whole document.
     ///
     /// - Throws: `YAMLSyntaxError`, with the line.
-    static func value(of bytes: [UInt8]) throws(YAMLSyntaxError) -> StoredValue {
+    static func value(
+        of bytes: [UInt8], countLimit: Int = StoredDocument.countLimit
+    ) throws(YAMLSyntaxError) -> StoredValue {
         if let line = invalidLine(in: bytes) { throw YAMLSyntaxError(reason: "it is not UTF-8", line: line) }
-        var reader = YAMLReader(cursor: YAMLCursor(bytes))
+        var reader = YAMLReader(cursor: YAMLCursor(bytes), countLimit: countLimit)
         return try reader.document()
     }
 
@@ -56,7 +62,7 @@ struct YAMLReader: Sendable {
         defer { depth -= 1 }
 
         var mayStartBlock = mayStartBlock
-        var tag: String?
+        var properties = YAMLProperties()
         let line = cursor.line
         cursor.skipBlanks()
         while true {
@@ -64,20 +70,17 @@ struct YAMLReader: Sendable {
                 try skipToContent()
                 let isAligned = mayAlign && cursor.column == parent && isAtDash
                 guard !cursor.isAtEnd, !cursor.isAtMarker(), cursor.column > parent || isAligned else {
-                    // The tag of nothing stands for an empty string, as `!` does.
-                    return StoredValue(content: tag == nil ? .null : .string(""), tag: tag, line: line)
+                    return close(properties, around: properties.nothing(line: line))
                 }
                 mayStartBlock = true
             }
-            guard cursor.byte() == UInt8(ascii: "!"), tag == nil, !mayStartBlock || !isAtKey else { break }
-            tag = readTag()
+            guard isAtProperty, !mayStartBlock || !isAtKey, try readProperty(into: &properties) else { break }
             mayStartBlock = false
             cursor.skipBlanks()
         }
         var value = try content(parent: parent, mayStartBlock: mayStartBlock)
-        value.tag = tag
-        if tag != nil { value.line = line }
-        return value
+        if properties.tag != nil { (value.tag, value.line) = (properties.tag, line) }
+        return close(properties, around: value)
     }
 
     private mutating func content(parent: Int, mayStartBlock: Bool) throws(YAMLSyntaxError) -> StoredValue {
@@ -89,10 +92,14 @@ struct YAMLReader: Sendable {
         }
         if mayStartBlock, isAtKey { return StoredValue(content: .map(try mapping(at: column)), line: line) }
         switch cursor.byte() {
-        case UInt8(ascii: "|"):
-            let text = try cursor.literalScalar(parent: parent)
+        case UInt8(ascii: "|"), UInt8(ascii: ">"):
+            let text = try cursor.blockScalar(parent: parent)
             try skipToContent()
             return StoredValue(content: .string(text), line: line)
+        case UInt8(ascii: "*"):
+            let value = try alias()
+            try endLine()
+            return value
         case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "["), UInt8(ascii: "{"):
             let value = try flow()
             try endLine()
@@ -108,8 +115,9 @@ struct YAMLReader: Sendable {
     mutating func enter() throws(YAMLSyntaxError) {
         depth += 1
         count += 1
+        deepest = max(deepest, depth)
         guard depth <= Self.depthLimit else { throw cursor.fault("it is nested too deeply") }
-        guard count <= Self.countLimit else { throw cursor.fault("it has too many values") }
+        guard count <= countLimit else { throw cursor.fault("it has too many values") }
     }
 
     static func literal(_ text: String) -> StoredValue.Content {
@@ -138,9 +146,11 @@ struct YAMLReader: Sendable {
                 try refuseUnread()
                 throw cursor.fault("a key is expected")
             }
-            let isPlain = cursor.byte() == UInt8(ascii: "<")
+            if isAtExplicitKey {
+                members.append(try explicitMember(at: column))
+                continue
+            }
             let name = try key()
-            guard !isPlain || name != "<<" else { throw cursor.fault("merge keys are not read") }
             members.append(
                 StoredValue.Member(name: name, value: try node(parent: column, mayStartBlock: false, mayAlign: true)))
         }
@@ -148,43 +158,65 @@ struct YAMLReader: Sendable {
         return members
     }
 
+    /// Reads a key behind a question mark, as writers set long ones, and the value behind the colon on a line of its own.
+    private mutating func explicitMember(at column: Int) throws(YAMLSyntaxError) -> StoredValue.Member {
+        let start = cursor
+        cursor.advance()
+        let name = try Self.name(of: try node(parent: column, mayStartBlock: false), at: start)
+        guard !cursor.isAtEnd, cursor.column == column, cursor.byte() == UInt8(ascii: ":"), cursor.isSeparator(1) else {
+            return StoredValue.Member(name: name, value: StoredValue(content: .null, line: start.line))
+        }
+        cursor.advance()
+        return StoredValue.Member(
+            name: name, value: try node(parent: column, mayStartBlock: true, mayAlign: true))
+    }
+
     /// Reads a key and its colon.
     private mutating func key() throws(YAMLSyntaxError) -> String {
-        if cursor.byte() == UInt8(ascii: "!") {
-            _ = readTag()
-            cursor.skipBlanks()
+        let start = cursor
+        var properties = YAMLProperties()
+        while try readProperty(into: &properties) { cursor.skipBlanks() }
+        var value: StoredValue
+        switch cursor.byte() {
+        case UInt8(ascii: "*"): value = try alias()
+        case UInt8(ascii: "\""), UInt8(ascii: "'"): value = StoredValue(content: .string(try cursor.quotedScalar()))
+        default: value = StoredValue(content: .literal(cursor.plainScalar(indentation: Int.max)))
         }
-        let isQuoted = cursor.byte() == UInt8(ascii: "\"") || cursor.byte() == UInt8(ascii: "'")
-        let name = isQuoted ? try cursor.quotedScalar() : cursor.plainScalar(indentation: Int.max)
+        value = close(properties, around: value)
         cursor.skipBlanks()
         guard cursor.byte() == UInt8(ascii: ":") else { throw cursor.fault("a colon is expected") }
         cursor.advance()
-        return name
+        return try Self.name(of: value, at: start)
     }
 
-    mutating func readTag() -> String {
-        let start = cursor.position
-        let isVerbatim = cursor.byte(1) == UInt8(ascii: "<")
-        while !cursor.isAtEnd, !cursor.isSeparator(), isVerbatim || !cursor.isFlowIndicator(cursor.byte()) {
-            cursor.advance()
+    /// The text of a key.
+    static func name(of value: StoredValue, at start: YAMLCursor) throws(YAMLSyntaxError) -> String {
+        switch value.content {
+        case .literal("<<"): throw start.fault("merge keys are not read")
+        case .string(let text), .literal(let text), .number(let text): return text
+        case .null: return ""
+        case .list, .map: throw start.fault("a key is expected")
         }
-        let tag = String(
-            decoding: cursor.bytes[start..<cursor.position].drop { $0 == UInt8(ascii: "!") }, as: UTF8.self)
-        return tag.hasPrefix("<tag:yaml.org,2002:") ? String(tag.dropFirst(19).dropLast()) : tag
     }
 }
 
 extension YAMLReader {
+    private var isAtProperty: Bool { cursor.byte() == UInt8(ascii: "!") || cursor.byte() == UInt8(ascii: "&") }
+
+    private var isAtExplicitKey: Bool { cursor.byte() == UInt8(ascii: "?") && cursor.isSeparator(1) }
+
     private var isAtDash: Bool { cursor.byte() == UInt8(ascii: "-") && cursor.isSeparator(1) && !cursor.isAtMarker() }
 
     /// Whether the line goes on with a key and its colon.
     private var isAtKey: Bool {
+        guard !isAtExplicitKey else { return true }
         var ahead = self
-        if ahead.cursor.byte() == UInt8(ascii: "!") {
-            _ = ahead.readTag()
-            ahead.cursor.skipBlanks()
-        }
+        ahead.skipProperties()
         switch ahead.cursor.byte() {
+        case UInt8(ascii: "*"):
+            guard (try? ahead.cursor.anchorName()) != nil else { return false }
+            ahead.cursor.skipBlanks()
+            return ahead.cursor.byte() == UInt8(ascii: ":") && ahead.cursor.isSeparator(1)
         case UInt8(ascii: "\""), UInt8(ascii: "'"):
             guard (try? ahead.cursor.quotedScalar()) != nil, ahead.cursor.line == cursor.line else { return false }
             ahead.cursor.skipBlanks()
@@ -216,15 +248,9 @@ extension YAMLReader {
     /// Throws where something stands that YAML has and this reader does not.
     func refuseUnread() throws(YAMLSyntaxError) {
         guard let byte = cursor.byte(), Self.cannotStartPlain(byte, isSeparated: cursor.isSeparator(1)) else { return }
-        switch byte {
-        case UInt8(ascii: "&"): throw cursor.fault("anchors are not read")
-        case UInt8(ascii: "*"): throw cursor.fault("aliases are not read")
-        case UInt8(ascii: ">"): throw cursor.fault("folded scalars are not read")
-        case UInt8(ascii: "?"): throw cursor.fault("explicit keys are not read")
-        case UInt8(ascii: "%"): throw cursor.fault("directives are not read")
-        default:
-            throw cursor.fault("a value cannot begin with \u{27}\(Unicode.Scalar(byte))\u{27}")
-        }
+        throw cursor.fault(
+            byte == UInt8(ascii: "%")
+                ? "directives are not read" : "a value cannot begin with \u{27}\(Unicode.Scalar(byte))\u{27}")
     }
 
     /// Consumes what is left of a line, which has to be nothing but a remark, and moves to the next content.

@@ -1,0 +1,65 @@
+import Synchronization
+
+/// Which files of a store are to be removed.
+enum ResponseFileRemoval: Sendable {
+    case file(ResponseFileName)
+    case key(ResponseKeyDigest)
+    case uri(ResponseKeyDigest)
+    case principal(digest: UInt64)
+    case all
+
+    func covers(_ name: ResponseFileName) -> Bool {
+        switch self {
+        case .file(let file): name == file
+        case .key(let key): name.isOf(key)
+        case .uri(let uri): name.isAt(uri)
+        case .principal(let digest): name.isOf(principal: digest)
+        case .all: true
+        }
+    }
+
+    /// The one folder that the files are in; nil where they may be in all.
+    var folder: Int? {
+        switch self {
+        case .file(let file): file.folder
+        case .key(let digest), .uri(let digest): digest.folder
+        case .principal, .all: nil
+        }
+    }
+}
+
+/// The removals that the disk refused, as while too many files are open: what they cover counts as gone all the same.
+final class RefusedRemovals: Sendable {
+    struct Entry: Sendable {
+        let removal: ResponseFileRemoval
+        /// When it was asked for; what is written later stays.
+        let time: Int64
+        fileprivate let number: Int
+    }
+
+    /// Beyond it one removal of everything takes the place of them all.
+    private static let countLimit = 100
+    private let state = Mutex<(last: Int, entries: [Entry])>((0, []))
+
+    var all: [Entry] { state.withLock { $0.entries } }
+
+    func add(_ removal: ResponseFileRemoval, at time: Int64) {
+        state.withLock { state in
+            state.last += 1
+            let isFull = state.entries.count >= Self.countLimit
+            if isFull { state.entries = [] }
+            state.entries.append(Entry(removal: isFull ? .all : removal, time: time, number: state.last))
+        }
+    }
+
+    func drop(_ entry: Entry) {
+        state.withLock { $0.entries.removeAll { $0.number == entry.number } }
+    }
+
+    /// Whether a file that was written at a time is one that should be gone.
+    func cover(_ name: ResponseFileName, writtenAt time: Int64) -> Bool {
+        state.withLock { state in
+            state.entries.contains { time <= $0.time && $0.removal.covers(name) }
+        }
+    }
+}

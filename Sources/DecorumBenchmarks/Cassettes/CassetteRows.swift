@@ -1,0 +1,55 @@
+import Decorum
+import DecorumTesting
+import Foundation
+
+/// What it costs to play an interaction, compared with a stub that answers the same.
+///
+/// The bounds are what was counted, and a tenth more for instructions.
+enum CassetteRows {
+    static func rows() -> [Row] {
+        let stub = StubConnection(SampleCassette.answer)
+        let tape = Tape()
+        return [
+            Row(name: "cassettes/stub") { count in
+                try await tape.play(count) { _ in stub }
+            },
+            Row(
+                name: "cassettes/replay", baseline: "cassettes/stub",
+                bounds: [.instructionsPerLayer(71_200), .allocationsPerLayer(30.1)]
+            ) { count in
+                try await tape.play(count) { CassetteConnection($0) }
+            },
+        ]
+    }
+}
+
+/// A cassette whose interactions are played one after the other; when they come again, the last of each is.
+private actor Tape {
+    private static let length = 2000
+
+    private var cassette: Cassette?
+    private var next = 0
+
+    func play<Source: Connection>(
+        _ count: Int, through connection: @Sendable (_ cassette: Cassette) -> Source
+    ) async throws {
+        let connection = connection(try await opened())
+        for _ in 0..<count {
+            let response = try await connection.send(SampleCassette.request(next))
+            guard try await response.body.data(upTo: 1 << 10).count > 0 else {
+                throw BenchmarkFailure("An answer has no content.")
+            }
+            next = (next + 1) % Self.length
+        }
+    }
+
+    private func opened() async throws -> Cassette {
+        if let cassette { return cassette }
+        let opened = try await SampleCassette.withFolder { folder in
+            let file = try await SampleCassette(count: Self.length, in: folder).file
+            return try Cassette(at: file.path, mode: .replay, rules: CassetteRules(repeats: .last))
+        }
+        cassette = opened
+        return opened
+    }
+}

@@ -1,0 +1,60 @@
+import Decorum
+import HTTPTypes
+
+extension RecordedRequest {
+    /// Undoes the content coding, if it is one that is known here.
+    mutating func decodeContent() {
+        guard !body.bytes.isEmpty, fields.contains(.contentEncoding) else { return }
+        // The content of a request is coded by the same field and in the same codings.
+        var message = RecordedResponse(status: 200, fields: fields, body: body)
+        _ = message.decodeContent(of: method)
+        (fields, body) = (message.fields, message.body)
+    }
+
+    /// The content codings that are left; nil where there is none.
+    fileprivate var remainingCoding: String? { body.bytes.isEmpty ? nil : fields.contentCoding }
+}
+
+extension RecordedResponse {
+    fileprivate var remainingCoding: String? { body.bytes.isEmpty ? nil : fields.contentCoding }
+}
+
+extension Interaction {
+    /// Undoes the content codings of both messages, if they are known here.
+    ///
+    /// A transport may have undone some before. Chunks are those of the coded content, and go with it.
+    mutating func decodeContent() {
+        request.decodeContent()
+        guard var decoded = response else { return }
+        _ = decoded.decodeContent(of: request.method)
+        if let before = response?.coding, let rest = decoded.coding, rest != before {
+            decoded.coding = "\(before), \(rest)"
+        }
+        if decoded.body != response?.body { decoded.chunks = [] }
+        response = decoded
+    }
+
+    /// Throws where content has a coding that was not undone, since nobody knows what secrets are in it.
+    func checkCoding(number: Int, file: String) throws(CassetteError) {
+        for (coding, place) in [
+            (request.remainingCoding, "request \(number)"),
+            (response?.remainingCoding, "the response to request \(number)"),
+        ] {
+            guard let coding else { continue }
+            throw CassetteError(
+                file: file, place: place,
+                reason: "its Content-Encoding is \(coding.debugDescription), which cannot be undone, so that secrets "
+                    + "in its content would not be found; ask for another coding in Accept-Encoding, let "
+                    + "rules.content be .wire, or let rules.beforeRecording make something else of it")
+        }
+    }
+}
+
+extension HTTPFields {
+    /// The content codings that the fields name; nil where there is none but `identity`.
+    fileprivate var contentCoding: String? {
+        guard let value = self[.contentEncoding] else { return nil }
+        let codings = value.lowercased().split { $0 == "," || $0 == " " }
+        return codings.allSatisfy { $0 == "identity" } ? nil : value
+    }
+}

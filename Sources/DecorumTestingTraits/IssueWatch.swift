@@ -1,0 +1,35 @@
+import DecorumTesting
+import Foundation
+import Synchronization
+import Testing
+
+/// Sees whether a part of a test fails.
+///
+/// The framework tells nobody whether a test has failed, so its issues are looked at on their way through.
+final class IssueWatch: Sendable {
+    private let failed = Mutex(false)
+
+    /// Whether anything has failed until now.
+    var hasFailed: Bool { failed.withLock { $0 } }
+
+    /// Runs a part of a test, and looks at its issues.
+    func watch(
+        _ test: Test, _ testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        let trait: IssueHandlingTrait = .compactMapIssues { [self] issue in
+            if issue.isFailure { failed.withLock { $0 = true } }
+            return issue
+        }
+        try await trait.provideScope(for: test, testCase: testCase, performing: function)
+    }
+}
+
+extension Cassette {
+    /// Warns of interactions that were never played, if the rules ask for it.
+    func warnOfUnused(at sourceLocation: SourceLocation) {
+        guard rules.unused == .warn, mode == .replay, !unplayed.isEmpty else { return }
+        Issue.record(
+            "\(unplayed.count) recorded interactions of \(file.lastPathComponent) were never played.",
+            severity: .warning, sourceLocation: sourceLocation)
+    }
+}

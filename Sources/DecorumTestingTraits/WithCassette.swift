@@ -1,0 +1,78 @@
+public import DecorumTesting
+public import Testing
+
+/// Runs a part of a test with a cassette, and finishes it where nothing in that part has failed.
+///
+/// The file is `Cassettes/<file of the test>/<name>.json` beside the file of the test. A body that throws leaves the file
+/// as it was, and so does one in which an expectation fails.
+///
+/// ```swift
+/// for language in ["de", "en"] {
+///     try await withCassette("feed-\(language)") { cassette in
+///         let request = try Request.get("https://api.example.com/feed?lang=\(language)")
+///         let response = try await CassetteConnection(cassette).send(request)
+///         #expect(response.status == .ok)
+///     }
+/// }
+/// ```
+///
+/// What a detached task expects is not seen, since that task does not belong to the test.
+///
+/// - Parameters:
+///   - name: The name of the cassette; nil for that of the function. Give one that tells the cases of a parameterised test
+///     apart.
+///   - rules: How it matches, redacts, records and plays; nil for those of the suite.
+///   - mode: What it does with a request; nil for what the suite or the environment says.
+///   - filePath: The file of the test.
+///   - function: The function of the test.
+///   - sourceLocation: Where a warning of interactions that were never played is shown.
+///   - body: The test. It runs where the caller does.
+/// - Returns: What the test returns.
+/// - Throws: What the test throws, or what `Cassette.finish()` throws behind it.
+public func withCassette<Result>(
+    _ name: String? = nil, rules: CassetteRules? = nil, mode: CassetteMode? = nil, filePath: String = #filePath,
+    function: String = #function, sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: @escaping (Cassette) async throws -> Result
+) async throws -> Result {
+    let part = TestPart(isolation: #isolation, body: body)
+    let watch = IssueWatch()
+    return try await DecorumTesting.withCassette(
+        name, rules: rules, mode: mode, hasFailed: watch.hasFailed, filePath: filePath, function: function
+    ) { cassette in
+        if let test = Test.current {
+            try await watch.watch(test, .current) { try await part.run(cassette) }
+        } else {
+            try await part.run(cassette)
+        }
+        if !watch.hasFailed { cassette.warnOfUnused(at: sourceLocation) }
+        return try part.takeResult()
+    }
+}
+
+/// A part of a test on its way through the framework, which takes only what may run anywhere.
+///
+/// `@unchecked Sendable`: one task alone touches it, on the actor of the caller, which waits for it.
+private final class TestPart<Result>: @unchecked Sendable {
+    private let isolation: (any Actor)?
+    private let body: (Cassette) async throws -> Result
+    private var result: Result?
+
+    init(isolation: (any Actor)?, body: @escaping (Cassette) async throws -> Result) {
+        self.isolation = isolation
+        self.body = body
+    }
+
+    func run(_ cassette: Cassette) async throws {
+        try await run(cassette, on: isolation)
+    }
+
+    private func run(_ cassette: Cassette, on actor: isolated (any Actor)?) async throws {
+        result = try await body(cassette)
+    }
+
+    /// What the part has returned; an error where the framework has not run it.
+    func takeResult() throws -> Result {
+        guard let result else { throw CancellationError() }
+        return result
+    }
+}

@@ -1,0 +1,211 @@
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// What recorders write now and then, in small samples.
+@Suite(.timeLimit(.minutes(1))) struct ImportedVariantTests {
+    @Test(
+        arguments: [
+            ("{encoding: Windows-1252, string: '€'}", [0x80]), ("{encoding: Shift_JIS, string: あ}", [0x82, 0xA0]),
+            ("{encoding: US-ASCII, string: a}", [0x61]), ("{encoding: BINARY, string: ä}", [0xC3, 0xA4]),
+            ("{encoding: ASCII-8BIT, string: ä}", [0xC3, 0xA4]), ("{encoding: UTF-8, string: null}", []),
+            ("{encoding: UTF-8, string: ! 'a'}", [0x61]), ("{encoding: UTF-8, string: !binary w6Q=}", [0xC3, 0xA4]),
+            ("{encoding: ISO-8859-1, base64_string: 5A==}", [0xE4]), ("a bare string", Array("a bare string".utf8)),
+            ("null", []),
+        ] as [(String, [UInt8])])
+    func `A body of VCR is its text in its encoding, or its base64`(body: String, expected: [UInt8]) throws {
+        let imported = try read(
+            """
+            http_interactions:
+            - request: {method: get, uri: 'https://a.example/', headers: null}
+              response: {status: {code: 200, message: null}, http_version: null, headers: {A: []}, body: \(body)}
+            """)
+
+        #expect(imported.interactions[0].response?.body == RecordedBody(Data(expected)))
+        #expect(imported.warnings == [])
+    }
+
+    @Test func `Schemathesis writes more about each exchange than VCR does`() throws {
+        let imported = try read(
+            """
+            command: 'st run --cassette-path feed.yaml'
+            recorded_with: 'Schemathesis 3.0'
+            http_interactions:
+            - id: '1'
+              status: 'FAILURE'
+              seed: '2'
+              phase: explicit
+              checks:
+                - name: 'not_a_server_error'
+                  status: 'FAILURE'
+                  message: null
+              recorded_at: '2026-11-20T10:00:00.500000+00:00'
+              request:
+                uri: 'https://a.example/'
+                method: 'POST'
+                headers:
+                  A: ['b']
+                body:
+                  encoding: 'utf-8'
+                  base64_string: 'YT0x'
+              response:
+                status:
+                  code: '500'
+                  message: 'Internal Server Error'
+                headers: {}
+                body: null
+                http_version: '1.1'
+            """)
+
+        #expect(imported.format == .vcr)
+        #expect(imported.interactions[0].request.body.bytes == Data("a=1".utf8))
+        #expect(imported.interactions[0].response?.status == 500)
+        #expect(imported.interactions[0].recordedAt == Date(timeIntervalSince1970: 1_795_168_800.5))
+    }
+
+    @Test(arguments: [
+        (#""headers": {"Content-Type": "application/vnd.x+json"}, "body": "e30=""#, "{}"),
+        (#""headers": {"Content-Type": "application/vnd.x+json"}, "body": {"a": [1e5, 1.0]}"#, #"{"a":[1e5,1.0]}"#),
+        (#""headers": {"Content-Type": "application/json; charset=utf-8"}, "body": "[\"a\"]""#, #"["a"]"#),
+        (#""headers": {"Content-Type": "application/json"}, "body": "a""#, #""a""#),
+        (#""headers": {"Content-Type": "text\/html"}, "body": "<\/p>""#, "</p>"), (#""headers": {}"#, ""),
+    ])
+    func `A body of DVR is base64 unless its type says otherwise`(members: String, expected: String) throws {
+        let imported = try read(
+            #"{"name": "x", "interactions": [{"recorded_at": 1, "request": {"url": "http:\/\/a.example"}, "response": {"url": "http:\/\/a.example", "status": 201, \#(members)}}]}"#
+        )
+
+        #expect(imported.format == .dvr)
+        #expect(imported.interactions[0].request.url == "http://a.example")
+        #expect(imported.interactions[0].response?.body.bytes == Data(expected.utf8))
+    }
+
+    @Test func `A request of vcrpy may have a value too, and its JSON has the version first`() throws {
+        let imported = try read(
+            #"""
+            {"version": 1, "interactions": [{"request": {"headers": {"A": "b"}, "method": "POST", "uri": "https://a.example/",
+            "parsed_body": {"a": [1e5]}}, "response": {"headers": {"Set-Cookie": ["a", "b"]}, "body": {"string": "c"},
+            "status": {"code": 200, "message": "OK"}}}]}
+            """#)
+
+        #expect(imported.format == .vcrpy)
+        #expect(imported.interactions[0].request.body.bytes == Data(#"{"a":[1e5]}"#.utf8))
+        #expect(imported.interactions[0].request.fields.first?.value == "b")
+        #expect(imported.interactions[0].response?.fields[values: .setCookie] == ["a", "b"])
+    }
+
+    @Test func `What is no field and no exchange is left out of an archive`() throws {
+        let imported = try read(
+            #"""
+            {"log": {"version": "1.2", "entries": [{"request": {"method": "POST", "url": "https://a.example/", "httpVersion": "h2",
+            "headers": [{"name": ":authority", "value": "a.example"}, {"name": "a b", "value": "c"}, {"name": "A", "value": "b"}],
+            "postData": {"mimeType": "multipart/form-data; boundary=\"x\"", "params":
+            [{"name": "f", "value": "/wA=", "encoding": "base64"}]}},
+            "response": {"status": 101, "redirectURL": null, "headers": []}, "cache": {"afterRequest": {"expires": ""}},
+            "_webSocketMessages": [{"type": "send", "data": "hi"}]}]}}
+            """#)
+
+        let request = imported.interactions[0].request
+        #expect(request.fields.map { [$0.name.rawName, $0.value] } == [["A", "b"]])
+        let head = "--x\r\nContent-Disposition: form-data; name=\"f\"\r\n\r\n"
+        #expect(request.body.bytes == Data(head.utf8) + Data([0xFF, 0]) + Data("\r\n--x--\r\n".utf8))
+        #expect(imported.warnings.map(\.kind) == [.leftOut, .invalidField, .rebuiltBody])
+    }
+
+    @Test func `go-vcr writes what is rare in quotes and what is no text in base64`() throws {
+        let imported = try read(
+            #"""
+            ---
+            version: 2
+            interactions:
+                - id: 0
+                  request:
+                    proto: HTTP/1.1
+                    proto_major: 1
+                    proto_minor: 1
+                    content_length: 3
+                    transfer_encoding: []
+                    trailer: {}
+                    host: a.example
+                    remote_addr: ""
+                    request_uri: ""
+                    body: "a\0b"
+                    form:
+                        a:
+                            - "1"
+                    headers:
+                        Accept:
+                            - '*/*'
+                    url: https://a.example/
+                    method: PUT
+                  response:
+                    proto: HTTP/2.0
+                    proto_major: 2
+                    proto_minor: 0
+                    transfer_encoding:
+                        - chunked
+                    trailer: {}
+                    content_length: -1
+                    uncompressed: false
+                    body: !!binary |
+                        AAH/
+                    headers: {}
+                    status: 404 Not Found
+                    code: 404
+                    duration: 460.639208ms
+            """#)
+
+        #expect(imported.format == .goVCR2)
+        #expect(imported.interactions[0].request.body.bytes == Data([0x61, 0, 0x62]))
+        #expect(imported.interactions[0].response?.body.bytes == Data([0, 1, 0xFF]))
+        #expect(imported.interactions[0].response?.reason == "Not Found")
+        #expect(imported.interactions[0].response?.coding == nil)
+    }
+
+    @Test func `undici writes the name of an object in place of its bytes`() throws {
+        let imported = try read(
+            #"[{"snapshot": {"request": {"url": "http://a.example/", "body": "[object Object]"}, "responses": [{"statusCode": 204}]}}]"#
+        )
+
+        #expect(imported.warnings.map(\.kind) == [.damagedBody])
+        #expect(imported.interactions[0].response?.body == RecordedBody())
+    }
+
+    @Test func `nock of today has fields in an object, and coded content of requests in chunks`() throws {
+        let imported = try read(
+            #"""
+            [{"scope": "http://a.example:80", "method": "POST", "path": "/", "body": ["1f8b", "08"], "status": 200,
+            "reqheaders": {"content-encoding": "gzip"}, "response": [{"a": 1}],
+            "rawHeaders": {"content-type": "application/json", "set-cookie": ["a", "b"]}}]
+            """#)
+
+        #expect(imported.interactions[0].request.body.bytes == Data([0x1F, 0x8B, 8]))
+        #expect(imported.interactions[0].response?.fields.map(\.value) == ["application/json", "a", "b"])
+        #expect(imported.interactions[0].response?.body.bytes == Data(#"[{"a":1}]"#.utf8))
+    }
+
+    @Test func `A file may be compressed with gzip`() throws {
+        let base64 =
+            "H4sIAAAAAAACAx2MQQqAIBBFrxKzjpSWXiVauPhUYGrOCIHM3TNX/8F7/EYhHeSmRohSLnDnrVHBU8EyRC2hL50imZ0xfsHr7xxgSOepl5xTZIyUxUv9L1ZrVXfVDyifF79fAAAA"
+        let imported = try ImportedCassette(try #require(Data(base64Encoded: base64)), named: "feed.har.gz")
+
+        #expect(imported.interactions.map(\.request.url) == ["https://a.example/"])
+    }
+
+    @Test(
+        arguments: [
+            ([0xFF, 0xFE, 0x7B, 0], "UTF-16"),
+            (Array("- request: {method: GET, url: x}\n  response: {status: {code: 404}}\n".utf8), "php-vcr"),
+            (Array(#"[{"request": {"host": "a"}}]"#.utf8), "vcrpy"), (Array("a: b\n---\nc: d".utf8), "document"),
+        ] as [([UInt8], String)])
+    func `What is not read is refused by its name`(document: [UInt8], name: String) {
+        let error = #expect(throws: CassetteImportError.self) { try ImportedCassette(Data(document), named: "feed") }
+
+        #expect(error?.reason.contains(name) == true, "\(error?.reason ?? "")")
+    }
+
+    private func read(_ document: String) throws -> ImportedCassette {
+        try ImportedCassette(Data(document.utf8), named: "feed")
+    }
+}

@@ -1,0 +1,112 @@
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Decorum
+
+/// What a store forgets while the disk refuses to.
+@Suite(.timeLimit(.minutes(3))) struct RefusedRemovalTests {
+    let folder = StoreFolder()
+    let fileSystem = ProbingFileSystem()
+    let spawner = TrackingSpawner()
+
+    private func store(byteLimit: Int = 64 << 20) -> FileResponseStore {
+        FileResponseStore(directory: folder.url, byteLimit: byteLimit, spawner: spawner, fileSystem: fileSystem)
+    }
+
+    enum Removal: CaseIterable {
+        case key, uri, principal, all
+
+        fileprivate func remove(_ key: ResponseKey, from store: FileResponseStore) async {
+            switch self {
+            case .key: await store.removeResponses(for: key)
+            case .uri: await store.removeResponses(at: key.uri)
+            case .principal: await store.removeResponses(of: key.principal)
+            case .all: await store.removeAllResponses()
+            }
+        }
+    }
+
+    @Test(arguments: Removal.allCases, [ProbingFileSystem.Call.list, .remove])
+    func `What cannot be removed is gone all the same, and what is stored later is not`(
+        removal: Removal, call: ProbingFileSystem.Call
+    ) async throws {
+        let store = store()
+        let key = try SampleResponse.key(1, principal: "a")
+        await store.store(SampleResponse.response(1), for: key)
+        let other = try SampleResponse.key(2, principal: "b")
+        await store.store(SampleResponse.response(2), for: other)
+
+        fileSystem.refuse([call])
+        await removal.remove(key, from: store)
+        fileSystem.refuse([])
+
+        #expect(folder.files.count == 2)
+        #expect(await store.responses(for: key).isEmpty)
+        #expect(await store.responses(for: other).count == (removal == .all ? 0 : 1))
+        await store.store(SampleResponse.response(1, version: 1), for: key)
+        #expect(await store.responses(for: key).count == 1)
+    }
+
+    @Test func `What could not be removed is removed with what is forgotten next`() async throws {
+        let store = store()
+        let key = try SampleResponse.key(1)
+        await store.store(SampleResponse.response(1), for: key)
+        fileSystem.refuse([.remove])
+        await store.removeResponses(for: key)
+        fileSystem.refuse([])
+        await store.removeResponses(for: try SampleResponse.key(2))
+        #expect(folder.files.isEmpty)
+    }
+
+    @Test func `What could not be removed is removed when the files are looked at`() async throws {
+        let store = store(byteLimit: 1 << 20)
+        let key = try SampleResponse.key(1)
+        await store.store(SampleResponse.response(1), for: key)
+        fileSystem.refuse([.list])
+        await store.removeResponses(for: key)
+        fileSystem.refuse([])
+        for number in 2..<5 {
+            await store.store(SampleResponse.response(number, length: 50_000), for: try SampleResponse.key(number))
+        }
+        try await spawner.finished()
+        #expect(folder.files.count == 3)
+    }
+
+    @Test func `A file that is refused makes room for the secret that replaces it`() async throws {
+        let store = store()
+        let key = try SampleResponse.key(1)
+        await store.store(SampleResponse.response(1), for: key)
+        fileSystem.refuse([.remove])
+        await store.store(SampleResponse.response(1, version: 1, fields: [.setCookie: "a=b"]), for: key)
+        let found = await store.responses(for: key)
+        #expect(found.map { $0.head.headerFields[.setCookie] } == ["a=b"])
+    }
+
+    @Test func `More removals than are remembered remove everything`() async throws {
+        let store = store()
+        for number in 0..<3 {
+            await store.store(SampleResponse.response(number), for: try SampleResponse.key(number))
+        }
+        fileSystem.refuse([.list])
+        for number in 10..<130 { await store.removeResponses(for: try SampleResponse.key(number)) }
+        fileSystem.refuse([])
+        for number in 0..<3 { #expect(await store.responses(for: try SampleResponse.key(number)).isEmpty) }
+    }
+
+    @Test func `A folder that could not be listed is not taken for an empty one`() async throws {
+        let key = try SampleResponse.key(1)
+        await store().store(SampleResponse.response(1), for: key)
+        let path = URL(filePath: try #require(folder.files.first)).deletingLastPathComponent().path
+        // So long ago that the listing would be kept.
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: -60)], ofItemAtPath: path)
+
+        let store = store()
+        fileSystem.refuse([.list])
+        #expect(await store.responses(for: key).isEmpty)
+        fileSystem.refuse([])
+        #expect(await store.responses(for: key).count == 1)
+    }
+}
