@@ -16,6 +16,8 @@ struct Arguments: Sendable {
     var isCheck = false
     /// Whether only what can be counted is measured, and no time.
     var isCountingOnly = false
+    /// Whether only times are taken, and nothing is counted.
+    var isTimingOnly = false
     /// Whether the tables of README are all that is written.
     var isForReadme = false
     var rounds = 9
@@ -27,13 +29,14 @@ struct Arguments: Sendable {
     var workload: String?
 
     static let usage = """
-        benchmarks [--filter text] [--json file] [--rounds number] [--count-only] [--check] [--markdown]
-                   [--origin url] [--size MiB]
+        benchmarks [--filter text] [--json file] [--rounds number] [--count-only] [--time-only]
+                   [--check] [--markdown] [--origin url] [--size MiB]
 
           --filter      measures the rows whose names contain the text, such as layers/, decorators/, stacks/,
                         caller/, cassettes/, stores/, transports/
           --count-only  counts allocations and instructions, which repeat, and takes no time
-          --check       fails when a count is worse than its bound
+          --time-only   takes the times that have targets, and counts nothing
+          --check       fails when a count, a ratio or a time is worse than its bound
           --markdown    writes the tables of README and nothing else
           --origin      sends to a server that answers GET /small, GET /large and PUT /sink, not to one of its own
           --size        the size of the large bodies, 1024 unless given
@@ -53,6 +56,7 @@ struct Arguments: Sendable {
                 workload = rest.popFirst()
             case "--check": isCheck = true
             case "--count-only": isCountingOnly = true
+            case "--time-only": isTimingOnly = true
             case "--markdown": isForReadme = true
             case "--filter": filter = rest.popFirst()
             case "--json": json = rest.popFirst()

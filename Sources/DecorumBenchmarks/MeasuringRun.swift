@@ -6,7 +6,7 @@ struct MeasuringRun {
 
     func run() async throws {
         var report = Report()
-        report.readings = try await readings(Benchmarks.rows(arguments))
+        if !arguments.isTimingOnly { report.readings = try await readings(Benchmarks.rows(arguments)) }
         if !report.readings.isEmpty { show(Table(report.readings)) }
         if !arguments.isCountingOnly {
             report.caller = try await CallerBenchmark(arguments).measure()
@@ -16,6 +16,8 @@ struct MeasuringRun {
             report.stores = try await StoreBenchmark(arguments).measure()
             if !report.stores.isEmpty { show(Table(report.stores)) }
             report.transports = try TransportBenchmark(arguments: arguments).measure(show)
+            report.judge(by: Target.all)
+            if !report.verdicts.isEmpty { show(Table(report.verdicts)) }
         }
         if arguments.isForReadme { write(ReadmeTables(report: report).text) }
         if let file = arguments.json { try report.json.write(to: URL(filePath: file)) }

@@ -158,6 +158,18 @@ struct StoreReading: Encodable {
     }
 }
 
+extension StoreReading: Judged {
+    var row: String { "\(name), \(count)" }
+
+    func value(of quantity: Target.Quantity) -> Double? {
+        switch quantity {
+        case .time: median / 1e3
+        case .added: added.map { $0 / 1e3 }
+        case .rate, .processor: nil
+        }
+    }
+}
+
 extension Table {
     init(_ readings: [StoreReading]) {
         header = ["store", "responses", "µs", "µs min", "µs, added"]

@@ -68,6 +68,12 @@ struct CallerReading: Encodable {
     var failures: [String] { hops == 0 ? [] : ["the caller lost the main actor \(hops) times"] }
 }
 
+extension CallerReading: Judged {
+    var row: String { name }
+
+    func value(of quantity: Target.Quantity) -> Double? { quantity == .time ? minimum / 1e3 : nil }
+}
+
 extension Table {
     init(_ readings: [CallerReading]) {
         header = ["answer from memory to the main actor", "µs", "µs min", "hops"]

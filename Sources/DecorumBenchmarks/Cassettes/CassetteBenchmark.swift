@@ -96,6 +96,19 @@ struct CassetteReading: Encodable {
     }
 }
 
+extension CassetteReading: Judged {
+    var row: String { name }
+
+    func value(of quantity: Target.Quantity) -> Double? {
+        switch quantity {
+        case .processor: ratio
+        case .added: added.map { $0 / 1e3 }
+        case .time: median / 1e3
+        case .rate: nil
+        }
+    }
+}
+
 extension Table {
     init(_ readings: [CassetteReading]) {
         header = ["cassette", "MB", "time ÷ one above", "ms", "ms min", "µs each", "µs each, added"]

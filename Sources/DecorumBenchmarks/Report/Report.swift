@@ -9,10 +9,21 @@ struct Report: Encodable {
     var cassettes: [CassetteReading] = []
     var stores: [StoreReading] = []
     var transports: [TransportReading] = []
+    var verdicts: [Verdict] = []
 
     var failures: [String] {
         readings.flatMap { reading in reading.failures.map { "\(reading.name): \($0)" } }
             + caller.flatMap { reading in reading.failures.map { "\(reading.name): \($0)" } }
+            + verdicts.compactMap(\.failure)
+    }
+
+    /// Holds what was measured to the targets; one whose row was not measured is left out.
+    mutating func judge(by targets: [Target]) {
+        let judged: [[any Judged]] = [caller, cassettes, stores, transports]
+        let byRow = Dictionary(judged.joined().map { ($0.row, $0) }) { first, _ in first }
+        verdicts = targets.compactMap { target in
+            byRow[target.row]?.value(of: target.quantity).map(target.verdict)
+        }
     }
 
     var json: Data {

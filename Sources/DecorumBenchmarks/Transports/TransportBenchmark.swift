@@ -89,6 +89,19 @@ struct TransportReading: Sendable, Encodable {
     }
 }
 
+extension TransportReading: Judged {
+    var row: String { name }
+
+    func value(of quantity: Target.Quantity) -> Double? {
+        switch quantity {
+        case .rate: rateRatio
+        case .processor: processorRatio
+        case .added: addedProcessorTime.map { $0 / 1e3 }
+        case .time: nil
+        }
+    }
+}
+
 extension Outcome {
     fileprivate var rate: Double { Double(count) / time * 1e9 }
     fileprivate var processorTimePerExchange: Double { processorTime / Double(count) }

@@ -12,12 +12,7 @@ struct AsyncHTTPClientBodyReader: BodyReader {
 
     mutating func next() async throws -> Data? {
         if !Task.isCancelled, let chunk = batch.popFirst() { return chunk }
-        let exchange = lease.exchange
-        batch = try await withTaskCancellationHandler {
-            try await exchange.arrivals()
-        } onCancel: {
-            exchange.cancel()
-        }[...]
+        batch = try await lease.exchange.arrivals()[...]
         return batch.popFirst()
     }
 }

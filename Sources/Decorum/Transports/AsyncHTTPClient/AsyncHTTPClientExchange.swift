@@ -11,15 +11,28 @@ import Synchronization
 /// can end it without ending the task of its caller. It ends once, and what comes later is ignored.
 final class AsyncHTTPClientExchange: TransportExchange {
     private struct State {
-        var transfer: Task<Void, Never>?
-        var head: CheckedContinuation<Response, any Error>?
+        var parties = Parties()
         var hasHead = false
         var end: Result<Void, any Error>?
         var lastProgress: ContinuousClock.Instant
 
-        var reading: Task<ByteBuffer?, any Error>?
         var chunks: [Data] = []
         var waiting = 0
+
+        /// Ends the exchange and returns whom to tell; nil where it has ended before.
+        mutating func end(with end: Result<Void, any Error>) -> Parties? {
+            guard self.end == nil else { return nil }
+            self.end = end
+            defer { parties = Parties() }
+            return parties
+        }
+    }
+
+    /// Whoever is under way or waits.
+    private struct Parties {
+        var transfer: Task<Void, Never>?
+        var head: CheckedContinuation<Response, any Error>?
+        var reading: Task<ByteBuffer?, any Error>?
         var reader: CheckedContinuation<Void, Never>?
         var producer: CheckedContinuation<Void, Never>?
     }
@@ -29,7 +42,7 @@ final class AsyncHTTPClientExchange: TransportExchange {
 
     private let content: AsyncHTTPClientContent
     private let method: HTTPRequest.Method
-    private let url: URL?
+    private let url: String?
     private let idleTimeout: Duration
     private let watch: IdleWatch
     private let state: Mutex<State>
@@ -39,7 +52,7 @@ final class AsyncHTTPClientExchange: TransportExchange {
     ) {
         self.content = content
         method = request.head.method
-        url = request.url
+        url = request.urlText
         self.idleTimeout = idleTimeout
         self.watch = watch
         state = Mutex(State(lastProgress: watch.clock.now))
@@ -50,7 +63,7 @@ final class AsyncHTTPClientExchange: TransportExchange {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let end = state.withLock { state in
-                    if state.end == nil { state.head = continuation }
+                    if state.end == nil { state.parties.head = continuation }
                     return state.end
                 }
                 switch end {
@@ -69,7 +82,7 @@ final class AsyncHTTPClientExchange: TransportExchange {
     private func begin(_ request: HTTPClientRequest, _ client: AsyncHTTPClientOwner) {
         let transfer = start { await self.transfer(request, client) }
         let isWanted = state.withLock { state in
-            if state.end == nil { state.transfer = transfer }
+            if state.end == nil { state.parties.transfer = transfer }
             return state.end == nil
         }
         if !isWanted { transfer.cancel() }
@@ -124,7 +137,7 @@ extension AsyncHTTPClientExchange {
         let waiter = state.withLock { state in
             state.hasHead = true
             state.lastProgress = now
-            return state.head.take()
+            return state.parties.head.take()
         }
         waiter?.resume(returning: response)
     }
@@ -132,11 +145,9 @@ extension AsyncHTTPClientExchange {
     private func answer(_ head: HTTPResponse) -> Response {
         var metadata = ResponseMetadata()
         metadata.source = .network
-        metadata.url = url
+        metadata.urlText = url
         guard method != .head, head.status != .noContent, head.status != .notModified, head.contentLength != 0
-        else {
-            return Response(head: head, metadata: metadata)
-        }
+        else { return Response(head: head, metadata: metadata) }
         let lease = TransferLease(self)
         let body = Body(trustedLength: head.contentLength, replay: .once) { _ in AsyncHTTPClientBodyReader(lease) }
         return Response(head: head, body: body, metadata: metadata)
@@ -144,14 +155,15 @@ extension AsyncHTTPClientExchange {
 
     /// Takes a part of the body and waits until there is room for the next; false once nobody wants it.
     private func receive(_ part: ByteBuffer) async -> Bool {
-        let data = Data(part.readableBytesView)
+        // The bytes are copied before the closure returns.
+        let data = unsafe part.withUnsafeReadableBytes { unsafe Data($0) }
         let now = watch.clock.now
         let (reader, isFull, isWanted) = state.withLock { state in
-            guard state.end == nil else { return (state.reader.take(), false, false) }
+            guard state.end == nil else { return (state.parties.reader.take(), false, false) }
             state.lastProgress = now
             if !data.isEmpty { state.chunks.append(data) }
             state.waiting += data.count
-            return (state.reader.take(), state.waiting >= Self.bound, true)
+            return (state.parties.reader.take(), state.waiting >= Self.bound, true)
         }
         reader?.resume()
         return isFull ? await waitForRoom() : isWanted
@@ -161,7 +173,7 @@ extension AsyncHTTPClientExchange {
         await withCheckedContinuation { continuation in
             let hasRoom = state.withLock { state in
                 guard state.end == nil, state.waiting >= Self.bound else { return true }
-                state.producer = continuation
+                state.parties.producer = continuation
                 return false
             }
             if hasRoom { continuation.resume() }
@@ -177,7 +189,7 @@ extension AsyncHTTPClientExchange {
     func read(_ source: ContentSource) async throws -> ByteBuffer? {
         let reading = Task { try await source.next() }
         let isWanted = state.withLock { state in
-            if state.end == nil { state.reading = reading }
+            if state.end == nil { state.parties.reading = reading }
             return state.end == nil
         }
         guard isWanted else {
@@ -187,7 +199,7 @@ extension AsyncHTTPClientExchange {
         let piece = await reading.result
         let now = watch.clock.now
         state.withLock { state in
-            state.reading = nil
+            state.parties.reading = nil
             state.lastProgress = now
         }
         do {
@@ -200,33 +212,42 @@ extension AsyncHTTPClientExchange {
 
 /// What the reader of the response's body asks for.
 extension AsyncHTTPClientExchange {
-    /// Waits for what has arrived of the body; nothing at its end.
+    /// Takes what has arrived of the body, or waits for it; nothing at its end.
     func arrivals() async throws -> [Data] {
-        while true {
-            let now = watch.clock.now
-            let (chunks, producer) = try state.withLock { state in
-                guard state.chunks.isEmpty else {
-                    defer {
-                        state.chunks = []
-                        state.waiting = 0
-                    }
-                    if state.producer != nil { state.lastProgress = now }
-                    return (state.chunks as [Data]?, state.producer.take())
-                }
-                try state.end?.get()
-                return (state.end == nil ? nil : [], nil)
+        if Task.isCancelled { cancel() }
+        if let chunks = try take() { return chunks }
+        return try await withTaskCancellationHandler {
+            while true {
+                await waitForArrivals()
+                if let chunks = try take() { return chunks }
             }
-            producer?.resume()
-            if let chunks { return chunks }
-            await waitForArrivals()
+        } onCancel: {
+            cancel()
         }
+    }
+
+    /// Takes what has arrived; nil where nothing has, and the end has not either.
+    private func take() throws -> [Data]? {
+        let (chunks, producer) = try state.withLock { state in
+            guard state.chunks.isEmpty else {
+                let chunks = state.chunks
+                state.chunks = []
+                state.waiting = 0
+                if state.parties.producer != nil { state.lastProgress = watch.clock.now }
+                return (chunks as [Data]?, state.parties.producer.take())
+            }
+            try state.end?.get()
+            return (state.end == nil ? nil : [], nil)
+        }
+        producer?.resume()
+        return chunks
     }
 
     private func waitForArrivals() async {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in
                 guard state.chunks.isEmpty, state.end == nil else { return true }
-                state.reader = continuation
+                state.parties.reader = continuation
                 return false
             }
             if isReady { continuation.resume() }
@@ -238,12 +259,11 @@ extension AsyncHTTPClientExchange {
 extension AsyncHTTPClientExchange {
     /// When the exchange fails unless something is sent or received; nil once it has ended.
     var deadline: ContinuousClock.Instant? {
-        let now = watch.clock.now
-        return state.withLock { state in
+        state.withLock { state in
             guard state.end == nil else { return nil }
             // The time stands still while it is not the server who is waited for.
-            let isOurTurn = state.producer != nil || (state.reading != nil && !state.hasHead)
-            return (isOurTurn ? now : state.lastProgress).advanced(by: idleTimeout)
+            let isOurTurn = state.parties.producer != nil || (state.parties.reading != nil && !state.hasHead)
+            return (isOurTurn ? watch.clock.now : state.lastProgress).advanced(by: idleTimeout)
         }
     }
 
@@ -254,34 +274,27 @@ extension AsyncHTTPClientExchange {
 
     /// Ends the exchange because nobody wants it any more; what has arrived is dropped.
     func cancel() {
-        finish(.failure(CancellationError()))
-        state.withLock { state in
-            state.chunks = []
-            state.end = .failure(CancellationError())
-        }
+        finish(.failure(CancellationError()), isUnwanted: true)
     }
 
-    private func finish(_ end: Result<Void, any Error>) {
-        let ended = state.withLock { state -> State? in
-            guard state.end == nil else { return nil }
-            let ended = state
-            state.end = end
-            state.transfer = nil
-            state.head = nil
-            state.reading = nil
-            state.reader = nil
-            state.producer = nil
-            return ended
+    private func finish(_ end: Result<Void, any Error>, isUnwanted: Bool = false) {
+        let parties = state.withLock { state in
+            let parties = state.end(with: end)
+            if isUnwanted {
+                state.chunks = []
+                state.end = end
+            }
+            return parties
         }
-        guard let ended else { return }
+        guard let parties else { return }
         watch.remove(self)
         if case .failure(let error) = end {
-            ended.transfer?.cancel()
-            ended.head?.resume(throwing: error)
+            parties.transfer?.cancel()
+            parties.head?.resume(throwing: error)
         }
-        ended.reading?.cancel()
-        ended.reader?.resume()
-        ended.producer?.resume()
+        parties.reading?.cancel()
+        parties.reader?.resume()
+        parties.producer?.resume()
     }
 }
 #endif

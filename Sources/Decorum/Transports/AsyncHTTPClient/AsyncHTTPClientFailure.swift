@@ -20,14 +20,25 @@ enum AsyncHTTPClientFailure {
     }
 
     private static func failure(_ error: any Error, _ stage: TransportError.Stage) -> TransportError {
-        let code = code(error, stage)
-        let isUnsent = precedesSending.contains(code) || (error as? HTTPClientError)?.precedesSending ?? false
-        return TransportError(code, at: stage == .head && isUnsent ? .connecting : stage, underlying: error)
+        let stage = stage == .head && precedesSending(error) ? .connecting : stage
+        return TransportError(code(error, stage), at: stage, underlying: error)
     }
 
-    private static let precedesSending: Set<TransportError.Code> = [
-        .connectionRefused, .hostNotFound, .unreachable, .tls,
-    ]
+    /// Whether the error is one of making a connection, and of nothing that comes later.
+    ///
+    /// The error alone tells, since AsyncHTTPClient does not say when it sends. Where the same error may also come from
+    /// a connection that carries the request, it has to count as one that does.
+    private static func precedesSending(_ error: any Error) -> Bool {
+        switch error {
+        case let error as HTTPClientError: error.precedesSending
+        case is NIOConnectionError, is SocketAddressError.UnknownHost: true
+        case let error as IOError: error.errnoCode == ECONNREFUSED
+        case let error as NIOSSLError: error.precedesSending
+        case let error as NIOSSLExtraError: error.precedesSending
+        case let error as BoringSSLError: error.precedesSending
+        default: false
+        }
+    }
 
     private static func code(_ error: any Error, _ stage: TransportError.Stage) -> TransportError.Code {
         switch error {
@@ -38,8 +49,8 @@ enum AsyncHTTPClientFailure {
         case is SocketAddressError.UnknownHost: .hostNotFound
         case let error as ChannelError: code(error)
         case NIOSSLError.uncleanShutdown: stage == .body ? .truncated : .connectionLost
-        // A secure connection fails before the request; later, all that can fail is the connection.
-        case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError: stage == .body ? .connectionLost : .tls
+        // With TLS 1.3 a server that refuses the client's certificate says so after the request.
+        case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError: stage == .connecting ? .tls : .connectionLost
         default: .other
         }
     }
@@ -99,6 +110,35 @@ extension HTTPClientError {
         // Cancelled: the client was shut down while the request was under way.
         case .remoteConnectionClosed, .cancelled, .uncleanShutdown: .connectionLost
         default: .other
+        }
+    }
+}
+
+extension NIOSSLError {
+    fileprivate var precedesSending: Bool {
+        switch self {
+        case .shutdownFailed, .readInInvalidTLSState, .uncleanShutdown: false
+        default: true
+        }
+    }
+}
+
+extension NIOSSLExtraError {
+    fileprivate var precedesSending: Bool {
+        let early: [NIOSSLExtraError] = [
+            .failedToValidateHostname, .serverHostnameImpossibleToMatch, .cannotUseIPAddressInSNI, .invalidSNIHostname,
+            .unknownPrivateKeyFileType,
+        ]
+        return early.contains(self)
+    }
+}
+
+extension BoringSSLError {
+    fileprivate var precedesSending: Bool {
+        switch self {
+        // What a configuration is refused with; a handshake's are within NIOSSLError.handshakeFailed.
+        case .unknownError, .invalidSNIName, .failedToSetALPN: true
+        default: false
         }
     }
 }

@@ -23,7 +23,8 @@ final class AsyncHTTPClientOwner: Sendable {
 
     /// Waits until the event loops have done what they were given to do.
     func settle() async throws {
-        for loop in loops { try await loop.submit {}.get() }
+        let turns = loops.map { loop in loop.submit {} }
+        for turn in turns { try await turn.get() }
     }
 }
 #endif
