@@ -39,6 +39,8 @@ enum decorum_curl_number_option {
     DECORUM_CURL_OPTION_SUPPRESS_CONNECT_HEADERS = 265,
     DECORUM_CURL_OPTION_UPLOAD_BUFFERSIZE = 280,
     DECORUM_CURL_OPTION_MAXAGE_CONN = 288,
+    /// Since 7.87.
+    DECORUM_CURL_OPTION_QUICK_EXIT = 322,
 };
 
 enum decorum_curl_offset_option {

@@ -24,6 +24,8 @@ struct CurlSettings: Sendable {
         // libcurl 7.88 refuses on a handle whose last stream left others on its connection: it has its buffer still.
         easy.suggest(DECORUM_CURL_OPTION_BUFFERSIZE, Self.bufferSize)
         easy.suggest(DECORUM_CURL_OPTION_UPLOAD_BUFFERSIZE, Self.bufferSize)
+        // Otherwise the thread waits for the end of a name's lookup when its transfer ends early, and all others with it.
+        easy.suggest(DECORUM_CURL_OPTION_QUICK_EXIT, 1)
         easy.refuseRewinding()
         pool.apply(to: easy)
         tls.apply(to: easy)
