@@ -229,9 +229,9 @@ private struct Upload {
 }
 
 /// Gives the first chunk at once, and waits before each further one.
-private struct GatedReader: BodyReader {
+struct GatedReader: BodyReader {
     var chunks: [String]
-    let wait: @Sendable () async throws -> Void
+    private let wait: @Sendable () async throws -> Void
     private var hasBegun = false
 
     init(chunks: [String], wait: @escaping @Sendable () async throws -> Void) {
