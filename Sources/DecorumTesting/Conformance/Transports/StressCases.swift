@@ -45,7 +45,9 @@ extension TransportCase {
         let origin = bench.origin
         origin.route(.get, "/large", .generated(count: 300_000))
         origin.route(.get, "/chunked", .generated(count: 100_000, chunked: true))
-        origin.route(.post, "/echo") { request in .init(body: BytePattern.bytes(Int(request.bodyLength))) }
+        origin.route(.post, "/echo") { request in
+            .init(body: request.isBodyPattern ? BytePattern.bytes(Int(request.bodyLength)) : Data("changed".utf8))
+        }
         origin.route(.get, "/cut", .script(.head(.ok, ["Content-Length": "9"]), .raw("hal"), .close))
         origin.route(.get, "/reset", .resetting)
         origin.route(.get, "/slow", .init(body: BytePattern.bytes(5)).after(.pause(.milliseconds(3))))
