@@ -152,8 +152,10 @@ extension CurlExchange {
     func allowAttempt() -> Bool {
         wire.attempts += 1
         guard wire.attempts == 1 else {
-            // The connection was found dead, and the server may have seen the request.
-            abort(with: TransportError(.connectionLost, at: state.withLock { $0.stage }))
+            // The connection was found dead, and the server may have seen the request. After a 417, libcurl drops the
+            // content and is about to send again without the request's Expect.
+            let code: TransportError.Code = wire.status == 417 ? .expectationFailed : .connectionLost
+            abort(with: TransportError(code, at: state.withLock { $0.stage }))
             return false
         }
         state.withLock { state in
@@ -197,7 +199,7 @@ extension CurlExchange {
             wire.head = RawHead()
             return true
         }
-        wire.hasHead = true
+        wire.status = status
         let head = Head(final: wire.head, informational: wire.informational, timings: timings)
         state.withLock { state in
             state.head = head

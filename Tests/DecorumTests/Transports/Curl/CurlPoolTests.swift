@@ -75,7 +75,11 @@ extension IsolatedTests {
             let result = await Result.catching { try await connection.send(request) }
 
             #expect(origin.requests.count == 2)
-            #expect((try? result.get())?.status.code == 417)
+            let response = try result.get()
+            #expect(response.status.code == 417)
+            let error = await #expect(throws: TransportError.self) { try await response.body.text(upTo: 100) }
+            #expect(error?.code == .expectationFailed)
+            #expect(error?.stage == .body)
         }
 
         @Test func `Content waits for the server's consent where the caller asks for it`() async throws {
