@@ -132,6 +132,7 @@ enum decorum_curl_offset_information {
 
 enum {
     DECORUM_CURL_OK = 0,
+    DECORUM_CURL_MULTI_OK = 0,
     DECORUM_CURL_PROTOCOL_HTTP = 1,
     DECORUM_CURL_PROTOCOL_HTTPS = 2,
     DECORUM_CURL_HTTP_VERSION_1_1 = 2,

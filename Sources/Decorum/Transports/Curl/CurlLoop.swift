@@ -72,13 +72,15 @@ import DecorumCurl
         settings.applyProtocols(to: easy, isSecure: exchange.request.isSecure)
         exchange.begin(on: easy, loop: self)
         active[easy.identifier] = easy
-        var code = easy.refusal
-        if code == DECORUM_CURL_OK {
-            code = unsafe decorum_curl_multi_add(inbox.library.functions, inbox.multi, easy.pointer)
+        if easy.refusal != DECORUM_CURL_OK {
+            exchange.complete(easy.refusal)
+            release(easy)
+        } else if unsafe decorum_curl_multi_add(inbox.library.functions, inbox.multi, easy.pointer)
+            != DECORUM_CURL_MULTI_OK
+        {
+            exchange.abort(with: TransportError(.other, at: .connecting))
+            release(easy)
         }
-        guard code != DECORUM_CURL_OK else { return }
-        exchange.complete(code)
-        release(easy)
     }
 
     private func completeEnded() {
