@@ -81,7 +81,7 @@ enum decorum_curl_pointer_option {
     DECORUM_CURL_OPTION_PREREQDATA = 10313,
 };
 
-/// Options whose value is bytes that libcurl copies.
+/// Options whose value is bytes that libcurl keeps a pointer to.
 enum decorum_curl_bytes_option {
     DECORUM_CURL_OPTION_SSLCERT_BLOB = 40291,
     DECORUM_CURL_OPTION_SSLKEY_BLOB = 40292,
@@ -192,6 +192,7 @@ int decorum_curl_set_text(
     const decorum_curl *library, void *easy, enum decorum_curl_text_option option, const char *value);
 int decorum_curl_set_pointer(
     const decorum_curl *library, void *easy, enum decorum_curl_pointer_option option, void *value);
+/// Sets bytes, which must stay where they are for as long as the handle has them.
 int decorum_curl_set_bytes(
     const decorum_curl *library, void *easy, enum decorum_curl_bytes_option option, const void *bytes, size_t count);
 int decorum_curl_set_data_callback(
