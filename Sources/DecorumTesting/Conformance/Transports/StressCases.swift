@@ -33,11 +33,26 @@ extension TransportCase {
     public static let randomCancellation = TransportCase(
         "random cancellation", "Cancelling and dropping at random never hangs, leaks or mixes up exchanges."
     ) { subject in
+        let descriptors = descriptorCount
         // Of its own, so that the transport is let go of.
         let origin = try await soak(subject)
         try await withDeadline("Connections of a transport that is gone stay open after random cancellation.") {
             try await origin.waitForOpenConnections(0)
         }
+        guard let descriptors else { return }
+        try await withDeadline("Descriptors stay open after random cancellation, many more than before.") {
+            while descriptorCount ?? 0 > descriptors + descriptorsOfOthers {
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+    }
+
+    /// What others in the process may open meanwhile; far fewer than there are exchanges, even in a second.
+    private static let descriptorsOfOthers = 100
+
+    /// The number of open descriptors of the process; nil where the system does not tell.
+    private static var descriptorCount: Int? {
+        try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
     }
 
     private static func soak(_ subject: TransportSubject) async throws -> LoopbackOrigin {
