@@ -119,12 +119,14 @@ extension CurlExchange {
         wire.loop?.note(self)
     }
 
+    /// Whether bytes were sent or received in this turn of the loop.
+    var hasProgress: Bool { wire.hasProgress }
+
     /// Ends a turn of the loop in which something happened.
-    func endTurn() {
+    func endTurn(at instant: ContinuousClock.Instant) {
         wire.isEventful = false
-        if wire.hasProgress { progress() }
+        wakeReader(notingProgressAt: wire.hasProgress ? instant : nil)
         wire.hasProgress = false
-        wakeReader()
     }
 
     private func noteProgress() {
@@ -222,7 +224,9 @@ extension CurlExchange {
         timings.firstByte = easy.time(DECORUM_CURL_INFORMATION_STARTTRANSFER_TIME)
         timings.protocolVersion = wire.head.version
         // For a socket of the file system, libcurl tells its path.
-        timings.remoteAddress = easy.text(DECORUM_CURL_INFORMATION_PRIMARY_IP).flatMap { $0.isAddress ? $0 : nil }
+        if wire.loop?.hasUnixSocket == false {
+            timings.remoteAddress = easy.text(DECORUM_CURL_INFORMATION_PRIMARY_IP)
+        }
         return timings
     }
 

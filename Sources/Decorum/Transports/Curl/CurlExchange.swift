@@ -142,13 +142,6 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         }
     }
 
-    /// Takes note of bytes that were sent or received, which starts the idle time anew.
-    func progress() {
-        let now = watch.clock.now
-        state.withLock { $0.lastProgress = now }
-        engine.noteProgress(at: now)
-    }
-
     func timeOut() {
         abort(with: TransportError(.timedOut, at: state.withLock { $0.stage }))
     }

@@ -17,6 +17,9 @@ import DecorumCurl
         self.settings = settings
     }
 
+    /// Whether all requests go to a socket of the file system.
+    var hasUnixSocket: Bool { settings.unixSocket != nil }
+
     func run() {
         unsafe decorum_curl_enter_thread("decorum.curl")
         settings.pool.apply(to: inbox)
@@ -55,9 +58,12 @@ import DecorumCurl
     }
 
     private func wakeReaders() {
-        guard !eventful.isEmpty else { return }
+        guard let first = eventful.first else { return }
+        // The exchanges of a loop share their clock and their engine.
+        let now = first.watch.clock.now
+        if eventful.contains(where: \.hasProgress) { first.engine.noteProgress(at: now) }
         for exchange in eventful {
-            exchange.endTurn()
+            exchange.endTurn(at: now)
         }
         eventful.removeAll(keepingCapacity: true)
     }
