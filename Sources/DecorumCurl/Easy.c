@@ -32,7 +32,7 @@ int decorum_curl_set_pointer(
 
 int decorum_curl_set_bytes(
     const decorum_curl *library, void *easy, enum decorum_curl_bytes_option option, const void *bytes, size_t count) {
-    struct decorum_curl_blob blob = {(void *)bytes, count, DECORUM_CURL_BLOB_COPY};
+    struct decorum_curl_blob blob = {(void *)bytes, count, DECORUM_CURL_BLOB_NOCOPY};
     return library->easy_setopt(easy, (int)option, &blob);
 }
 

@@ -32,7 +32,7 @@ enum {
     DECORUM_CURL_GLOBAL_ALL = 3,
     DECORUM_CURL_VERSION_FIRST = 0,
     DECORUM_CURL_MESSAGE_DONE = 1,
-    DECORUM_CURL_BLOB_COPY = 1,
+    DECORUM_CURL_BLOB_NOCOPY = 0,
 };
 
 /// The start of `curl_version_info_data`, which every version has.

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Fails the exchanges of one connection that stand still for too long.
 ///
 /// One task sleeps for all exchanges: a task for each would leave a timer behind for each request that was answered.
@@ -14,7 +12,7 @@ final class IdleWatch: Sendable {
     static let longestTimeout: Duration = .seconds(7 * 86_400)
 
     let clock: any DatedClock
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     init(clock: any DatedClock) {
         self.clock = clock

@@ -35,6 +35,8 @@ public struct TransportError: Error, Sendable {
         public static let undecodableContent = Code("undecodableContent")
         /// The request's own body could not be read; the underlying error says why.
         public static let unreadableBody = Code("unreadableBody")
+        /// The server refused the request's `Expect` with a 417, whose content the platform hides.
+        public static let expectationFailed = Code("expectationFailed")
         /// A limit of the transport was reached, such as the disk space that a slow reader may use.
         public static let limitExceeded = Code("limitExceeded")
         /// Anything that the platform does not tell apart.

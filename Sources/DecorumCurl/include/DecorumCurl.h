@@ -39,6 +39,8 @@ enum decorum_curl_number_option {
     DECORUM_CURL_OPTION_SUPPRESS_CONNECT_HEADERS = 265,
     DECORUM_CURL_OPTION_UPLOAD_BUFFERSIZE = 280,
     DECORUM_CURL_OPTION_MAXAGE_CONN = 288,
+    /// Since 7.87.
+    DECORUM_CURL_OPTION_QUICK_EXIT = 322,
 };
 
 enum decorum_curl_offset_option {
@@ -79,7 +81,7 @@ enum decorum_curl_pointer_option {
     DECORUM_CURL_OPTION_PREREQDATA = 10313,
 };
 
-/// Options whose value is bytes that libcurl copies.
+/// Options whose value is bytes that libcurl keeps a pointer to.
 enum decorum_curl_bytes_option {
     DECORUM_CURL_OPTION_SSLCERT_BLOB = 40291,
     DECORUM_CURL_OPTION_SSLKEY_BLOB = 40292,
@@ -130,6 +132,7 @@ enum decorum_curl_offset_information {
 
 enum {
     DECORUM_CURL_OK = 0,
+    DECORUM_CURL_MULTI_OK = 0,
     DECORUM_CURL_PROTOCOL_HTTP = 1,
     DECORUM_CURL_PROTOCOL_HTTPS = 2,
     DECORUM_CURL_HTTP_VERSION_1_1 = 2,
@@ -189,6 +192,7 @@ int decorum_curl_set_text(
     const decorum_curl *library, void *easy, enum decorum_curl_text_option option, const char *value);
 int decorum_curl_set_pointer(
     const decorum_curl *library, void *easy, enum decorum_curl_pointer_option option, void *value);
+/// Sets bytes, which must stay where they are for as long as the handle has them.
 int decorum_curl_set_bytes(
     const decorum_curl *library, void *easy, enum decorum_curl_bytes_option option, const void *bytes, size_t count);
 int decorum_curl_set_data_callback(

@@ -52,7 +52,13 @@ extension ConformanceSuite<TransportCase> {
         .excluding(.oddTargets, because: "Dot segments are taken out of a path, and odd characters encoded.")
         .excluding(.methodCase, because: "The methods that it knows are sent in capitals.")
         .excluding(.requestTrailers, because: "A request has no trailer fields.")
-        .excluding(.streamedUpload, .interleaving, because: "A stream is read to its end before it is sent.")
+        .excluding(
+            .streamedUpload, .interleaving, .idleBesideProducer,
+            because: "A stream is read to its end before it is sent."
+        )
+        .excluding(
+            .refusedExpectation, because: "After a 417, libcurl drops the answer and sends again without Expect."
+        )
         .excluding(.responseLines, because: "Fields come sorted, their names capitalized, and repeats as one list.")
         .excluding(.reasonPhrases, because: "The reason phrase is lost.")
         .excluding(.oddBytes, because: "A field that is not UTF-8 fails the response.")

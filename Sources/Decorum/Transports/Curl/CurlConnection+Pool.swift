@@ -14,7 +14,7 @@ extension CurlConnection {
         public let connections: Int?
         /// The largest number of connections that are kept while nothing uses them.
         public let idleConnections: Int
-        /// How long a connection that nothing uses may still be used again.
+        /// How long a connection that nothing uses may still be used again; zero for not at all.
         public let idleLifetime: Duration
 
         /// Creates limits; a number less than 1 counts as 1, a negative duration as zero.
@@ -23,7 +23,8 @@ extension CurlConnection {
         ///   - connectionsPerHost: The largest number of connections to one host at a time; further requests wait.
         ///   - connections: The largest number of connections to all hosts at a time; nil for any number.
         ///   - idleConnections: The largest number of connections that are kept while nothing uses them.
-        ///   - idleLifetime: How long a connection that nothing uses may still be used again, to the second.
+        ///   - idleLifetime: How long a connection that nothing uses may still be used again, in whole seconds, of which a
+        ///     part counts as one; zero for not at all.
         public init(
             connectionsPerHost: Int = 64, connections: Int? = nil, idleConnections: Int = 128,
             idleLifetime: Duration = .seconds(90)
@@ -49,8 +50,11 @@ extension CurlConnection.Pool {
     }
 
     func apply(to easy: CurlEasy) {
-        let seconds = min(idleLifetime.components.seconds, Int64(Int32.max))
-        easy.set(DECORUM_CURL_OPTION_MAXAGE_CONN, Int(seconds))
+        guard idleLifetime > .zero else { return easy.closeConnection() }
+        // Newer versions of libcurl take zero for no limit.
+        let (seconds, attoseconds) = idleLifetime.components
+        let wholeSeconds = min(seconds, Int64(Int32.max) - 1) + (attoseconds > 0 ? 1 : 0)
+        easy.set(DECORUM_CURL_OPTION_MAXAGE_CONN, Int(wholeSeconds))
     }
 }
 #endif

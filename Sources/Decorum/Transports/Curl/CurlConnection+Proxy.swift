@@ -1,6 +1,4 @@
 #if os(Linux)
-import DecorumCurl
-
 extension CurlConnection {
     /// A server that requests go through.
     ///
@@ -36,16 +34,6 @@ extension CurlConnection {
             self.user = user.map { Secret(value: $0) }
             self.password = password.map { Secret(value: $0) }
         }
-    }
-}
-
-extension CurlConnection.Proxy {
-    func apply(to easy: CurlEasy, _ tls: CurlConnection.TLS) {
-        easy.set(DECORUM_CURL_OPTION_PROXY, url)
-        easy.set(DECORUM_CURL_OPTION_NOPROXY, exceptions.joined(separator: ","))
-        if let user { easy.set(DECORUM_CURL_OPTION_PROXYUSERNAME, user.value) }
-        if let password { easy.set(DECORUM_CURL_OPTION_PROXYPASSWORD, password.value) }
-        if url.lowercased().hasPrefix("https:") { tls.applyToProxy(of: easy) }
     }
 }
 

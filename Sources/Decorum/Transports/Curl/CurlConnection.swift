@@ -17,6 +17,8 @@
 /// cookies, content codings and authentication are left to other layers. Proxies are used only where one is configured;
 /// the environment is ignored, other than with URLSession on Linux.
 ///
+/// The trailer fields of a request go out over HTTP/1.1 alone: over HTTP/2, libcurl drops them in silence.
+///
 /// A response that nobody reads holds 256 KiB over HTTP/1.1, and over HTTP/2 up to the 32 MiB that libcurl lets a server
 /// send on each stream; where many of them wait at a time, pass `protocols: .http1`.
 ///

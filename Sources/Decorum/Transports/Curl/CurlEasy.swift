@@ -87,8 +87,11 @@ import DecorumCurl
         note(unsafe decorum_curl_set_pointer(library.functions, pointer, option, value), of: option.rawValue)
     }
 
-    func set(_ option: decorum_curl_bytes_option, _ value: [UInt8]) {
-        note(unsafe decorum_curl_set_bytes(library.functions, pointer, option, value, value.count), of: option.rawValue)
+    /// Sets bytes, which somebody must hold for as long as the handle has them.
+    func set(_ option: decorum_curl_bytes_option, _ value: CurlBytes) {
+        note(
+            unsafe decorum_curl_set_bytes(library.functions, pointer, option, value.pointer, value.count),
+            of: option.rawValue)
     }
 
     func set(_ option: decorum_curl_data_callback_option, _ value: @escaping decorum_curl_data_callback) {

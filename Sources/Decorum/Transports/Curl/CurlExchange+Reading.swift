@@ -28,9 +28,12 @@ extension CurlExchange {
         state.withLock { try? $0.end?.get() }
     }
 
-    /// Wakes whoever waits for what has arrived.
-    func wakeReader() {
-        let wake = state.withLock { $0.takeWake() }
+    /// Wakes whoever waits for what has arrived, and starts the idle time anew where bytes were sent or received.
+    func wakeReader(notingProgressAt instant: ContinuousClock.Instant? = nil) {
+        let wake = state.withLock { state in
+            if let instant { state.lastProgress = instant }
+            return state.takeWake()
+        }
         switch wake {
         case .none: break
         case .head(let waiter, let result): waiter.resume(with: result)

@@ -119,12 +119,14 @@ extension CurlExchange {
         wire.loop?.note(self)
     }
 
+    /// Whether bytes were sent or received in this turn of the loop.
+    var hasProgress: Bool { wire.hasProgress }
+
     /// Ends a turn of the loop in which something happened.
-    func endTurn() {
+    func endTurn(at instant: ContinuousClock.Instant) {
         wire.isEventful = false
-        if wire.hasProgress { progress() }
+        wakeReader(notingProgressAt: wire.hasProgress ? instant : nil)
         wire.hasProgress = false
-        wakeReader()
     }
 
     private func noteProgress() {
@@ -152,8 +154,10 @@ extension CurlExchange {
     func allowAttempt() -> Bool {
         wire.attempts += 1
         guard wire.attempts == 1 else {
-            // The connection was found dead, and the server may have seen the request.
-            abort(with: TransportError(.connectionLost, at: state.withLock { $0.stage }))
+            // The connection was found dead, and the server may have seen the request. After a 417, libcurl drops the
+            // content and is about to send again without the request's Expect.
+            let code: TransportError.Code = wire.status == 417 ? .expectationFailed : .connectionLost
+            abort(with: TransportError(code, at: state.withLock { $0.stage }))
             return false
         }
         state.withLock { state in
@@ -197,7 +201,7 @@ extension CurlExchange {
             wire.head = RawHead()
             return true
         }
-        wire.hasHead = true
+        wire.status = status
         let head = Head(final: wire.head, informational: wire.informational, timings: timings)
         state.withLock { state in
             state.head = head
@@ -220,7 +224,9 @@ extension CurlExchange {
         timings.firstByte = easy.time(DECORUM_CURL_INFORMATION_STARTTRANSFER_TIME)
         timings.protocolVersion = wire.head.version
         // For a socket of the file system, libcurl tells its path.
-        timings.remoteAddress = easy.text(DECORUM_CURL_INFORMATION_PRIMARY_IP).flatMap { $0.isAddress ? $0 : nil }
+        if wire.loop?.hasUnixSocket == false {
+            timings.remoteAddress = easy.text(DECORUM_CURL_INFORMATION_PRIMARY_IP)
+        }
         return timings
     }
 

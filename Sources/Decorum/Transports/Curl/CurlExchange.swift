@@ -133,19 +133,13 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         let now = watch.clock.now
         return state.withLock { state in
             guard state.end == nil else { return nil }
-            let isHeldBack = state.receiving != .going || state.sending != .going
+            // After the head, content that is still to be made may wait for the server itself.
+            let isHeldBack = state.receiving != .going || (state.sending != .going && state.stage != .body)
             guard !isHeldBack else { return now.advanced(by: idleTimeout) }
             // While the exchanges before it move, one that waits for a connection does not stand still.
             let others = state.isQueued ? engine.lastProgress : nil
             return max(state.lastProgress, others ?? state.lastProgress).advanced(by: idleTimeout)
         }
-    }
-
-    /// Takes note of bytes that were sent or received, which starts the idle time anew.
-    func progress() {
-        let now = watch.clock.now
-        state.withLock { $0.lastProgress = now }
-        engine.noteProgress(at: now)
     }
 
     func timeOut() {

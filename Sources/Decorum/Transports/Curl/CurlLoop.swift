@@ -17,6 +17,9 @@ import DecorumCurl
         self.settings = settings
     }
 
+    /// Whether all requests go to a socket of the file system.
+    var hasUnixSocket: Bool { settings.unixSocket != nil }
+
     func run() {
         unsafe decorum_curl_enter_thread("decorum.curl")
         settings.pool.apply(to: inbox)
@@ -55,9 +58,12 @@ import DecorumCurl
     }
 
     private func wakeReaders() {
-        guard !eventful.isEmpty else { return }
+        guard let first = eventful.first else { return }
+        // The exchanges of a loop share their clock and their engine.
+        let now = first.watch.clock.now
+        if eventful.contains(where: \.hasProgress) { first.engine.noteProgress(at: now) }
         for exchange in eventful {
-            exchange.endTurn()
+            exchange.endTurn(at: now)
         }
         eventful.removeAll(keepingCapacity: true)
     }
@@ -72,13 +78,15 @@ import DecorumCurl
         settings.applyProtocols(to: easy, isSecure: exchange.request.isSecure)
         exchange.begin(on: easy, loop: self)
         active[easy.identifier] = easy
-        var code = easy.refusal
-        if code == DECORUM_CURL_OK {
-            code = unsafe decorum_curl_multi_add(inbox.library.functions, inbox.multi, easy.pointer)
+        if easy.refusal != DECORUM_CURL_OK {
+            exchange.complete(easy.refusal)
+            release(easy)
+        } else if unsafe decorum_curl_multi_add(inbox.library.functions, inbox.multi, easy.pointer)
+            != DECORUM_CURL_MULTI_OK
+        {
+            exchange.abort(with: TransportError(.other, at: .connecting))
+            release(easy)
         }
-        guard code != DECORUM_CURL_OK else { return }
-        exchange.complete(code)
-        release(easy)
     }
 
     private func completeEnded() {

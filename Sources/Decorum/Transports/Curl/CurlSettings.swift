@@ -12,6 +12,22 @@ struct CurlSettings: Sendable {
     let proxy: CurlConnection.Proxy?
     let unixSocket: String?
     let routes: CurlList?
+    private let trust: CurlTrust
+    private let relay: CurlRelay?
+
+    init(
+        protocols: CurlConnection.Protocols, pool: CurlConnection.Pool, tls: CurlConnection.TLS,
+        proxy: CurlConnection.Proxy?, unixSocket: String?, routes: CurlList?
+    ) {
+        self.protocols = protocols
+        self.pool = pool
+        self.tls = tls
+        self.proxy = proxy
+        self.unixSocket = unixSocket
+        self.routes = routes
+        trust = CurlTrust(tls)
+        relay = proxy.map(CurlRelay.init)
+    }
 
     /// Sets the options of a fresh handle.
     func apply(to easy: CurlEasy) {
@@ -24,9 +40,11 @@ struct CurlSettings: Sendable {
         // libcurl 7.88 refuses on a handle whose last stream left others on its connection: it has its buffer still.
         easy.suggest(DECORUM_CURL_OPTION_BUFFERSIZE, Self.bufferSize)
         easy.suggest(DECORUM_CURL_OPTION_UPLOAD_BUFFERSIZE, Self.bufferSize)
+        // Otherwise the thread waits for the end of a name's lookup when its transfer ends early, and all others with it.
+        easy.suggest(DECORUM_CURL_OPTION_QUICK_EXIT, 1)
         easy.refuseRewinding()
         pool.apply(to: easy)
-        tls.apply(to: easy)
+        trust.apply(to: easy)
         applyProxy(to: easy)
         if let unixSocket { easy.set(DECORUM_CURL_OPTION_UNIX_SOCKET_PATH, unixSocket) }
         if let routes { unsafe easy.set(DECORUM_CURL_OPTION_RESOLVE, routes.pointer) }
@@ -42,8 +60,8 @@ struct CurlSettings: Sendable {
     }
 
     private func applyProxy(to easy: CurlEasy) {
-        if let proxy {
-            proxy.apply(to: easy, tls)
+        if let relay {
+            relay.apply(to: easy, trust)
         } else {
             // Unset, it would be taken from the environment.
             easy.set(DECORUM_CURL_OPTION_PROXY, "")

@@ -5,7 +5,9 @@ final class CurlWire {
     var loop: CurlLoop?
     /// How often libcurl was about to send the request.
     var attempts = 0
-    var hasHead = false
+    /// That of the response; nil before its head is complete.
+    var status: Int?
+    var hasHead: Bool { status != nil }
     var head = RawHead()
     var informational: [RawHead] = []
     var trailers = RawHead()

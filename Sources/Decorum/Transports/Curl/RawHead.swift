@@ -6,9 +6,13 @@ struct RawHead: Sendable {
     // The fields' type traps when there are more than fit.
     private static let fieldLimit = 10_000
 
+    // Most heads fit, so that they do not move while they grow.
+    private static let usualSize = 512
+
     private(set) var bytes: [UInt8] = []
 
     mutating func append(_ line: UnsafeRawBufferPointer) {
+        if bytes.isEmpty { bytes.reserveCapacity(Self.usualSize) }
         unsafe bytes.append(contentsOf: line)
     }
 
@@ -52,7 +56,7 @@ struct RawHead: Sendable {
 
     private func fields(from start: Int) -> HTTPFields? {
         var fields = HTTPFields()
-        var pending: (name: HTTPField.Name, value: [UInt8])?
+        var pending: (name: HTTPField.Name, value: ArraySlice<UInt8>)?
         var start = start
         while start < bytes.endIndex {
             let end = lineEnd(from: start)
@@ -72,11 +76,11 @@ struct RawHead: Sendable {
     }
 
     /// The name and value of a line; nil where it has none, as at the end of a head.
-    private static func field(_ line: ArraySlice<UInt8>) -> (name: HTTPField.Name, value: [UInt8])? {
+    private static func field(_ line: ArraySlice<UInt8>) -> (name: HTTPField.Name, value: ArraySlice<UInt8>)? {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
             let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
         else { return nil }
-        return (name, Array(trimmed(line[(colon + 1)...])))
+        return (name, trimmed(line[(colon + 1)...]))
     }
 
     private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {

@@ -10,8 +10,10 @@ extension TransportCase {
         .sharedConnection, .heldStreams, .droppedStreams, .retiredConnection,
     ]
 
-    /// Those that nginx leaves as they are; it keeps informational responses, trailer fields, and a head
-    /// without content to itself.
+    /// Those that nginx leaves as they are.
+    ///
+    /// It keeps informational responses, trailer fields of either side, and a head without content to itself. libcurl
+    /// sends no trailer fields over HTTP/2 at all.
     private static let sharedWithHTTP1: [TransportCase] = [
         .fixedLength, .noContent, .requestFields, .targets, .setCookies, .chunksAsTheyArrive,
         .slowDrip, .backPressure, .unreadDrop, .partialDrop, .wholeUploads,

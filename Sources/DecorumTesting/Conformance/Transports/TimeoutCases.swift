@@ -5,7 +5,8 @@ import HTTPTypes
 extension TransportCase {
     /// The idle timeout.
     public static let timeouts: [TransportCase] = [
-        .idleInRealTime, .idleBeforeHead, .idleWithinBody, .idleUpload, .slowServer, .slowReader, .noTime, .longTime,
+        .idleInRealTime, .idleBeforeHead, .idleWithinBody, .idleUpload, .idleBesideProducer, .slowServer, .slowReader,
+        .noTime, .longTime,
     ]
 
     /// A short time is as short as it says, on the machine's clock.
@@ -85,6 +86,36 @@ extension TransportCase {
         }
         // A server that does not read cannot see that the client has gone.
         gate.open()
+        try await bench.requireClosed(after: "a timeout")
+    }
+
+    /// Once the head is there, content that is still to be made does not keep the exchange alive.
+    public static let idleBesideProducer = TransportCase(
+        "idle beside a producer",
+        "A body that stands still is given up though the request's content is not complete: its maker may wait for it."
+    ) { subject in
+        let clock = VirtualClock()
+        let bench = try await subject.bench(clock: clock)
+        bench.origin.enqueue(
+            .script(.head(.ok, ["Content-Length": "9"]), .raw("hal"), .hang), answering: .afterHead)
+        let more = Gate()
+        let body = Body(replay: .once) { _ in GatedReader(chunks: ["first", "second"]) { try await more.wait() } }
+        let request = try bench.request(.post, body: body, timeout: .seconds(5))
+        let response = try await withDeadline("The head was not handed out while content is made.") {
+            try await bench.connection.send(request)
+        }
+        let hasRead = Gate()
+        let task = Task {
+            var reader = try await response.body.open()
+            _ = try await reader.next()
+            hasRead.open()
+            _ = try await reader.next()
+        }
+        try await hasRead.wait()
+        try await clock.advance(until: task)
+        try await requireTransportError(of: [.timedOut], at: .body, "A body that stands still") {
+            try await task.value
+        }
         try await bench.requireClosed(after: "a timeout")
     }
 

@@ -6,8 +6,7 @@ extension TransportCase {
     /// Content of requests.
     public static let uploads: [TransportCase] = [
         .wholeUploads, .emptyUploads, .fileUploads, .echo, .streamedUpload, .interleaving, .earlyAnswer,
-        .requestTrailers,
-        .failingUpload, .wrongLength, .spentBody,
+        .refusedExpectation, .requestTrailers, .failingUpload, .wrongLength, .spentBody,
     ]
 
     /// Content arrives whole, framed by its length where it is known, and by exactly one of the two framings.
@@ -140,6 +139,21 @@ extension TransportCase {
         try await bench.requireUsable(after: "an early answer")
     }
 
+    /// A server may refuse the content that it would be asked to expect, and its answer counts (RFC 9110, section 10.1.1).
+    public static let refusedExpectation = TransportCase(
+        "refused expectations",
+        "A 417 to a request that expects 100-continue is returned with its content, and nothing is sent again."
+    ) { subject in
+        let bench = try await subject.bench()
+        let refusal = LoopbackOrigin.Answer(.init(code: 417), body: "not here")
+        bench.origin.enqueue(refusal, answering: .afterHead)
+        let response = try await bench.connection.send(
+            bench.request(.post, fields: [.expect: "100-continue"], body: "hello"))
+        try requireEqual(response.status.code, 417, "The status")
+        try requireEqual(try await response.body.collectAll().data, Data("not here".utf8), "The content")
+        try requireEqual(bench.origin.requests.count, 1, "The number of requests")
+    }
+
     /// Trailer fields of a request's body follow its chunks.
     public static let requestTrailers = TransportCase(
         "request trailers", "Trailer fields of a request's body arrive behind its chunks."
@@ -229,9 +243,9 @@ private struct Upload {
 }
 
 /// Gives the first chunk at once, and waits before each further one.
-private struct GatedReader: BodyReader {
+struct GatedReader: BodyReader {
     var chunks: [String]
-    let wait: @Sendable () async throws -> Void
+    private let wait: @Sendable () async throws -> Void
     private var hasBegun = false
 
     init(chunks: [String], wait: @escaping @Sendable () async throws -> Void) {

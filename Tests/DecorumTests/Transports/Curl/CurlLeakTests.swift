@@ -54,6 +54,20 @@ extension IsolatedTests {
             }
         }
 
+        @Test func `A transport that keeps a descriptor of each exchange is caught`() async {
+            await #expect(processExitsWith: .success) {
+                IsolatedTests.failAfterAMinute()
+                await #expect(throws: ConformanceFailure.self) {
+                    _ = try await TransportCase.randomCancellation.check(soaking: .milliseconds(500)) { conditions in
+                        try CurlConnection(clock: conditions.clock).intercepting { request, base in
+                            _ = dup(0)
+                            return try await base.send(request)
+                        }
+                    }
+                }
+            }
+        }
+
         @Test func `A large body needs constant memory, down and up`() async {
             await #expect(processExitsWith: .success) {
                 IsolatedTests.failAfterAMinute()

@@ -75,7 +75,11 @@ extension IsolatedTests {
             let result = await Result.catching { try await connection.send(request) }
 
             #expect(origin.requests.count == 2)
-            #expect((try? result.get())?.status.code == 417)
+            let response = try result.get()
+            #expect(response.status.code == 417)
+            let error = await #expect(throws: TransportError.self) { try await response.body.text(upTo: 100) }
+            #expect(error?.code == .expectationFailed)
+            #expect(error?.stage == .body)
         }
 
         @Test func `Content waits for the server's consent where the caller asks for it`() async throws {
@@ -89,13 +93,24 @@ extension IsolatedTests {
             #expect(origin.requests.first?.text == "hello")
         }
 
-        @Test func `A connection is not kept longer than allowed`() async throws {
+        @Test func `A connection that may not be kept is not used again`() async throws {
             let connection = try CurlConnection(pool: .init(idleLifetime: .zero))
             origin.route(nil, "*", "ok")
             for _ in 0..<3 {
                 try await connection.send(.get(origin.url + "/")).body.drain(upTo: 100)
             }
+            #expect(origin.connectionCount == 3)
+            try await origin.waitForOpenConnections(0)
+        }
+
+        @Test func `A connection that may be kept for less than a second is kept for a moment`() async throws {
+            let connection = try CurlConnection(pool: .init(idleLifetime: .milliseconds(1)))
+            origin.route(nil, "*", "ok")
+            for _ in 0..<3 {
+                try await connection.send(.get(origin.url + "/")).body.drain(upTo: 100)
+            }
             #expect(origin.requests.count == 3)
+            #expect(origin.connectionCount < 3)
         }
     }
 }

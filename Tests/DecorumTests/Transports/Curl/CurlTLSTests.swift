@@ -42,7 +42,8 @@ extension IsolatedTests {
             easy.set(DECORUM_CURL_OPTION_URL, url + "/")
             unsafe easy.set(DECORUM_CURL_OPTION_WRITEFUNCTION) { _, size, count, _ in size * count }
             easy.set(DECORUM_CURL_OPTION_CAPATH, folder.path)
-            tls?.apply(to: easy)
+            let trust = tls.map(CurlTrust.init)
+            trust?.apply(to: easy)
             unsafe decorum_curl_multi_add(library.functions, inbox.multi, easy.pointer)
             defer {
                 unsafe decorum_curl_multi_remove(library.functions, inbox.multi, easy.pointer)
@@ -55,6 +56,7 @@ extension IsolatedTests {
                 unsafe decorum_curl_multi_perform(library.functions, inbox.multi)
                 unsafe decorum_curl_multi_poll(library.functions, inbox.multi, 1000)
             }
+            withExtendedLifetime(trust) {}
             return code
         }
 

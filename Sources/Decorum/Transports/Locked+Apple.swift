@@ -1,0 +1,6 @@
+#if !os(Linux)
+import Synchronization
+
+/// A value behind a lock.
+typealias Locked<Value> = Mutex<Value>
+#endif
