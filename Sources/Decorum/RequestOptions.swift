@@ -71,7 +71,8 @@ extension RequestOptions {
     /// How long a transfer may stand still before it fails, from the first byte asked for to the last one read.
     ///
     /// Every byte sent or received starts the time anew. Nil stands for the transport's own default, which is
-    /// 60 seconds; no transport waits for ever. A reader that is slow does not count, only a server that is.
+    /// 60 seconds; no transport waits for ever. A slow reader does not count, nor, up to the head of the response, content
+    /// of the request that is still to be made; only a server that is slow does.
     public var idleTimeout: Duration? {
         get { self[IdleTimeoutKey.self] }
         set { self[IdleTimeoutKey.self] = newValue }

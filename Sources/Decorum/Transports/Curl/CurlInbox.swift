@@ -45,14 +45,14 @@ import DecorumCurl
         state.withLock { swap(&$0.commands, &commands) }
     }
 
-    /// Waits until the network or a command needs the thread.
-    func sleep() {
+    /// Waits until the network or a command needs the thread, or for some time.
+    func sleep(forMilliseconds milliseconds: Int32) {
         let isIdle = state.withLock { state in
             state.isSleeping = state.commands.isEmpty
             return state.isSleeping
         }
         guard isIdle else { return }
-        _ = unsafe decorum_curl_multi_poll(library.functions, multi, 60_000)
+        _ = unsafe decorum_curl_multi_poll(library.functions, multi, milliseconds)
         state.withLock { $0.isSleeping = false }
     }
 

@@ -32,9 +32,14 @@ import DecorumCurl
             }
             commands.removeAll(keepingCapacity: true)
             _ = unsafe decorum_curl_multi_perform(inbox.library.functions, inbox.multi)
+            let isShared = active.count > 1
             completeEnded()
+            // libcurl 7.88 may forget, within a turn, that one transfer has left another something to do, such as the rest
+            // of a connection's bytes or its place; no socket tells of it then. A turn goes through all transfers, so there
+            // is one more soon after each in which something happened.
+            let isFollowed = isShared && !active.isEmpty && !eventful.isEmpty
             wakeReaders()
-            if isRunning { inbox.sleep() }
+            if isRunning { inbox.sleep(forMilliseconds: isFollowed ? 1 : 60_000) }
         }
         idle = []
         inbox.close()

@@ -214,7 +214,7 @@ extension VirtualClock {
     /// Moves on, second by second, until a task has ended.
     ///
     /// In steps, since what is under way in the buffers of both sides may start the time anew.
-    fileprivate func advance(until task: Task<Void, any Error>) async throws {
+    func advance(until task: Task<Void, any Error>) async throws {
         let advancing = Task {
             while !Task.isCancelled {
                 advance(by: .seconds(1))

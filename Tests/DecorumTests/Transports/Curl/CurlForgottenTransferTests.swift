@@ -1,0 +1,30 @@
+#if os(Linux)
+import DecorumTesting
+import Testing
+
+extension IsolatedTests {
+    /// libcurl 7.88 forgets now and then that a transfer can go on, when many share connections on a busy machine.
+    @Suite(.timeLimit(.minutes(5))) struct CurlForgottenTransferTests {
+        private static let rounds = Footprint.isSoak ? 200 : 5
+
+        @Test(arguments: [TransportCase.sharedConnection, TransportCase.connectionLimit], CurlBuild.all.prefix(1))
+        func `No transfer is forgotten by those it shares connections with`(
+            rule: TransportCase, build: CurlBuild
+        ) async throws {
+            // Several at a time, since it is the thread that is held up between two transfers that forgets.
+            let outcomes = try await withThrowingTaskGroup { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        var outcomes: [ConformanceOutcome] = []
+                        for _ in 0..<Self.rounds { outcomes.append(try await rule.check { try build.connection($0) }) }
+                        return outcomes
+                    }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            if case .skipped(let reason)? = outcomes.first { try Test.cancel("\(reason)") }
+            #expect(outcomes.count == 4 * Self.rounds)
+        }
+    }
+}
+#endif
