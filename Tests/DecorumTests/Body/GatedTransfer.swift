@@ -7,7 +7,7 @@ import Synchronization
 /// A body that is read once, gives a chunk for each admission of a gate, and tells whether somebody holds it.
 final class GatedTransfer: Sendable {
     let gate = Gate()
-    private let state = Mutex((holders: 0, chunksRead: 0))
+    private let state = Mutex((holders: 0, chunksRead: 0, bytesRead: 0))
 
     /// A transfer that gives its chunks to whoever reads them.
     static var open: GatedTransfer {
@@ -16,15 +16,18 @@ final class GatedTransfer: Sendable {
         return transfer
     }
 
+    /// Whether the body, or what reads it, is still held by somebody.
     var isAlive: Bool { state.withLock { $0.holders > 0 } }
     var chunksRead: Int { state.withLock { $0.chunksRead } }
+    var bytesRead: Int { state.withLock { $0.bytesRead } }
 
     /// Makes a body of the bytes of ``BytePattern``.
     func body(
-        chunks: Int, of size: Int = 1000, trailers: HTTPFields? = nil, failure: (any Error)? = nil
+        length: Int64? = nil, chunks: Int, of size: Int = 1000, trailers: HTTPFields? = nil,
+        failure: (any Error)? = nil
     ) -> Body {
         let holder = Holder(self)
-        return Body(replay: .once) { _ in
+        return Body(length: length, replay: .once) { _ in
             Reader(holder: holder, rest: chunks, size: size, trailers: trailers, failure: failure)
         }
     }
@@ -57,7 +60,10 @@ final class GatedTransfer: Sendable {
                 return nil
             }
             rest -= 1
-            holder.transfer.state.withLock { $0.chunksRead += 1 }
+            holder.transfer.state.withLock { state in
+                state.chunksRead += 1
+                state.bytesRead += size
+            }
             defer { offset += Int64(size) }
             return BytePattern.bytes(size, at: offset)
         }

@@ -214,7 +214,7 @@ import Testing
     }
 
     @Test func `A small body is read to its end before the next request, and then let go`() async throws {
-        let transfer = WatchedTransfer()
+        let transfer = GatedTransfer.open
         let stub = StubConnection(answers: [
             { _ in .to("/2", body: transfer.body(chunks: 16, of: 1024)) },
             { _ in
@@ -229,7 +229,7 @@ import Testing
 
     @Test(arguments: [nil, 1 << 40])
     func `A large body is dropped before the next request`(length: Int64?) async throws {
-        let transfer = WatchedTransfer()
+        let transfer = GatedTransfer.open
         let stub = StubConnection(answers: [
             { _ in .to("/2", body: transfer.body(length: length, chunks: .max, of: 1000)) },
             { _ in

@@ -131,7 +131,7 @@ import Testing
                 return .unavailable(retryAfter: "0")
             }
         ])
-        let body = WatchedTransfer().body(chunks: 1, of: 10)
+        let body = GatedTransfer.open.body(chunks: 1, of: 10)
 
         let response = try await stub.retrying(clock: clock).send(.put("https://a.example/", body: body))
 
@@ -157,7 +157,7 @@ import Testing
 
     @Test(arguments: [("GET", 200), ("GET", 404), ("POST", 503)])
     func `What is not retried passes through with its body`(method: String, status: Int) async throws {
-        let transfer = WatchedTransfer()
+        let transfer = GatedTransfer.open
         let stub = StubConnection(answers: [
             { _ in Response(status: .init(code: status), body: transfer.body(chunks: 3, of: 10)) }
         ])
@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test func `The body of the last response can be read`() async throws {
-        let transfer = WatchedTransfer()
+        let transfer = GatedTransfer.open
         let stub = StubConnection(answers: [
             { _ in .unavailable(retryAfter: "0") }, { _ in .unavailable(body: transfer.body(chunks: 3, of: 10)) },
         ])
@@ -186,7 +186,7 @@ import Testing
     func `A body that nobody gets is read a little or dropped before the wait`(
         length: Int64?, chunks: Int, bytesRead: Int
     ) async throws {
-        let transfer = WatchedTransfer()
+        let transfer = GatedTransfer.open
         let stub = StubConnection(answers: [
             { _ in .unavailable(body: transfer.body(length: length, chunks: chunks, of: 1000)) }, { _ in .ok },
         ])

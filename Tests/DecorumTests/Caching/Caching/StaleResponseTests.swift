@@ -17,6 +17,16 @@ import Testing
         base.caching(in: store, policy: policy, clock: clock, spawner: spawner)
     }
 
+    /// A cache that waits a time for a slow server, and whose first response, of a second, has become stale.
+    private func staleCache(_ base: some Connection, staleIfSlow limit: Duration) async throws -> some Connection {
+        var policy = CachingPolicy.standard
+        policy.staleIfSlow = limit
+        let connection = cache(base, policy: policy)
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(10))
+        return connection
+    }
+
     private func page(_ control: String, _ text: String = "old") -> Response {
         Response(status: .ok, fields: [.cacheControl: control, .eTag: "\"\(text)\""], body: Body(text))
     }
@@ -174,11 +184,7 @@ import Testing
             return Response(
                 status: .ok, fields: [.cacheControl: "max-age=100"], body: GatedTransfer.open.body(chunks: 3))
         }
-        var policy = CachingPolicy.standard
-        policy.staleIfSlow = .seconds(2)
-        let connection = cache(stub, policy: policy)
-        _ = try await connection.send(get())
-        clock.advance(by: .seconds(10))
+        let connection = try await staleCache(stub, staleIfSlow: .seconds(2))
 
         let request = try get()
         let caller = Task { try await connection.send(request) }
@@ -202,11 +208,7 @@ import Testing
             try await gate.wait()
             return new
         }
-        var policy = CachingPolicy.standard
-        policy.staleIfSlow = .seconds(2)
-        let connection = cache(stub, policy: policy)
-        _ = try await connection.send(get())
-        clock.advance(by: .seconds(10))
+        let connection = try await staleCache(stub, staleIfSlow: .seconds(2))
 
         let request = try get()
         let caller = Task { try await connection.send(request) }
@@ -225,11 +227,7 @@ import Testing
             try await gate.wait()
             return Response(status: .ok)
         }
-        var policy = CachingPolicy.standard
-        policy.staleIfSlow = .seconds(2)
-        let connection = cache(stub, policy: policy)
-        _ = try await connection.send(get())
-        clock.advance(by: .seconds(10))
+        let connection = try await staleCache(stub, staleIfSlow: .seconds(2))
 
         let request = try get()
         let caller = Task { try await connection.send(request) }

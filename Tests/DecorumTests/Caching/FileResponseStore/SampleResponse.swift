@@ -72,6 +72,10 @@ final class StoreFolder: Sendable {
         try? FileManager.default.removeItem(at: url)
     }
 
+    func store(byteLimit: Int = 64 << 20) -> FileResponseStore {
+        FileResponseStore(directory: url, byteLimit: byteLimit)
+    }
+
     /// The paths of all files in the folder.
     var files: [String] {
         let paths = FileManager.default.enumerator(atPath: url.path)?.compactMap { $0 as? String } ?? []

@@ -1,0 +1,114 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// Bodies on their way into a store of files, and out of it.
+@Suite(.timeLimit(.minutes(5))) struct FileResponseStoreBodyTests {
+    let folder = StoreFolder()
+
+    @Test func `A body is written as it arrives and read back in parts`() async throws {
+        let store = folder.store()
+        let key = try SampleResponse.key(1)
+        let length = 5 << 20
+        let content = SampleResponse.content(1, 0, length)
+        let writer = try #require(
+            await store.writer(for: SampleResponse.response(1, length: length, body: .empty), key: key))
+        var rest = content[...]
+        let generator = SeededGenerator(seed: 1)
+        while !rest.isEmpty {
+            let count = Int(generator.next() % 150_000)
+            #expect(await writer.write(Data(rest.prefix(count))))
+            rest = rest.dropFirst(count)
+            #expect(await store.responses(for: key).isEmpty)
+        }
+        await writer.finish()
+        await writer.finish()
+
+        let found = try #require(await folder.store().responses(for: key).first)
+        #expect(found.body.bytes == nil)
+        var read = Data()
+        for try await chunk in found.body {
+            #expect(chunk.count <= 256 << 10)
+            read.append(chunk)
+        }
+        #expect(read == content)
+        #expect(folder.files.count == 1)
+    }
+
+    @Test(arguments: [10, 100_000, 1 << 20]) func `A writer that is dropped leaves nothing`(length: Int) async throws {
+        let store = folder.store()
+        let key = try SampleResponse.key(1)
+        await store.store(SampleResponse.response(1), for: key)
+        var writer = await store.writer(for: SampleResponse.response(1, version: 1, body: .empty), key: key)
+        #expect(await writer?.write(Data(count: length)) == true)
+        writer = nil
+
+        #expect(folder.files.count == 1)
+        #expect(await store.responses(for: key).first?.date == Date(timeIntervalSince1970: 1e9))
+    }
+
+    @Test func `A body above the limit is let go while it is written`() async throws {
+        let store = folder.store(byteLimit: 4 << 20)
+        #expect(store.bodyLimit == 1 << 20)
+        let key = try SampleResponse.key(1)
+        let writer = try #require(await store.writer(for: SampleResponse.response(1, body: .empty), key: key))
+        #expect(await writer.write(Data(count: 1 << 20)))
+        #expect(await writer.write(Data(count: 1)) == false)
+        #expect(await writer.write(Data(count: 1)) == false)
+        await writer.finish()
+        await store.store(SampleResponse.response(1, length: 1 << 20 + 1), for: key)
+
+        #expect(await store.responses(for: key).isEmpty)
+        #expect(folder.files.isEmpty)
+    }
+
+    @Test(arguments: [10, 200_000]) func `What is forgotten while it is written is not kept`(length: Int) async throws {
+        let store = folder.store()
+        let key = try SampleResponse.key(1, principal: "a")
+        let removals: [@Sendable () async -> Void] = [
+            { await store.removeResponses(for: key) }, { await store.removeResponses(at: key.uri) },
+            { await store.removeResponses(of: Principal("a")) }, { await store.removeAllResponses() },
+        ]
+        for remove in removals {
+            let writer = try #require(await store.writer(for: SampleResponse.response(1, body: .empty), key: key))
+            #expect(await writer.write(Data(count: length)))
+            await remove()
+            await writer.finish()
+            #expect(await store.responses(for: key).isEmpty)
+            #expect(folder.files.isEmpty)
+        }
+    }
+
+    @Test func `Reading stops when its task is cancelled, and goes on in another`() async throws {
+        let store = folder.store()
+        await store.store(SampleResponse.response(1, length: 1 << 20), for: try SampleResponse.key(1))
+        let found = try #require(await store.responses(for: SampleResponse.key(1)).first)
+
+        let reading = Task {
+            unsafe withUnsafeCurrentTask { task in unsafe task?.cancel() }
+            return try await found.body.data(upTo: .max)
+        }
+
+        await #expect(throws: CancellationError.self) { try await reading.value }
+        #expect(await SampleResponse.isRight(found, 1))
+    }
+
+    @Test func `A task that is cancelled while it writes loses nothing of what it has finished`() async throws {
+        let store = folder.store()
+        for length in [10, 300_000] {
+            let key = try SampleResponse.key(length)
+            let writing = Task {
+                unsafe withUnsafeCurrentTask { task in unsafe task?.cancel() }
+                let response = SampleResponse.response(length, length: length, body: .empty)
+                let writer = await store.writer(for: response, key: key)
+                #expect(await writer?.write(SampleResponse.content(length, 0, length)) == true)
+                await writer?.finish()
+            }
+            await writing.value
+            let found = try #require(await store.responses(for: key).first)
+            #expect(await SampleResponse.isRight(found, length))
+        }
+    }
+}
