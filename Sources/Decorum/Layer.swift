@@ -130,3 +130,8 @@ extension Layer: CustomStringConvertible, CustomDebugStringConvertible {
     /// The same as the description.
     public var debugDescription: String { description }
 }
+
+extension Connection {
+    /// Whether the connection, or one within it, adds credentials to the requests that it is sent.
+    var addsCredentials: Bool { layers.contains { $0.facts.contains(.addsCredentials) } }
+}

@@ -30,9 +30,7 @@ public struct CassetteTrait: TestTrait, TestScoping {
         if testCase?.isParameterized == true { throw ParameterizedCassetteError(test: test.name) }
         let path = CassettePath.path(
             name ?? CassettePath.name(ofFunction: test.name), beside: test.sourceLocation.filePath)
-        let defaults = CassetteDefaults.current
-        let cassette = try Cassette(
-            at: path, mode: mode ?? defaults.mode, rules: rules ?? defaults.rules ?? CassetteRules())
+        let cassette = try CassetteDefaults.current.cassette(at: path, rules: rules, mode: mode)
 
         let watch = IssueWatch()
         try await watch.watch(test, testCase) {

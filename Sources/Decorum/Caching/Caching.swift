@@ -68,7 +68,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
     init(base: Base, cache: ResponseCache<Store>) {
         self.base = base
         self.cache = cache
-        baseAddsCredentials = base.layers.contains { $0.facts.contains(.addsCredentials) }
+        baseAddsCredentials = base.addsCredentials
     }
 
     var layer: Layer {

@@ -174,11 +174,10 @@ extension ResponseCache {
         _ arrival: Arrival, _ departure: OriginChanges.Departure, for key: ResponseKey, by keeping: () async -> Void
     ) async {
         let isOutdated = { arrival.isOvertaken || !changes.isCurrent(departure, of: key, in: store) }
-        guard !isOutdated() else { return }
-        arrival.overtake()
-        await keeping()
-        // Who forgets counts first and removes then, so that one of both finds what the other does.
-        if isOutdated() { await store.removeResponses(for: key) }
+        await store.keep(for: key, unless: isOutdated) {
+            arrival.overtake()
+            await keeping()
+        }
     }
 }
 

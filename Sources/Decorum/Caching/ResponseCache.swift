@@ -173,7 +173,7 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
 
     /// Forgets what a request with an unsafe method makes worthless, also what is under way.
     func forget(by response: HTTPResponse?, to request: HTTPRequest) async {
-        guard let authority = request.authority, !InvalidationRules.isSafe(request.method) else { return }
+        guard let authority = request.authority, !request.method.isSafe else { return }
         changes.note(at: authority)
         flights.close { $0.authority == authority }
         guard let response else { return }

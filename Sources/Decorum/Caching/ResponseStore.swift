@@ -57,6 +57,14 @@ public protocol ResponseStore: Sendable {
 extension ResponseStore {
     /// None, for a store that does not count.
     public var removalCount: Int { 0 }
+
+    /// Keeps a response, unless it is outdated, or becomes so meanwhile.
+    func keep(for key: ResponseKey, unless isOutdated: () -> Bool, by keeping: () async -> Void) async {
+        guard !isOutdated() else { return }
+        await keeping()
+        // Who forgets counts first and removes then, so that one of both finds what the other does.
+        if isOutdated() { await removeResponses(for: key) }
+    }
 }
 
 /// Takes the body of a response that is being stored.

@@ -71,7 +71,7 @@ struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedC
         self.store = store
         self.answer = answer
         self.clock = clock
-        baseAddsCredentials = base.layers.contains { $0.facts.contains(.addsCredentials) }
+        baseAddsCredentials = base.addsCredentials
     }
 
     var layer: Layer {
@@ -157,10 +157,7 @@ struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedC
             BodyStoring(
                 open: { [store, stored] in await store.writer(for: stored, key: key) },
                 keep: { [store] writer in
-                    guard store.removalCount == removals else { return }
-                    await writer.finish()
-                    // Who forgets counts first and removes then, so that one of both finds what the other does.
-                    if store.removalCount != removals { await store.removeResponses(for: key) }
+                    await store.keep(for: key, unless: { store.removalCount != removals }) { await writer.finish() }
                 }))
         return response
     }

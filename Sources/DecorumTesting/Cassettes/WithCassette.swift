@@ -34,9 +34,7 @@ public func withCassette<Result>(
     _ body: (Cassette) async throws -> Result
 ) async throws -> Result {
     let path = CassettePath.path(name ?? CassettePath.name(ofFunction: function), beside: filePath)
-    let defaults = CassetteDefaults.current
-    let cassette = try Cassette(
-        at: path, mode: mode ?? defaults.mode, rules: rules ?? defaults.rules ?? CassetteRules())
+    let cassette = try CassetteDefaults.current.cassette(at: path, rules: rules, mode: mode)
     let result = try await Cassette.$current.withValue(cassette) { try await body(cassette) }
     if !hasFailed() { try cassette.finish() }
     return result
@@ -55,6 +53,11 @@ package struct CassetteDefaults: Sendable {
         self.rules = rules
         self.mode = mode
         self.run = run
+    }
+
+    /// Opens a test's cassette, with what the test leaves to its suite.
+    package func cassette(at path: String, rules: CassetteRules?, mode: CassetteMode?) throws -> Cassette {
+        try Cassette(at: path, mode: mode ?? self.mode, rules: rules ?? self.rules ?? CassetteRules())
     }
 }
 

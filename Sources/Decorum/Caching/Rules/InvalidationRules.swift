@@ -2,18 +2,9 @@ import HTTPTypes
 
 /// What a response to an unsafe method makes worthless (RFC 9111, section 4.4).
 enum InvalidationRules {
-    private static let safeMethods: Set<String> = [
-        "GET", "HEAD", "OPTIONS", "PRI", "PROPFIND", "QUERY", "REPORT", "SEARCH", "TRACE",
-    ]
-
-    /// Whether a method leaves what is stored as it is (RFC 9110, section 9.2.1); one that is not known does not.
-    static func isSafe(_ method: HTTPRequest.Method) -> Bool {
-        safeMethods.contains(method.rawValue)
-    }
-
     /// The URIs whose responses to forget: the request's, and those of the same origin that the response names.
     static func invalidated(by response: HTTPResponse, to request: HTTPRequest) -> [ResponseKey.URI] {
-        guard !isSafe(request.method), (200..<400).contains(response.status.code),
+        guard !request.method.isSafe, (200..<400).contains(response.status.code),
             let uri = ResponseKey.URI(request)
         else { return [] }
         guard let origin = try? Origin(request) else { return [uri] }

@@ -87,7 +87,7 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
         self.policy = policy
         flights = Flights(policy: policy, clock: clock, spawner: spawner)
         ignoredFields = FieldNames(policy.ignoredFields)
-        baseAddsCredentials = base.layers.contains { $0.facts.contains(.addsCredentials) }
+        baseAddsCredentials = base.addsCredentials
     }
 
     var layer: Layer {
@@ -98,7 +98,7 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        guard InvalidationRules.isSafe(request.head.method) else { return try await sendUnsafe(request) }
+        guard request.head.method.isSafe else { return try await sendUnsafe(request) }
         guard request.mayShare, !baseAddsCredentials || request.options.principal != nil,
             let key = FlightKey(request, ignoring: ignoredFields)
         else { return try await base.send(request) }

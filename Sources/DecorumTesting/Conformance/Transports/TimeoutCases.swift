@@ -54,19 +54,7 @@ extension TransportCase {
         let bench = try await subject.bench(clock: clock)
         bench.origin.enqueue(.script(.head(.ok, ["Content-Length": "9"]), .raw("hal"), .hang))
         let response = try await bench.connection.send(bench.request(timeout: .seconds(5)))
-        let gate = Gate()
-        let task = Task {
-            var reader = try await response.body.open()
-            _ = try await reader.next()
-            gate.open()
-            _ = try await reader.next()
-        }
-        try await gate.wait()
-        try await clock.advance(until: task)
-        try await requireTransportError(of: [.timedOut], at: .body, "A body that stands still") {
-            try await task.value
-        }
-        try await bench.requireClosed(after: "a timeout")
+        try await requireGivenUp(response, of: bench, by: clock)
     }
 
     /// Content that the server does not take is given up too.
@@ -104,6 +92,13 @@ extension TransportCase {
         let response = try await withDeadline("The head was not handed out while content is made.") {
             try await bench.connection.send(request)
         }
+        try await requireGivenUp(response, of: bench, by: clock)
+    }
+
+    /// Requires that a response of which the body stands still after its first bytes times out.
+    private static func requireGivenUp(
+        _ response: Response, of bench: TransportBench, by clock: VirtualClock
+    ) async throws {
         let hasRead = Gate()
         let task = Task {
             var reader = try await response.body.open()
