@@ -42,6 +42,25 @@ import Testing
         #expect(imported.interactions[0].request.fields[.accept] == "*/*")
     }
 
+    @Test(arguments: [
+        ("\n      buf: !!python/str \"\\xE4\"\n      buflist: []\n      len: 2", "ä"),
+        ("\n      buf: a\n      buflist: [b, 'c']\n      pos: 3", "abc"), (" {buf: '', buflist: []}", ""),
+    ])
+    func `A file object of Python 2 is what it held when it was sent`(members: String, expected: String) throws {
+        let imported = try read(
+            """
+            interactions:
+            - request:
+                body: !!python/object:StringIO.StringIO\(members)
+                method: POST
+                uri: https://a.example/
+              response: {status: {code: 200, message: OK}, body: {string: ''}}
+            """)
+
+        #expect(imported.interactions[0].request.body == RecordedBody(Data(expected.utf8)))
+        #expect(imported.warnings == [])
+    }
+
     private func read(_ document: String) throws -> ImportedCassette {
         try ImportedCassette(Data(document.utf8), named: "feed")
     }
