@@ -61,6 +61,23 @@ import Testing
         #expect(imported.warnings == [])
     }
 
+    @Test(
+        arguments: [
+            ("application/octet-stream", "\"00ff\"", [0, 0xFF]),
+            ("application/octet-stream", "\"6162\"", Array("6162".utf8)),
+            ("text/plain", "\"00ff\"", Array("00ff".utf8)), ("image/png", "\"00fg\"", Array("00fg".utf8)),
+            ("application/json", "null", Array("null".utf8)), ("text/plain", "null", []),
+        ] as [(String, String, [UInt8])])
+    func `nock writes bytes that were sent in hexadecimal, and null as a value`(
+        type: String, body: String, expected: [UInt8]
+    ) throws {
+        let imported = try read(
+            #"[{"scope": "http://a.example", "method": "POST", "path": "/", "body": \#(body), "status": 200, "reqheaders": {"content-type": "\#(type)"}, "response": ""}]"#
+        )
+
+        #expect(imported.interactions[0].request.body.bytes == Data(expected))
+    }
+
     private func read(_ document: String) throws -> ImportedCassette {
         try ImportedCassette(Data(document.utf8), named: "feed")
     }
