@@ -43,12 +43,21 @@ struct HARImporter {
             return Interaction(request: request, failure: failure, recordedAt: entry.startedAt)
         }
         let fields = fields(entry.response.headers, at: place + ".response.headers", &draft)
+        let body =
+            hasNoChunks(entry)
+            ? RecordedBody() : try responseBody(entry.response.content, fields, at: place + ".response.content", &draft)
         let response = RecordedResponse(
-            status: entry.response.status, reason: entry.response.statusText, fields: fields,
-            body: try responseBody(entry.response.content, fields, at: place + ".response.content", &draft))
+            status: entry.response.status, reason: entry.response.statusText, fields: fields, body: body)
         var failure = text.map { draft.failure($0, at: place + ".response") }
         failure?.stage = .body
         return Interaction(request: request, response: response, failure: failure, recordedAt: entry.startedAt)
+    }
+
+    /// Tells whether Polly.js has an empty list of chunks where there was no content, rather than content that is a list.
+    private func hasNoChunks(_ entry: HAR.Entry) -> Bool {
+        let content = entry.response.content
+        guard isPolly, content.encoding == "base64", content.text == "[]" else { return false }
+        return entry.request.method == "HEAD" || [204, 304].contains(entry.response.status) || content.size == 0
     }
 
     private func fields(_ pairs: [HAR.Field], at place: String, _ draft: inout ImportDraft) -> HTTPFields {

@@ -78,6 +78,25 @@ import Testing
         #expect(imported.interactions[0].request.body.bytes == Data(expected))
     }
 
+    @Test(arguments: [
+        ("HEAD", 200, 120, ""), ("GET", 204, 2, ""), ("GET", 304, 2, ""), ("GET", 200, 0, ""), ("GET", 200, 22, "[]"),
+    ])
+    func `Polly.js writes no chunks where coded content is missing`(
+        method: String, status: Int, size: Int, expected: String
+    ) throws {
+        let imported = try read(
+            #"""
+            {"log": {"version": "1.2", "creator": {"name": "Polly.JS", "version": "6.0.6"}, "entries": [{
+            "request": {"method": "\#(method)", "url": "https://a.example/", "headers": []},
+            "response": {"status": \#(status), "headers": [{"name": "content-encoding", "value": "gzip"}],
+            "content": {"mimeType": "application/json", "size": \#(size), "encoding": "base64", "text": "[]"}}}]}}
+            """#)
+
+        #expect(imported.format == .polly)
+        #expect(imported.interactions[0].response?.body.bytes == Data(expected.utf8))
+        #expect(imported.warnings.isEmpty == expected.isEmpty)
+    }
+
     private func read(_ document: String) throws -> ImportedCassette {
         try ImportedCassette(Data(document.utf8), named: "feed")
     }
