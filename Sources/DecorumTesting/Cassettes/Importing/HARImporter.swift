@@ -157,8 +157,13 @@ struct HARImporter {
             StorageEncoding.joined(chunks, StorageEncoding.base64),
         ].compactMap(\.self)
         if let coded = candidates.first(where: { ContentCoding.isMagic($0, of: coding ?? "") == true }) { return coded }
-        // A coding with a magic number that neither has: this is a list in JSON that was decoded before it was stored.
-        guard let first = candidates.first, ContentCoding.isMagic(first, of: coding ?? "") == nil else { return nil }
-        return isBase64 ? candidates.last : first
+        guard let first = candidates.first, let last = candidates.last else { return nil }
+        guard let coding, ContentCoding.isMagic(first, of: coding) != nil else { return isBase64 ? last : first }
+        // A coding with a magic number that neither has: it is deflate without one, or text that was never coded.
+        // Otherwise this is a list in JSON that was decoded before it was stored.
+        let isContent =
+            ContentCoding.decode(Array(last), coding, limit: ImportedCassette.sizeLimit) != nil
+            || String(validating: last, as: UTF8.self) != nil
+        return isBase64 && isContent ? last : nil
     }
 }

@@ -97,6 +97,24 @@ import Testing
         #expect(imported.warnings.isEmpty == expected.isEmpty)
     }
 
+    @Test(arguments: [
+        ("deflate", #"[\"S0xKBgA=\"]"#, "abc"),
+        ("gzip", #"[\"eyJhIjox\",\"fQ==\"]"#, #"{"a":1}"#), ("gzip", #"[\"abcd\",\"wxyz\"]"#, #"["abcd","wxyz"]"#),
+    ])
+    func `Chunks of Polly.js are told from a list of texts where their coding has no mark`(
+        coding: String, text: String, expected: String
+    ) throws {
+        let imported = try read(
+            #"""
+            {"log": {"version": "1.2", "creator": {"name": "Polly.JS", "version": "6.0.6"}, "entries": [{
+            "request": {"method": "GET", "url": "https://a.example/", "headers": []},
+            "response": {"status": 200, "headers": [{"name": "content-encoding", "value": "\#(coding)"}],
+            "content": {"mimeType": "application/json", "encoding": "base64", "text": "\#(text)"}}}]}}
+            """#)
+
+        #expect(imported.decodingContent().interactions[0].response?.body.bytes == Data(expected.utf8))
+    }
+
     private func read(_ document: String) throws -> ImportedCassette {
         try ImportedCassette(Data(document.utf8), named: "feed")
     }
