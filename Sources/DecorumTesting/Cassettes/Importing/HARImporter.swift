@@ -80,7 +80,8 @@ struct HARImporter {
             return draft.base64(StoredNode(StoredValue(content: .string(text)), path: place + ".text"))
         }
         // Replay does not mark the base64 that it uses where a body is not UTF-8.
-        if isReplay, !isText(content.mimeType), let bytes = StorageEncoding.base64(text),
+        let isCoded = request.headers.contains { $0.name.lowercased() == "content-encoding" }
+        if isReplay, isCoded || !isText(content.mimeType), let bytes = StorageEncoding.base64(text),
             String(validating: bytes, as: UTF8.self) == nil
         {
             return RecordedBody(bytes)

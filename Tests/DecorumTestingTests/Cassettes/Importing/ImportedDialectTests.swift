@@ -115,6 +115,19 @@ import Testing
         #expect(imported.decodingContent().interactions[0].response?.body.bytes == Data(expected.utf8))
     }
 
+    @Test(arguments: [("Content-Encoding", [0x1F, 0x8B, 0xFF]), ("Accept-Encoding", Array("H4v/".utf8))])
+    func `Replay writes coded text of a request in base64 too`(name: String, expected: [UInt8]) throws {
+        let imported = try read(
+            #"""
+            {"log": {"version": "1.2", "creator": {"name": "Replay/1.0", "version": "1.0"}, "entries": [{
+            "request": {"method": "POST", "url": "https://a.example/", "headers": [{"name": "\#(name)", "value": "gzip"}],
+            "postData": {"mimeType": "application/json", "text": "H4v/"}}, "response": {"status": 200, "headers": []}}]}}
+            """#)
+
+        #expect(imported.format == .replay)
+        #expect(imported.interactions[0].request.body.bytes == Data(expected))
+    }
+
     private func read(_ document: String) throws -> ImportedCassette {
         try ImportedCassette(Data(document.utf8), named: "feed")
     }
