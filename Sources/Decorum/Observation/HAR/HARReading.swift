@@ -92,7 +92,8 @@ extension HAR.PostData {
             params: (value["params"]?.array ?? []).compactMap(HAR.Parameter.init),
             encoding: value.text("encoding") ?? value.text("_encoding"))
         if text == nil { self.value = value["textJSON"] }
-        custom = members.custom(except: ["_encoding"])
+        file = value.text("_file")
+        custom = members.custom(except: ["_encoding", "_file"])
     }
 }
 

@@ -94,6 +94,32 @@ import Testing
         #expect(try HAR(document).document() == document)
     }
 
+    @Test func `Base64 of a request is marked as other tools read it`() throws {
+        let request = HAR.Request(
+            method: "POST", url: "x", fields: [.contentType: "image/png"], content: Data([0xFF, 0]))
+        let document = HAR(entries: [HAR.Entry(request: request, response: HAR.Response(status: 0))]).document()
+
+        let text = String(decoding: document, as: UTF8.self)
+        #expect(text.contains(#""text": "/wA=""#))
+        #expect(text.contains(#""encoding": "base64""#))
+        #expect(try HAR(document).entries[0].request == request)
+    }
+
+    @Test func `What Playwright writes of a request's content and of no content at all is kept, and valid`() throws {
+        let document = Data(
+            #"{"log":{"entries":[{"request":{"url":"x","postData":{"text":"","params":[],"_file":"a.bin"}},"response":{"status":-1,"content":{"size":-1},"bodySize":-54}}]}}"#
+                .utf8)
+
+        let archive = try HAR(document)
+
+        #expect(archive.entries[0].request.postData?.file == "a.bin")
+        let text = String(decoding: archive.document(), as: UTF8.self)
+        #expect(text.contains(#""_file": "a.bin""#))
+        #expect(text.contains(#""size": 0"#))
+        #expect(text.contains(#""bodySize": -1"#))
+        #expect(!text.contains("-54"))
+    }
+
     @Test func `Fields of other tools are kept as they are`() throws {
         let document = Data(
             #"{"log":{"entries":[{"_order":1.50,"request":{"url":"x"},"response":{"status":0,"_a":[1e400]}}],"_b":{"c":"\u00e4"}}}"#
