@@ -71,6 +71,30 @@ import Testing
         #expect(archive.entries[0].response.content.text == "one")
     }
 
+    @Test func `Coded content is archived as readers expect it, and read back as it was`() throws {
+        let coded = try #require(Data(base64Encoded: "H4sIAAAAAAACA8vIBACsKpPYAgAAAA=="))
+        let interactions = [
+            Interaction(
+                request: RecordedRequest(method: "GET", url: "https://example.com/käse#top"),
+                response: RecordedResponse(
+                    status: 200, fields: [.contentEncoding: "gzip", .contentType: "text/plain"],
+                    body: RecordedBody(coded))),
+            Interaction(
+                request: RecordedRequest(method: "GET", url: "https://example.com/"),
+                response: RecordedResponse(
+                    status: 200, fields: [.contentEncoding: "br"], body: RecordedBody(Data([1, 2, 0xFF])))),
+        ]
+
+        let archive = HAR(interactions)
+
+        #expect(archive.entries[0].response.content.text == "hi")
+        #expect(archive.entries[0].response.content.size == 2)
+        #expect(archive.entries[0].response.bodySize == coded.count)
+        #expect(archive.entries[0].request.url == "https://example.com/k%C3%A4se")
+        #expect(archive.entries[1].response.content.text == "AQL/")
+        #expect(try ImportedCassette(archive.document(), named: "feed.har").interactions == interactions)
+    }
+
     @Test(arguments: ["-5e3", "99999", "1000"])
     func `An exchange whose status no response can have is left out, and the others are played`(status: String) throws {
         let entry =

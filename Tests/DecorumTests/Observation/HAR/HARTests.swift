@@ -94,6 +94,14 @@ import Testing
         #expect(try HAR(document).document() == document)
     }
 
+    @Test(arguments: [
+        ("https://a.example/käse?q=a b&c=\"<>#top", "https://a.example/k%C3%A4se?q=a%20b&c=%22%3C%3E"),
+        ("https://a.example/a%20b?c=d|e#", "https://a.example/a%20b?c=d|e"),
+    ])
+    func `A URL is written as browsers compare it`(url: String, written: String) {
+        #expect(HAR.Request(method: "GET", url: url, fields: [:]).url == written)
+    }
+
     @Test func `Base64 of a request is marked as other tools read it`() throws {
         let request = HAR.Request(
             method: "POST", url: "x", fields: [.contentType: "image/png"], content: Data([0xFF, 0]))
