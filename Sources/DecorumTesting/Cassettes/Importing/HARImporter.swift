@@ -8,10 +8,13 @@ struct HARImporter {
     private let keepsBytes: Bool
     private let isPolly: Bool
     private let isReplay: Bool
+    /// Whether one value of `Set-Cookie` stands for all of them.
+    private let joinsCookies: Bool
 
     private init(_ format: ImportedCassette.Format, _ archive: HAR) {
         isPolly = format == .polly
         isReplay = format == .replay
+        joinsCookies = archive.creator.name.hasPrefix("WebKit")
         keepsBytes = isPolly || isReplay || archive.creator.name == HAR().creator.name
     }
 
@@ -60,7 +63,7 @@ struct HARImporter {
                 draft.append(pair.name, String(line), at: place, to: &fields)
             }
         }
-        return fields
+        return joinsCookies ? draft.splittingCookies(fields, at: place) : fields
     }
 
     private func requestBody(

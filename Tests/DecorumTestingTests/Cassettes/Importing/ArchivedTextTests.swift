@@ -105,6 +105,22 @@ import Testing
         #expect(imported.interactions[0].response?.fields.map(\.value) == ["a=1; Path=/", "b=2", ""])
     }
 
+    @Test func `Cookies that Safari has joined are several`() throws {
+        let cookies = "a=1; Expires=Wed, 21 Oct 2037 07:28:00 GMT, b=2; Path=/"
+        let entry =
+            #"{"request": {"url": "x"}, "response": {"status": 200, "headers": [{"name": "Set-Cookie", "value": "\#(cookies)"}]}}"#
+        let safari = archive(entry).replacing(#""x"}, "entries"#, with: #""WebKit Web Inspector"}, "entries"#)
+
+        let imported = try ImportedCassette(Data(safari.utf8), named: "feed.har")
+
+        #expect(
+            imported.interactions[0].response?.fields.map(\.value) == [
+                "a=1; Expires=Wed, 21 Oct 2037 07:28:00 GMT", "b=2; Path=/",
+            ])
+        #expect(imported.warnings.map(\.kind) == [.joinedField])
+        #expect(try read(entry).interactions[0].response?.fields.map(\.value) == [cookies])
+    }
+
     @Test func `Files beside an archive hold the content of requests, and text that was decoded`() throws {
         let folder = try TemporaryFolder()
         try Data([0, 0xFF]).write(to: URL(filePath: folder.path("a.bin")))

@@ -12,7 +12,7 @@ import Testing
                     {"log": {"creator": {"name": "x", "version": 1.5}, "pages": [{"id": "p", "pageTimings": null}, 7], "entries": [
                     {"startedDateTime": "2026-11-20T10:00:00.123456789+01:00", "time": 1.25, "connection": 443, "cache": null,
                      "request": {"method": "GET", "url": "https://a.example/", "httpVersion": "", "headersSize": 12.0, "cookies": null,
-                      "headers": [{"name": ":authority", "value": "a"}, {"name": "a", "value": ["b", 1]}, {"value": "c"}]},
+                      "headers": [{"name": ":authority", "value": "a"}, {"name": "a", "value": ["b", 1]}, {"value": "c"}, ["d", "e"], ["f"]]},
                      "response": {"status": 200.0, "redirectURL": null, "cookies": [{"name": "a", "value": "b", "expires": null}],
                       "content": {"text": "x"}}, "timings": {"wait": -1.0, "send": null}},
                     {"request": {"url": "https://a.example/", "postData": {"text": null, "params": null}}, "response": null},
@@ -26,7 +26,8 @@ import Testing
         #expect(first.time == 1.25)
         #expect(first.connection == "443")
         #expect(first.request.headersSize == 12)
-        #expect(first.request.headers == [HAR.Field(":authority", "a"), HAR.Field("a", "b"), HAR.Field("a", "1")])
+        #expect(first.request.headers.map(\.name) == [":authority", "a", "a", "d"])
+        #expect(first.request.headers.map(\.value) == ["a", "b", "1", "e"])
         #expect(first.response.status == 200)
         #expect(first.response.cookies.map(\.expires) == [nil])
         #expect(first.response.content.size == nil)
