@@ -153,7 +153,8 @@ struct HARImporter {
         if isPolly, content.custom.contains(JSONValue.Member("_isBinary", .bool(true))) {
             return binary(text, at: place, &draft)
         }
-        let length = fields.plainLength ?? content.size
+        // Some tools count the bytes of the code.
+        let length = coding == nil ? fields.plainLength ?? content.size : nil
         return transcoded(text, type: mediaType(of: content, fields), length: length, at: place, &draft)
     }
 

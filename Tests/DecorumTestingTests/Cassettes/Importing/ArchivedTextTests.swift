@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func `A length in a field counts for more than the size, and for nothing beside a content coding`() throws {
-        let content = #"{"size": 7, "mimeType": "text/plain", "text": "K\u00c3\u00a4se"}"#
+        let content = #"{"size": 10, "mimeType": "text/plain", "text": "K\u00c3\u00a4se"}"#
 
         let plain = try response(fields: #"{"name": "Content-Length", "value": "5"}"#, content: content)
         let coded = try response(
