@@ -125,7 +125,7 @@ extension HAR.PostData {
         } else {
             members.add("params", .array(params.map(\.json)))
         }
-        // HAR 1.3 has this name, and tools read it in 1.2 as well.
+        // The draft of HAR 1.3 has this name, and tools read it in 1.2 as well.
         members.add("encoding", encoding)
         members.add("_file", file)
         return .object(members.list + custom)
