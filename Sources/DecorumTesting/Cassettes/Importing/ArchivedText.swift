@@ -19,10 +19,15 @@ struct ArchivedText {
         if let declared, let mark = charset.byteOrderMark, mark.count + declared.count == length {
             return mark + declared
         }
-        for guess in [documentCharset, .other(.windowsCP1252)] {
-            if let bytes = guess?.bytes(of: text), bytes.count == length { return bytes }
-        }
-        return declared
+        guard !isKnownToBeText else { return declared }
+        let guess = documentCharset ?? .other(.windowsCP1252)
+        return guess.bytes(of: text).flatMap { $0.count == length ? $0 : nil } ?? declared
+    }
+
+    /// Whether a tool had no need to guess: a length that differs is one of something else, such as characters.
+    private var isKnownToBeText: Bool {
+        let type = type.lowercased()
+        return type.contains("charset=") || type.prefix { $0 != ";" }.hasSuffix("json")
     }
 
     /// The charset that a page declares of itself within the bytes in which browsers look for it.

@@ -29,6 +29,10 @@ import Testing
             ("text/plain; charset=utf-8", "ä", 5, [0xEF, 0xBB, 0xBF, 0xC3, 0xA4]),
             ("text/plain; charset=utf-8", "\u{FEFF}ä", 5, [0xEF, 0xBB, 0xBF, 0xC3, 0xA4]),
             ("text/plain; charset=utf-16le", "ä", 4, [0xFF, 0xFE, 0xE4, 0]),
+            // Some tools count characters, and what is declared holds.
+            ("text/plain; charset=utf-8", "ä", 1, [0xC3, 0xA4]),
+            ("application/json", "ä", 1, [0xC3, 0xA4]),
+            ("text/html", "<meta charset=utf-8>ä", 21, Array("<meta charset=utf-8>ä".utf8)),
             // The length of what is coded is that of the code, and says nothing.
             ("application/json", "ä", 42, [0xC3, 0xA4]),
         ] as [(String, String, Int, [UInt8])])
