@@ -75,16 +75,22 @@ package final class SecureServer: Sendable {
     ) async throws -> SecureServer {
         if let missing = missingForHTTP2 { throw ConformanceSkip(reason: missing) }
         let certificate = TestCertificate()
-        // Free a moment ago: nobody tells nginx to take any port.
-        let port = try freePort()
-        let script = try RunningScript(
-            certificate.script + "exec \(nginxPath ?? "nginx") -p . -c nginx.conf -e error.log",
-            files: [
-                "openssl.conf": certificate.configuration,
-                "nginx.conf": configuration(port: port, origin: origin, requestCount: requestCount),
-            ])
-        try await script.waitForFile("nginx.pid")
-        return SecureServer(script, port: port)
+        while true {
+            // Free a moment ago: nobody tells nginx to take any port, so that another program may be faster.
+            let port = try freePort()
+            let script = try RunningScript(
+                certificate.script + "exec \(nginxPath ?? "nginx") -p . -c nginx.conf -e error.log",
+                files: [
+                    "openssl.conf": certificate.configuration,
+                    "nginx.conf": configuration(port: port, origin: origin, requestCount: requestCount),
+                ])
+            do {
+                try await script.waitForFile("nginx.pid")
+                return SecureServer(script, port: port)
+            } catch let failure as ConformanceFailure where failure.description.contains("Address already in use") {
+                continue
+            }
+        }
     }
 
     private static func freePort() throws -> Int {

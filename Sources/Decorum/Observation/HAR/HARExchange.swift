@@ -4,7 +4,8 @@ public import HTTPTypes
 extension HAR.Request {
     /// Creates a request with all that an archive says of it: the query, the cookies, and the content.
     ///
-    /// Content that is not text is written as base64, which is marked in a field of our own, as the format knows none.
+    /// Content that is not text is written as base64, which is marked as the draft of HAR 1.3 does it; 1.2 knows no mark. The
+    /// URL is without a fragment, and with escapes for what no URL has.
     ///
     /// - Parameters:
     ///   - method: The method.
@@ -12,13 +13,13 @@ extension HAR.Request {
     ///   - fields: The header fields.
     ///   - content: The content.
     public init(method: String, url: String, fields: HTTPFields, content: Data = Data()) {
-        self.init(method: method, url: url, headers: fields.map { HAR.Field($0.name.rawName, $0.value) })
+        self.init(method: method, url: HAR.written(url), headers: fields.map { HAR.Field($0.name.rawName, $0.value) })
         bodySize = content.count
         cookies = fields[values: .cookie].flatMap { $0.split(separator: ";") }.map { pair in
             let (name, value) = HAR.split(pair.drop { $0 == " " })
             return HAR.Cookie(name, value)
         }
-        let query = url.prefix { $0 != "#" }.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let query = self.url.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         if query.count > 1 {
             queryString = query[1].split(separator: "&").map { pair in
                 let (name, value) = HAR.split(pair)
@@ -77,6 +78,19 @@ extension HAR {
     fileprivate static func split(_ pair: Substring) -> (name: String, value: String) {
         let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         return (String(parts.first ?? ""), parts.count > 1 ? String(parts[1]) : "")
+    }
+
+    /// A URL as browsers write it, and compare it.
+    fileprivate static func written(_ url: String) -> String {
+        let bytes = url.utf8.prefix { $0 != UInt8(ascii: "#") }
+        let escaped = bytes.flatMap { byte in
+            switch byte {
+            case 0...0x20, 0x7F..., UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"):
+                PercentCoding.encode([byte])
+            default: [byte]
+            }
+        }
+        return String(decoding: escaped, as: UTF8.self)
     }
 
     fileprivate static func percentDecoded(_ text: String) -> String {

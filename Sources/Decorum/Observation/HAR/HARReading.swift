@@ -92,7 +92,8 @@ extension HAR.PostData {
             params: (value["params"]?.array ?? []).compactMap(HAR.Parameter.init),
             encoding: value.text("encoding") ?? value.text("_encoding"))
         if text == nil { self.value = value["textJSON"] }
-        custom = members.custom(except: ["_encoding"])
+        file = value.text("_file")
+        custom = members.custom(except: ["_encoding", "_file"])
     }
 }
 
@@ -147,12 +148,16 @@ extension HAR.Cookie {
 }
 
 extension HAR.Field {
-    /// Reads pairs; a value may be a list, which stands for as many pairs, and an object may stand for the pairs.
+    /// Reads pairs; a value may be a list, which stands for as many pairs, a pair may be a list of its name and its value,
+    /// and an object may stand for the pairs.
     fileprivate static func list(_ value: JSONValue?) -> [Self] {
         switch value {
         case .array(let elements):
             elements.flatMap { element in
-                element.text("name").map { pairs(named: $0, element["value"]) } ?? []
+                if let parts = element.array, parts.count == 2, let name = parts[0].scalarText {
+                    return pairs(named: name, parts[1])
+                }
+                return element.text("name").map { pairs(named: $0, element["value"]) } ?? []
             }
         case .object(let members): members.flatMap { pairs(named: $0.name, $0.value) }
         default: []

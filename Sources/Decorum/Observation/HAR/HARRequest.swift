@@ -51,6 +51,8 @@ extension HAR {
         public var params: [Parameter]
         /// How the text stands for bytes, such as `base64`, which only newer drafts of the format and tools write.
         public var encoding: String?
+        /// The name of a file beside the archive that holds the content, which some tools write as `_file`.
+        public var file: String?
         /// The value of a content of which some tools keep no text, as `textJSON`.
         package var value: JSONValue?
         package var custom: [JSONValue.Member] = []

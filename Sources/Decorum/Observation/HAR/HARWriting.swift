@@ -108,8 +108,8 @@ extension HAR.Request {
         members.add("headers", .array(headers.map(\.json)))
         members.add("queryString", .array(queryString.map(\.json)))
         members.add("postData", postData?.json)
-        members.add("headersSize", headersSize)
-        members.add("bodySize", bodySize)
+        members.add("headersSize", max(-1, headersSize))
+        members.add("bodySize", max(-1, bodySize))
         return .object(members.list + custom)
     }
 }
@@ -125,7 +125,9 @@ extension HAR.PostData {
         } else {
             members.add("params", .array(params.map(\.json)))
         }
-        members.add("_encoding", encoding)
+        // The draft of HAR 1.3 has this name, and tools read it in 1.2 as well.
+        members.add("encoding", encoding)
+        members.add("_file", file)
         return .object(members.list + custom)
     }
 }
@@ -137,7 +139,7 @@ extension HAR.Parameter {
         members.add("value", value)
         members.add("fileName", fileName)
         members.add("contentType", contentType)
-        members.add("_encoding", encoding)
+        members.add("encoding", encoding)
         return .object(members.list)
     }
 }
@@ -152,8 +154,8 @@ extension HAR.Response {
         members.add("headers", .array(headers.map(\.json)))
         members.add("content", content.json)
         members.add("redirectURL", redirectURL)
-        members.add("headersSize", headersSize)
-        members.add("bodySize", bodySize)
+        members.add("headersSize", max(-1, headersSize))
+        members.add("bodySize", max(-1, bodySize))
         members.add("_error", failure)
         return .object(members.list + custom)
     }
@@ -162,7 +164,7 @@ extension HAR.Response {
 extension HAR.Content {
     fileprivate var json: JSONValue {
         var members = Members()
-        members.add("size", size ?? 0)
+        members.add("size", max(0, size ?? 0))
         members.add("compression", compression)
         members.add("mimeType", mimeType)
         members.add("text", text)

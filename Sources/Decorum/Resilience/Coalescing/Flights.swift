@@ -41,12 +41,15 @@ final class Flights<Key: Hashable & Sendable>: Sendable {
     }
 
     private func board(_ key: Key) -> (Flight, Flight.Boarding) {
-        table.withLock { table in
-            if let flight = table[key], let boarding = flight.board() { return (flight, boarding) }
-            let flight = Flight(settings) { [weak self] flight in self?.remove(flight, for: key) }
-            table[key] = flight
-            return (flight, .waiting(Flight.firstPassenger))
-        }
+        // Keys cost more to look up than all the rest, so that each way takes one look.
+        table.withLock { board(key, &$0[key]) }
+    }
+
+    private func board(_ key: Key, _ entry: inout Flight?) -> (Flight, Flight.Boarding) {
+        if let flight = entry, let boarding = flight.board() { return (flight, boarding) }
+        let flight = Flight(settings) { [weak self] flight in self?.remove(flight, for: key) }
+        entry = flight
+        return (flight, .waiting(Flight.firstPassenger))
     }
 
     /// Lets nobody join the flights under some keys any more; who shares one already goes on.
@@ -59,8 +62,10 @@ final class Flights<Key: Hashable & Sendable>: Sendable {
     }
 
     private func remove(_ flight: Flight, for key: Key) {
-        // A closed flight may have been replaced by the next one.
-        let removed = table.withLock { $0[key] === flight ? $0.removeValue(forKey: key) : nil }
+        let removed = table.withLock { table in
+            // A closed flight may have been replaced by the next one.
+            table.index(forKey: key).flatMap { table[$0].value === flight ? table.remove(at: $0).value : nil }
+        }
         withExtendedLifetime(removed) {}
     }
 }

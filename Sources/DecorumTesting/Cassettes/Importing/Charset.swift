@@ -57,21 +57,38 @@ enum Charset: Sendable, Hashable {
     func bytes(of text: String) -> Data? {
         switch self {
         case .unicode: Data(text.utf8)
-        case .other(.isoLatin1): Self.latinBytes(of: text)
+        case .other(.isoLatin1), .other(.windowsCP1252): Self.latinBytes(of: text)
         case .other(let encoding): text.data(using: encoding)
         case .japaneseUnix: Self.unixBytes(of: text)
         case .unknown: nil
         }
     }
 
+    /// The mark that may stand before content, and that decoding drops; nil where there is none.
+    var byteOrderMark: Data? {
+        switch self {
+        case .unicode: Data([0xEF, 0xBB, 0xBF])
+        case .other(.utf16LittleEndian): Data([0xFF, 0xFE])
+        case .other(.utf16BigEndian): Data([0xFE, 0xFF])
+        case .other, .japaneseUnix, .unknown: nil
+        }
+    }
+
+    /// Encodes Latin 1, by which browsers mean windows-1252 and others do not; no character has a byte in both.
     private static func latinBytes(of text: String) -> Data? {
         var output = Data()
         for scalar in text.unicodeScalars {
-            guard let byte = UInt8(exactly: scalar.value) else { return nil }
-            output.append(byte)
+            if let byte = UInt8(exactly: scalar.value) {
+                output.append(byte)
+            } else if let bytes = String(scalar).data(using: .windowsCP1252) {
+                output += bytes
+            } else {
+                return nil
+            }
         }
         return output
     }
+
     /// The bytes in EUC-JP: the characters of Shift_JIS, whose rows it has in another order of bytes.
     private static func unixBytes(of text: String) -> Data? {
         guard var shifted = text.data(using: .shiftJIS)?.makeIterator() else { return nil }

@@ -10,9 +10,13 @@ extension ImportDraft {
         let table: [(words: [String], code: TransportError.Code, stage: RecordedFailure.Stage)] = [
             (["refused", "connect call failed"], .connectionRefused, .connect),
             (
-                ["name not resolved", "enotfound", "dns", "getaddrinfo", "hostname could not be found"], .hostNotFound,
+                [
+                    "name not resolved", "enotfound", "dns", "getaddrinfo", "hostname could not be found",
+                    "name or service not known",
+                ], .hostNotFound,
                 .connect
             ),
+            (["content length mismatch", "incomplete chunked"], .truncated, .head),
             (["timed out", "timeout", "etimedout"], .timedOut, .head),
             (["cert", "ssl", "tls"], .tls, .connect),
             (["unreachable", "internet disconnected", "offline", "address"], .unreachable, .connect),

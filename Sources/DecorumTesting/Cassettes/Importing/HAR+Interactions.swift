@@ -21,25 +21,24 @@ extension HAR.Entry {
         self.init(
             request: HAR.Request(
                 method: request.method, url: request.url, fields: request.fields, content: request.body.bytes),
-            response: response.map {
-                HAR.Response(status: $0.status, reason: $0.reason, fields: $0.fields, content: $0.body.bytes)
-            } ?? HAR.Response(status: 0),
+            response: response.map { HAR.Response($0, to: request.method) } ?? HAR.Response(status: 0),
             startedAt: interaction.recordedAt)
         if let failure = interaction.failure { self.response.failure = failure.kind }
         let receive = (response?.chunks ?? []).reduce(0.0) { $0 + Double($1.pause) }
         timings.receive = receive
         time = timings.total
-        let more = Self.more(of: interaction)
+        let more = more(of: interaction)
         if !more.isEmpty { custom = [JSONValue.Member("_cassette", .object(more))] }
     }
 
     /// What the format cannot say.
-    private static func more(of interaction: Interaction) -> [JSONValue.Member] {
+    private func more(of interaction: Interaction) -> [JSONValue.Member] {
         var members: [JSONValue.Member] = []
         func add(_ name: String, _ value: JSONValue) { members.append(JSONValue.Member(name, value)) }
         if let failure = interaction.failure {
             add("failure", .array([.string(failure.kind), .string(failure.stage.rawValue)]))
         }
+        if interaction.request.url != request.url { add("url", .string(interaction.request.url)) }
         if interaction.recordedAt == nil { add("isDated", .bool(false)) }
         if interaction.request.body.exactness != .exact {
             add("requestExactness", .string(interaction.request.body.exactness.rawValue))
@@ -49,6 +48,9 @@ extension HAR.Entry {
         if response.body.exactness != .exact { add("exactness", .string(response.body.exactness.rawValue)) }
         if !response.trailers.isEmpty { add("trailers", response.trailers.pairs) }
         if let coding = response.coding { add("coding", .string(coding)) }
+        if self.response.content.compression != nil {
+            add("content", .string(response.body.bytes.base64EncodedString()))
+        }
         if !response.chunks.isEmpty {
             add("chunks", .array(response.chunks.map { .array([.number("\($0.pause)"), .number("\($0.length)")]) }))
         }
@@ -61,6 +63,30 @@ extension HAR.Entry {
     }
 }
 
+extension HAR.Response {
+    /// Readers of archives expect content without its content coding, which a cassette may keep.
+    fileprivate init(_ response: RecordedResponse, to method: String) {
+        let decoded = response.decodedContent(to: method)
+        self.init(
+            status: response.status, reason: response.reason, fields: response.fields,
+            content: decoded ?? response.body.bytes)
+        guard let decoded else { return }
+        bodySize = response.body.bytes.count
+        content.compression = decoded.count - bodySize
+    }
+}
+
+extension RecordedResponse {
+    /// The content without its content coding; nil where it has none, or one that cannot be undone here.
+    fileprivate func decodedContent(to method: String) -> Data? {
+        var copy = self
+        guard !body.bytes.isEmpty, copy.decodeContent(of: method) == nil, copy.body.bytes != body.bytes else {
+            return nil
+        }
+        return copy.body.bytes
+    }
+}
+
 extension Interaction {
     /// Takes from an archive of ours what the format cannot say.
     mutating func restore(from entry: HAR.Entry) {
@@ -70,12 +96,14 @@ extension Interaction {
         {
             failure = RecordedFailure(kind: parts[0], stage: stage)
         }
+        if let url = more["url"]?.string { request.url = url }
         if more["isDated"] == .bool(false) { recordedAt = nil }
         if let exactness = more["requestExactness"]?.exactness { request.body.exactness = exactness }
         if let trailers = more["requestTrailers"] { request.trailers = trailers.fields }
         if let exactness = more["exactness"]?.exactness { response?.body.exactness = exactness }
         if let trailers = more["trailers"] { response?.trailers = trailers.fields }
         if let coding = more["coding"]?.string { response?.coding = coding }
+        if let content = more["content"]?.string.flatMap({ Data(base64Encoded: $0) }) { response?.body.bytes = content }
         response?.chunks = (more["chunks"]?.array ?? []).compactMap { chunk in
             guard let pause = chunk.array?.first?.integer, let length = chunk.array?.last?.integer else { return nil }
             return RecordedResponse.Chunk(pause: pause, length: length)

@@ -4,26 +4,30 @@ import HTTPTypes
 
 /// Reads HTTP archives, with what Polly.js, Replay and Playwright make of them.
 struct HARImporter {
-    /// The tools whose text is never transcoded, as they use base64 for all that is not UTF-8.
+    /// Whether text is never transcoded, as the tool uses base64 for all that is not UTF-8.
     private let keepsBytes: Bool
     private let isPolly: Bool
     private let isReplay: Bool
+    /// Whether one value of `Set-Cookie` stands for all of them.
+    private let joinsCookies: Bool
 
-    init(_ format: ImportedCassette.Format) {
+    private init(_ format: ImportedCassette.Format, _ archive: HAR) {
         isPolly = format == .polly
         isReplay = format == .replay
-        keepsBytes = isPolly || isReplay
+        joinsCookies = archive.creator.name.hasPrefix("WebKit")
+        keepsBytes = isPolly || isReplay || archive.creator.name == HAR().creator.name
     }
 
-    func read(_ root: StoredNode, into draft: inout ImportDraft) throws {
+    static func read(_ root: StoredNode, as format: ImportedCassette.Format, into draft: inout ImportDraft) throws {
         let archive: HAR
         do {
             archive = try HAR(root.value.json)
         } catch {
             throw ImportFault(place: error.path, reason: error.reason)
         }
+        let importer = Self(format, archive)
         for (index, entry) in archive.entries.enumerated() {
-            var interaction = try interaction(entry, at: "$.log.entries[\(index)]", &draft)
+            var interaction = try importer.interaction(entry, at: "$.log.entries[\(index)]", &draft)
             interaction.restore(from: entry)
             draft.interactions.append(interaction)
         }
@@ -33,10 +37,10 @@ struct HARImporter {
         if entry.custom.contains(where: { $0.name == "_webSocketMessages" }) {
             draft.warn(.leftOut, at: place, "The messages of a WebSocket were left out.")
         }
+        let requestFields = fields(entry.request.headers, at: place + ".request.headers", &draft)
         let request = RecordedRequest(
-            method: ImportedMethod.method(entry.request.method), url: entry.request.url,
-            fields: fields(entry.request.headers, at: place + ".request.headers", &draft),
-            body: requestBody(entry.request, at: place + ".request.postData", &draft))
+            method: ImportedMethod.method(entry.request.method), url: entry.request.url, fields: requestFields,
+            body: try requestBody(entry.request, requestFields, at: place + ".request.postData", &draft))
         let text = entry.response.failure.flatMap { $0.isEmpty ? nil : $0 }
         guard entry.response.status > 0 else {
             let failure = draft.failure(text ?? entry.response.statusText, at: place + ".response")
@@ -45,7 +49,7 @@ struct HARImporter {
         let fields = fields(entry.response.headers, at: place + ".response.headers", &draft)
         let body =
             hasNoChunks(entry)
-            ? RecordedBody() : try responseBody(entry.response.content, fields, at: place + ".response.content", &draft)
+            ? RecordedBody() : try responseBody(entry, fields, at: place + ".response.content", &draft)
         let response = RecordedResponse(
             status: entry.response.status, reason: entry.response.statusText, fields: fields, body: body)
         var failure = text.map { draft.failure($0, at: place + ".response") }
@@ -62,16 +66,27 @@ struct HARImporter {
 
     private func fields(_ pairs: [HAR.Field], at place: String, _ draft: inout ImportDraft) -> HTTPFields {
         var fields = HTTPFields()
-        for pair in pairs { draft.append(pair.name, pair.value, at: place, to: &fields) }
-        return fields
+        for pair in pairs {
+            // A field has no line break: some tools join with it what came in several.
+            for line in pair.value.split(separator: "\n", omittingEmptySubsequences: false) {
+                draft.append(pair.name, String(line), at: place, to: &fields)
+            }
+        }
+        return joinsCookies ? draft.splittingCookies(fields, at: place) : fields
     }
 
-    private func requestBody(_ request: HAR.Request, at place: String, _ draft: inout ImportDraft) -> RecordedBody {
-        guard let content = request.postData else { return RecordedBody() }
+    private func requestBody(
+        _ request: HAR.Request, _ fields: HTTPFields, at place: String, _ draft: inout ImportDraft
+    ) throws -> RecordedBody {
+        let length = keepsBytes ? nil : fields.plainLength
+        guard let content = request.postData else {
+            return draft.checked(RecordedBody(), length: length, at: place)
+        }
         if let value = content.value {
             return draft.document(StoredNode(StoredValue(value), path: place + ".textJSON"))
         }
         let text = content.text ?? ""
+        if text.isEmpty, let file = content.file { return try draft.sidecar(file, at: place + "._file") }
         if text.isEmpty, !content.params.isEmpty {
             draft.warn(.rebuiltBody, at: place, "The body was put together from the parts of a form.")
             return RecordedBody(FormBody.bytes(of: content), exactness: .reserialized)
@@ -86,7 +101,8 @@ struct HARImporter {
         {
             return RecordedBody(bytes)
         }
-        return transcoded(text, type: content.mimeType, at: place + ".text", &draft)
+        let body = transcoded(text, type: content.mimeType, length: length, at: place + ".text", &draft)
+        return draft.checked(body, length: length, at: place)
     }
 
     private func isText(_ type: String) -> Bool {
@@ -95,13 +111,17 @@ struct HARImporter {
     }
 
     private func responseBody(
-        _ content: HAR.Content, _ fields: HTTPFields, at place: String, _ draft: inout ImportDraft
+        _ entry: HAR.Entry, _ fields: HTTPFields, at place: String, _ draft: inout ImportDraft
     ) throws -> RecordedBody {
+        let content = entry.response.content
+        let mayHaveContent = RecordedResponse.mayHaveContent(entry.response.status, to: entry.request.method)
+        let length = keepsBytes || !mayHaveContent ? nil : fields.plainLength
         if let file = content.file, content.text == nil {
-            return try draft.sidecar(file, at: place + "._file")
+            let body = try draft.sidecar(file, at: place + "._file")
+            return untranscoded(body, type: mediaType(of: content, fields), length: length, at: place, &draft)
         }
         guard let text = content.text else {
-            guard content.size ?? 0 > 0 else { return RecordedBody() }
+            guard mayHaveContent, max(content.size ?? 0, length ?? 0) > 0 else { return RecordedBody() }
             draft.warn(.missingBody, at: place, "The archive has a response without its content.")
             return RecordedBody(exactness: .lossy)
         }
@@ -110,8 +130,25 @@ struct HARImporter {
         if comment.contains("truncat") || comment.contains("limit") {
             draft.warn(.missingBody, at: place, "The archive says that the content was cut off.")
             body.exactness = .lossy
+        } else if entry.response.failure == nil {
+            body = draft.checked(body, length: length, at: place)
         }
         return body
+    }
+
+    /// The bytes of a file that may hold the text of an archive, as Playwright's do, or bytes as they came.
+    private func untranscoded(
+        _ body: RecordedBody, type: String, length: Int?, at place: String, _ draft: inout ImportDraft
+    ) -> RecordedBody {
+        guard !keepsBytes, body.exactness == .exact, body.bytes.count != length,
+            let text = String(validating: body.bytes, as: UTF8.self)
+        else { return body }
+        return transcoded(text, type: type, length: length, at: place + "._file", &draft)
+    }
+
+    private func mediaType(of content: HAR.Content, _ fields: HTTPFields) -> String {
+        content.mimeType.lowercased().contains("charset=")
+            ? content.mimeType : fields.first { $0.name == .contentType }?.value ?? content.mimeType
     }
 
     private func storedBody(
@@ -126,10 +163,9 @@ struct HARImporter {
         if isPolly, content.custom.contains(JSONValue.Member("_isBinary", .bool(true))) {
             return binary(text, at: place, &draft)
         }
-        let type =
-            content.mimeType.lowercased().contains("charset=")
-            ? content.mimeType : fields.first { $0.name == .contentType }?.value ?? content.mimeType
-        return transcoded(text, type: type, at: place, &draft)
+        // Some tools count the bytes of the code.
+        let length = coding == nil ? fields.plainLength ?? content.size : nil
+        return transcoded(text, type: mediaType(of: content, fields), length: length, at: place, &draft)
     }
 
     /// The bytes that older versions of Polly.js mark in a field of their own: hexadecimal, and later base64.
@@ -144,9 +180,10 @@ struct HARImporter {
     }
 
     private func transcoded(
-        _ text: String, type: String, at place: String, _ draft: inout ImportDraft
+        _ text: String, type: String, length: Int?, at place: String, _ draft: inout ImportDraft
     ) -> RecordedBody {
         guard !keepsBytes else { return RecordedBody(Data(text.utf8)) }
+        if let bytes = ArchivedText(text: text, type: type, length: length).bytes { return RecordedBody(bytes) }
         return draft.encoded(text, Charset(ofMediaType: type), named: "the charset of its media type", at: place)
     }
 
@@ -166,5 +203,29 @@ struct HARImporter {
             ContentCoding.decode(Array(last), coding, limit: ImportedCassette.sizeLimit) != nil
             || String(validating: last, as: UTF8.self) != nil
         return isBase64 && isContent ? last : nil
+    }
+}
+
+extension HTTPFields {
+    /// The number of bytes of content that has no content coding.
+    fileprivate var plainLength: Int? {
+        guard !contains(.contentEncoding) else { return nil }
+        return first { $0.name == .contentLength }.flatMap { Int($0.value) }
+    }
+}
+
+extension ImportDraft {
+    /// Content of which the length is known, and that may have lost bytes in becoming text or before.
+    fileprivate mutating func checked(_ body: RecordedBody, length: Int?, at place: String) -> RecordedBody {
+        guard let length, body.bytes.count != length, body.exactness == .exact else { return body }
+        var body = body
+        if body.bytes.count < length {
+            warn(.missingBody, at: place, "The archive has \(body.bytes.count) bytes of content that had \(length).")
+            body.exactness = .lossy
+        } else if body.bytes.range(of: Data("\u{FFFD}".utf8)) != nil {
+            warn(.damagedBody, at: place, "Bytes of the content that are no text were replaced in the archive.")
+            body.exactness = .lossy
+        }
+        return body
     }
 }

@@ -113,7 +113,7 @@ extension ImportedCassette.Format {
 
     fileprivate func read(_ root: StoredNode, into draft: inout ImportDraft) throws {
         switch self {
-        case .har, .polly, .replay: try HARImporter(self).read(root, into: &draft)
+        case .har, .polly, .replay: try HARImporter.read(root, as: self, into: &draft)
         case .vcr, .betamax:
             try VCRImporter.read(root, into: &draft)
             draft.warnOfPlaceholders()

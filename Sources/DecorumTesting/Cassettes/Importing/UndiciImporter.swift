@@ -46,7 +46,7 @@ extension ImportDraft {
     }
 
     /// Splits values of `Set-Cookie` that were joined, where a comma is followed by the name of a cookie.
-    fileprivate mutating func splittingCookies(_ fields: HTTPFields, at place: String) -> HTTPFields {
+    mutating func splittingCookies(_ fields: HTTPFields, at place: String) -> HTTPFields {
         var output = HTTPFields()
         for field in fields {
             let lines = field.name == .setCookie ? Self.cookies(in: field.value) : [field.value]

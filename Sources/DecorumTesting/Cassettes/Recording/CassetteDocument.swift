@@ -72,6 +72,12 @@ extension Cassette {
     /// - Returns: The archive, without secrets.
     /// - Throws: ``CassetteError`` where an interaction cannot be read.
     public func archive() throws -> HAR {
-        HAR(CassetteRedactor(rules, continuing: opened.text).redacted(try interactions()))
+        // Nothing is redacted in coded content.
+        let decoded = try interactions().map { interaction in
+            var interaction = interaction
+            interaction.decodeContent()
+            return interaction
+        }
+        return HAR(CassetteRedactor(rules, continuing: opened.text).redacted(decoded))
     }
 }

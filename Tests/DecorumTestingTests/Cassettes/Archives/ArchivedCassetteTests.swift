@@ -71,6 +71,48 @@ import Testing
         #expect(archive.entries[0].response.content.text == "one")
     }
 
+    @Test func `Coded content is exported without its coding and its secrets`() throws {
+        let coded = "H4sIAAAAAAACA6tWSkxOTi0uji/Jz07NU7JSCi4tSC0KTk0uSi0JS8wpTTVUqgUAVUAOmSQAAAA="
+        let entry =
+            #"{"request": {"method": "GET", "url": "https://example.com/a"}, "response": {"status": 200, "headers": {"Content-Type": "application/json", "Content-Encoding": "gzip"}, "base64": "\#(coded)"}}"#
+        try folder.write(#"{"cassette": 1, "interactions": [\#(entry)]}"#, to: "feed.json")
+
+        for content in [CassetteRules.Content.decoded, .wire] {
+            var rules = CassetteRules()
+            rules.content = content
+            let archive = try Cassette(at: folder.path("feed.json"), mode: .replay, rules: rules).archive()
+            let text = try #require(archive.entries[0].response.content.text)
+            #expect(text.hasPrefix(#"{"access_token":"#))
+            #expect(!text.contains("SuperSecretValue1"))
+            #expect(!archive.entries[0].response.headers.contains { $0.name == "Content-Encoding" })
+            #expect(!String(decoding: archive.document(), as: UTF8.self).contains(coded))
+        }
+    }
+
+    @Test func `Coded content is archived as readers expect it, and read back as it was`() throws {
+        let coded = try #require(Data(base64Encoded: "H4sIAAAAAAACA8vIBACsKpPYAgAAAA=="))
+        let interactions = [
+            Interaction(
+                request: RecordedRequest(method: "GET", url: "https://example.com/käse#top"),
+                response: RecordedResponse(
+                    status: 200, fields: [.contentEncoding: "gzip", .contentType: "text/plain"],
+                    body: RecordedBody(coded))),
+            Interaction(
+                request: RecordedRequest(method: "GET", url: "https://example.com/"),
+                response: RecordedResponse(
+                    status: 200, fields: [.contentEncoding: "br"], body: RecordedBody(Data([1, 2, 0xFF])))),
+        ]
+
+        let archive = HAR(interactions)
+
+        #expect(archive.entries[0].response.content.text == "hi")
+        #expect(archive.entries[0].response.content.size == 2)
+        #expect(archive.entries[0].response.bodySize == coded.count)
+        #expect(archive.entries[0].request.url == "https://example.com/k%C3%A4se")
+        #expect(archive.entries[1].response.content.text == "AQL/")
+        #expect(try ImportedCassette(archive.document(), named: "feed.har").interactions == interactions)
+    }
+
     @Test(arguments: ["-5e3", "99999", "1000"])
     func `An exchange whose status no response can have is left out, and the others are played`(status: String) throws {
         let entry =

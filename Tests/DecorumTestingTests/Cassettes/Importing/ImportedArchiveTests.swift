@@ -31,6 +31,9 @@ import Testing
         (#"{"status": 0, "_error": "net::ERR_TIMED_OUT"}"#, "timedOut", RecordedFailure.Stage.head),
         (#"{"status": -1, "_failureText": "net::ERR_CONNECTION_REFUSED"}"#, "connectionRefused", .connect),
         (#"{"status": 0, "_error": null, "statusText": ""}"#, "other", .head), ("null", "other", .head),
+        (#"{"status": 0, "_error": "[Errno -2] Name or service not known"}"#, "hostNotFound", .connect),
+        (#"{"status": 200, "_failureText": "net::ERR_CONTENT_LENGTH_MISMATCH"}"#, "truncated", .body),
+        (#"{"status": 200, "_error": "net::ERR_INCOMPLETE_CHUNKED_ENCODING"}"#, "truncated", .body),
         (
             #"{"status": 200, "_error": "net::ERR_CONNECTION_RESET", "content": {"text": "ab"}}"#, "connectionLost",
             .body

@@ -5,8 +5,18 @@ import Testing
 /// The public test suite for HTTP caches, run within the process and on virtual time.
 @Suite(.enabled(if: CacheCase.file != nil, "no cases beside the checkout"), .timeLimit(.minutes(3)))
 struct CacheSuiteTests {
-    @Test func `Every case that is required, and every one that is optimal, passes`() async throws {
-        let verdicts = try await Self.verdicts()
+    enum Store: CaseIterable { case memory, files }
+
+    @Test(arguments: Store.allCases)
+    func `Every case that is required, and every one that is optimal, passes`(in store: Store) async throws {
+        var folders: [StoreFolder] = []
+        defer { withExtendedLifetime(folders) {} }
+        let verdicts = try await Self.verdicts {
+            guard store == .files else { return MemoryResponseStore() as any ResponseStore }
+            let folder = StoreFolder()
+            folders.append(folder)
+            return folder.store()
+        }
         let demanded = CacheCase.all.filter { $0.kind != .check }
         #expect(!demanded.isEmpty)
 
@@ -18,17 +28,19 @@ struct CacheSuiteTests {
                 #expect(verdict == .passed, "\(test.id) depends on \(dependency): \(verdict)")
             }
         }
-        Self.report(verdicts)
+        if store == .memory { Self.report(verdicts) }
     }
 
     /// Runs all cases: those that do not ask for a cache of their own share one.
-    private static func verdicts() async throws -> [String: CacheCaseRun.Verdict] {
-        let store = MemoryResponseStore()
+    private static func verdicts(
+        in makeStore: () -> any ResponseStore
+    ) async throws -> [String: CacheCaseRun.Verdict] {
+        let sharedStore = makeStore()
         var verdicts: [String: CacheCaseRun.Verdict] = [:]
         for test in CacheCase.all {
+            let store = test.ownClient ? makeStore() : sharedStore
             let run = CacheCaseRun(test: test, clock: VirtualClock(), spawner: TrackingSpawner())
-            verdicts[test.id] = try await run.verdict(
-                throughCacheIn: test.ownClient ? MemoryResponseStore() : store)
+            verdicts[test.id] = try await run.verdict(throughCacheIn: store)
         }
         return verdicts
     }

@@ -8,16 +8,24 @@ extension ImportedCassette {
     /// Recorders often store decoded content under a `Content-Encoding` that says otherwise, so that field is believed
     /// only where the content begins as that coding does, or is no text in a coding that has no such beginning and in a
     /// format that keeps coded content. gzip and deflate are undone; content in another coding stays as it is, with its
-    /// field.
+    /// field. Archives may have content of responses that can have none; it is dropped.
     ///
     /// - Returns: The same exchanges, as a client sees them behind its transport.
     public func decodingContent() -> Self {
         var copy = self
         for index in interactions.indices {
             guard var response = interactions[index].response else { continue }
-            if let message = response.decodeContent(
-                of: interactions[index].request.method, mayBeCoded: !hasDecodedContent)
+            let method = interactions[index].request.method
+            // Browsers write what their cache has for the 304 that let them use it.
+            if hasDecodedContent, !response.body.bytes.isEmpty,
+                !RecordedResponse.mayHaveContent(response.status, to: method)
             {
+                response.body = RecordedBody()
+                let message = "Content was left out, as a response to \(method) with \(response.status) has none."
+                copy.warnings.append(
+                    ImportWarning(kind: .leftOut, place: "interaction \(index + 1)", message: message))
+            }
+            if let message = response.decodeContent(of: method, mayBeCoded: !hasDecodedContent) {
                 let place = "interaction \(index + 1)"
                 copy.warnings.append(ImportWarning(kind: .contentCoding, place: place, message: message))
             }
@@ -28,6 +36,11 @@ extension ImportedCassette {
 }
 
 extension RecordedResponse {
+    /// Whether a response can have content at all (RFC 9110, section 6.4.1).
+    static func mayHaveContent(_ status: Int, to method: String) -> Bool {
+        method != "HEAD" && status >= 200 && status != 204 && status != 304
+    }
+
     /// Undoes the content coding; returns what is to be said about it.
     ///
     /// Content that should be decoded already has a coding only where it begins as that coding does.

@@ -1,0 +1,46 @@
+import Foundation
+
+/// Text of an archive, and the bytes for which it stands.
+///
+/// HAR keeps text that its tool had decoded. Where no charset is declared, or bytes are no text, tools guess, and many drop
+/// the byte order mark; the number of bytes that there were tells what they did.
+struct ArchivedText {
+    let text: String
+    /// The media type, which may declare a charset.
+    let type: String
+    /// The number of bytes that there were; nil where the archive does not say.
+    let length: Int?
+
+    /// The bytes; nil where the charset that is declared is not known here or lacks a character.
+    var bytes: Data? {
+        let charset = Charset(ofMediaType: type)
+        let declared = charset.bytes(of: text)
+        guard let length, !text.isEmpty, declared?.count != length else { return declared }
+        if let declared, let mark = charset.byteOrderMark, mark.count + declared.count == length {
+            return mark + declared
+        }
+        guard !isKnownToBeText else { return declared }
+        let guess = documentCharset ?? .other(.windowsCP1252)
+        return guess.bytes(of: text).flatMap { $0.count == length ? $0 : nil } ?? declared
+    }
+
+    /// Whether a tool had no need to guess: a length that differs is one of something else, such as characters.
+    private var isKnownToBeText: Bool {
+        let type = type.lowercased()
+        return type.contains("charset=") || type.prefix { $0 != ";" }.hasSuffix("json")
+    }
+
+    /// The charset that a page declares of itself within the bytes in which browsers look for it.
+    private var documentCharset: Charset? {
+        guard type.lowercased().contains("html") else { return nil }
+        let start = text.unicodeScalars.prefix(1024).split(separator: "<").map { String($0).lowercased() }
+        guard let name = start.lazy.filter({ $0.hasPrefix("meta") }).compactMap(Self.charset).first else { return nil }
+        return Charset(named: name)
+    }
+
+    private static func charset(in element: String) -> String? {
+        guard let start = element.range(of: "charset=")?.upperBound else { return nil }
+        let value = element[start...].drop { $0 == "\"" || $0 == "'" || $0 == " " }
+        return String(value.prefix { !"\"'; />".contains($0) })
+    }
+}
