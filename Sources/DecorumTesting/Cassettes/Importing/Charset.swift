@@ -5,6 +5,8 @@ enum Charset: Sendable, Hashable {
     /// Text is stored as it is: UTF-8, a part of it, or bytes.
     case unicode
     case other(String.Encoding)
+    /// EUC-JP, which Foundation does not have everywhere.
+    case japaneseUnix
     /// Nobody here knows it.
     case unknown
 
@@ -21,16 +23,28 @@ enum Charset: Sendable, Hashable {
         case "windows1253", "cp1253": self = .other(.windowsCP1253)
         case "windows1254", "cp1254": self = .other(.windowsCP1254)
         case "shiftjis", "sjis", "windows31j", "cp932": self = .other(.shiftJIS)
-        case "eucjp": self = .other(.japaneseEUC)
+        case "eucjp", "eucjpms", "cp51932": self = .japaneseUnix
         case "iso2022jp": self = .other(.iso2022JP)
         case "utf16", "utf16le": self = .other(.utf16LittleEndian)
         case "utf16be": self = .other(.utf16BigEndian)
         case "utf32le", "utf32": self = .other(.utf32LittleEndian)
         case "utf32be": self = .other(.utf32BigEndian)
         case "macintosh", "macroman": self = .other(.macOSRoman)
-        default: self = .unknown
+        default: self = Self.rare[name].map { .other(String.Encoding(rawValue: 0x8000_0000 | $0)) } ?? .unknown
         }
     }
+
+    /// The charsets that Foundation has no name for, by the numbers under which Core Foundation knows them.
+    private static let rare: [String: UInt] = [
+        "iso88595": 0x205, "iso88597": 0x207, "iso88598": 0x208, "iso885911": 0x20B, "tis620": 0x20B,
+        "iso885915": 0x20F, "latin9": 0x20F, "iso885916": 0x210, "latin10": 0x210,
+        "windows874": 0x41D, "cp874": 0x41D, "ibm866": 0x41B, "cp866": 0x41B, "windows1255": 0x505, "cp1255": 0x505,
+        "windows1256": 0x506, "cp1256": 0x506, "windows1257": 0x507, "cp1257": 0x507, "windows1258": 0x508,
+        "cp1258": 0x508, "koi8r": 0xA02, "koi8u": 0xA08,
+        "gb2312": 0x632, "euccn": 0x632, "gbk": 0x632, "cp936": 0x632, "gb18030": 0x632,
+        "big5": 0xA03, "cp950": 0xA03, "big5hkscs": 0xA06, "euckr": 0x940, "ksc56011987": 0x940, "cp949": 0x422,
+        "windows949": 0x422,
+    ]
 
     /// The charset that a media type names.
     init(ofMediaType type: String) {
@@ -45,6 +59,7 @@ enum Charset: Sendable, Hashable {
         case .unicode: Data(text.utf8)
         case .other(.isoLatin1), .other(.windowsCP1252): Self.latinBytes(of: text)
         case .other(let encoding): text.data(using: encoding)
+        case .japaneseUnix: Self.unixBytes(of: text)
         case .unknown: nil
         }
     }
@@ -55,7 +70,7 @@ enum Charset: Sendable, Hashable {
         case .unicode: Data([0xEF, 0xBB, 0xBF])
         case .other(.utf16LittleEndian): Data([0xFF, 0xFE])
         case .other(.utf16BigEndian): Data([0xFE, 0xFF])
-        case .other, .unknown: nil
+        case .other, .japaneseUnix, .unknown: nil
         }
     }
 
@@ -69,6 +84,25 @@ enum Charset: Sendable, Hashable {
                 output += bytes
             } else {
                 return nil
+            }
+        }
+        return output
+    }
+
+    /// The bytes in EUC-JP: the characters of Shift_JIS, whose rows it has in another order of bytes.
+    private static func unixBytes(of text: String) -> Data? {
+        guard var shifted = text.data(using: .shiftJIS)?.makeIterator() else { return nil }
+        var output = Data()
+        while let lead = shifted.next() {
+            switch lead {
+            case ..<0x80: output.append(lead)
+            case 0xA1...0xDF: output += [0x8E, lead]
+            case 0x81...0x9F, 0xE0...0xEF:
+                guard let trail = shifted.next() else { return nil }
+                let row = (Int(lead) - (lead < 0xA0 ? 0x81 : 0xC1)) * 2 + (trail < 0x9F ? 0xA1 : 0xA2)
+                let cell = Int(trail) + (trail < 0x7F ? 0x61 : trail < 0x9F ? 0x60 : 0x02)
+                output += [UInt8(row), UInt8(cell)]
+            default: return nil
             }
         }
         return output

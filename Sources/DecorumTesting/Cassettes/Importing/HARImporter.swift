@@ -47,12 +47,21 @@ struct HARImporter {
             return Interaction(request: request, failure: failure, recordedAt: entry.startedAt)
         }
         let fields = fields(entry.response.headers, at: place + ".response.headers", &draft)
+        let body =
+            hasNoChunks(entry)
+            ? RecordedBody() : try responseBody(entry, fields, at: place + ".response.content", &draft)
         let response = RecordedResponse(
-            status: entry.response.status, reason: entry.response.statusText, fields: fields,
-            body: try responseBody(entry, fields, at: place + ".response.content", &draft))
+            status: entry.response.status, reason: entry.response.statusText, fields: fields, body: body)
         var failure = text.map { draft.failure($0, at: place + ".response") }
         failure?.stage = .body
         return Interaction(request: request, response: response, failure: failure, recordedAt: entry.startedAt)
+    }
+
+    /// Tells whether Polly.js has an empty list of chunks where there was no content, rather than content that is a list.
+    private func hasNoChunks(_ entry: HAR.Entry) -> Bool {
+        let content = entry.response.content
+        guard isPolly, content.encoding == "base64", content.text == "[]" else { return false }
+        return entry.request.method == "HEAD" || [204, 304].contains(entry.response.status) || content.size == 0
     }
 
     private func fields(_ pairs: [HAR.Field], at place: String, _ draft: inout ImportDraft) -> HTTPFields {
@@ -86,7 +95,8 @@ struct HARImporter {
             return draft.base64(StoredNode(StoredValue(content: .string(text)), path: place + ".text"))
         }
         // Replay does not mark the base64 that it uses where a body is not UTF-8.
-        if isReplay, !isText(content.mimeType), let bytes = StorageEncoding.base64(text),
+        let isCoded = request.headers.contains { $0.name.lowercased() == "content-encoding" }
+        if isReplay, isCoded || !isText(content.mimeType), let bytes = StorageEncoding.base64(text),
             String(validating: bytes, as: UTF8.self) == nil
         {
             return RecordedBody(bytes)
@@ -185,9 +195,14 @@ struct HARImporter {
             StorageEncoding.joined(chunks, StorageEncoding.base64),
         ].compactMap(\.self)
         if let coded = candidates.first(where: { ContentCoding.isMagic($0, of: coding ?? "") == true }) { return coded }
-        // A coding with a magic number that neither has: this is a list in JSON that was decoded before it was stored.
-        guard let first = candidates.first, ContentCoding.isMagic(first, of: coding ?? "") == nil else { return nil }
-        return isBase64 ? candidates.last : first
+        guard let first = candidates.first, let last = candidates.last else { return nil }
+        guard let coding, ContentCoding.isMagic(first, of: coding) != nil else { return isBase64 ? last : first }
+        // A coding with a magic number that neither has: it is deflate without one, or text that was never coded.
+        // Otherwise this is a list in JSON that was decoded before it was stored.
+        let isContent =
+            ContentCoding.decode(Array(last), coding, limit: ImportedCassette.sizeLimit) != nil
+            || String(validating: last, as: UTF8.self) != nil
+        return isBase64 && isContent ? last : nil
     }
 }
 

@@ -19,12 +19,11 @@ enum NockImporter {
             request: RecordedRequest(
                 method: ImportedMethod.method(node["method"]?.text), url: withoutDefaultPort(scope) + path,
                 fields: requestFields,
-                body: draft.nockBody(node["body"], isCoded: requestFields.contains(.contentEncoding))),
+                body: draft.nockRequestBody(node.member("body"), requestFields)),
             response: RecordedResponse(
                 status: code, fields: responseFields,
                 body: draft.nockBody(
-                    node["response"], isCoded: responseFields.contains(.contentEncoding),
-                    isBinary: node["responseIsBinary"]?.text == "true")))
+                    node.member("response"), responseFields, isBinary: node["responseIsBinary"]?.text == "true")))
     }
 
     private static func withoutDefaultPort(_ scope: String) -> String {
@@ -36,9 +35,23 @@ enum NockImporter {
 }
 
 extension ImportDraft {
+    /// Reads what was sent, which nock writes in hexadecimal where it is not UTF-8, without a mark.
+    fileprivate mutating func nockRequestBody(_ node: StoredNode?, _ fields: HTTPFields) -> RecordedBody {
+        if let text = node?.text, fields.hasBinaryType, let bytes = StorageEncoding.hexadecimal(text),
+            String(validating: bytes, as: UTF8.self) == nil
+        {
+            return RecordedBody(bytes)
+        }
+        return nockBody(node, fields)
+    }
+
     /// Reads a body: coded content is a list of hexadecimal chunks, bytes are one such text, and JSON is a value.
-    fileprivate mutating func nockBody(_ node: StoredNode?, isCoded: Bool, isBinary: Bool = false) -> RecordedBody {
-        guard let node else { return RecordedBody() }
+    fileprivate mutating func nockBody(
+        _ node: StoredNode?, _ fields: HTTPFields, isBinary: Bool = false
+    ) -> RecordedBody {
+        // What has no body has an empty text, so that null is a document, at least where its type says so.
+        guard let node, node.value.content != .null || fields.mediaType.contains("json") else { return RecordedBody() }
+        let isCoded = fields.contains(.contentEncoding)
         if let text = node.text, case .string = node.value.content {
             guard isBinary || isCoded else { return RecordedBody(Data(text.utf8)) }
             if let bytes = StorageEncoding.hexadecimal(text) { return RecordedBody(bytes) }
@@ -67,5 +80,16 @@ extension ImportDraft {
             append(elements[index].text ?? "", elements[index + 1].text ?? "", at: elements[index].place, to: &fields)
         }
         return fields
+    }
+}
+
+extension HTTPFields {
+    fileprivate var mediaType: String { first { $0.name == .contentType }?.value.lowercased() ?? "" }
+
+    /// Whether a type is named, and not one of text.
+    fileprivate var hasBinaryType: Bool {
+        let type = mediaType
+        let texts = ["text/", "json", "xml", "urlencoded", "javascript", "graphql", "yaml"]
+        return !type.isEmpty && !texts.contains { type.contains($0) }
     }
 }

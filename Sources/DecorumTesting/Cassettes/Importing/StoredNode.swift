@@ -14,16 +14,16 @@ struct StoredNode: Sendable {
 
     /// The member of that name; nil where there is none, or where it is null.
     subscript(_ name: String) -> StoredNode? {
-        guard case .map(let members) = value.content,
-            let member = members.first(where: { $0.name == name })?.value, member.content != .null
-        else { return nil }
-        return StoredNode(member, path: path + "." + name)
+        guard let member = member(name), member.value.content != .null else { return nil }
+        return member
     }
 
-    /// Whether there is a member of that name, be it null.
-    func hasMember(_ name: String) -> Bool {
-        guard case .map(let members) = value.content else { return false }
-        return members.contains { $0.name == name }
+    /// The member of that name, be it null; nil where there is none.
+    func member(_ name: String) -> StoredNode? {
+        guard case .map(let members) = value.content, let member = members.first(where: { $0.name == name }) else {
+            return nil
+        }
+        return StoredNode(member.value, path: path + "." + name)
     }
 
     /// The elements of a list; nil where this is none.

@@ -16,7 +16,9 @@ enum VCRImporter {
         let uri = try request.required("uri", as: "the URI")
         let method = (request["method"]?.text ?? "get").drop { $0 == ":" }.uppercased()
         let status = response["status"]
-        guard let code = (status?["code"] ?? response["status_code"] ?? status)?.integer else {
+        // VCR for R has the name of betamax within the member of VCR.
+        let number = status?["code"] ?? status?["status_code"] ?? response["status_code"] ?? status
+        guard let code = number?.integer else {
             throw response.fault("the status is missing")
         }
         var recorded = RecordedResponse(

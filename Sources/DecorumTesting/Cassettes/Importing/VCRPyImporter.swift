@@ -34,7 +34,7 @@ enum VCRPyImporter {
 
     /// The member that holds a body; nil where it is null, as it is for an empty one.
     private static func content(_ body: StoredNode) -> StoredNode? {
-        guard body["base64_string"] == nil, body.hasMember("string") else { return body }
+        guard body["base64_string"] == nil, body.member("string") != nil else { return body }
         return body["string"]
     }
 }
@@ -60,6 +60,11 @@ extension ImportDraft {
 
     /// The scalars that a file object or an iterator had when it was written.
     private func payload(of node: StoredNode) -> [StoredNode]? {
+        // Python 2 keeps the text of a file object in members of its own, the last writes apart from the others.
+        if node.value.tag?.hasSuffix("StringIO.StringIO") == true {
+            let texts = [node["buf"]].compactMap(\.self) + (node["buflist"]?.elements ?? [])
+            return texts.contains { $0.text == nil } ? nil : texts
+        }
         if let state = (node["state"] ?? node["_data"]) { return payload(ofState: state) }
         guard let elements = node.elements, let first = elements.first else { return nil }
         // The list of the arguments has the list of the items as its first, or the items themselves.

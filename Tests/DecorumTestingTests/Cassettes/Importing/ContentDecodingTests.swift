@@ -52,6 +52,18 @@ import Testing
         #expect(imported.warnings.map(\.kind) == [.contentCoding])
     }
 
+    @Test(arguments: ["identity", "Identity, identity"])
+    func `Content in no coding loses the field that says so`(coding: String) throws {
+        let body = Data([0x1F, 0x8B, 0xFF])
+
+        let imported = try read([("Content-Encoding", coding)], body.base64EncodedString()).decodingContent()
+
+        #expect(imported.interactions[0].response?.fields == [:])
+        #expect(imported.interactions[0].response?.body.bytes == body)
+        #expect(imported.interactions[0].response?.coding == nil)
+        #expect(imported.warnings == [])
+    }
+
     @Test(arguments: ["br", "zstd", "gzip", "gzip, br", "unheard-of"])
     func `Content in a coding that cannot be undone stays as it is`(coding: String) throws {
         let magic: [UInt8] = coding == "zstd" ? [0x28, 0xB5, 0x2F, 0xFD] : [0x1F, 0x8B, 0xFF, 0xFE]

@@ -30,6 +30,8 @@ import Testing
         ("b: &1 c\nc: &1 d\na: *1\n", "d"), ("c: &1 a\n*1 : b\n", "b"), ("{c: &1 a, *1 : b}", "b"),
         ("--- &1\na: b\n", "b"),
         ("b: &1 >-\n  x\n  y\na: *1", "x y"), ("b: &1 !binary |-\n  eA==\na: *1", "eA=="),
+        ("a: !!python/unicode null", "null"), ("a: !!str ~", "~"), ("a: ! null", "null"),
+        ("{a: !!python/unicode null}", "null"), ("a: !!python/unicode", ""),
         ("? a\n: b\n", "b"), ("? 'a'\n: >-\n  b\nc: d", "b"), ("c: d\n? \"a\"\n# remark\n: b", "b"), ("{? a : b}", "b"),
         ("? |-\n  a\n: b", "b"), ("? c\n? a\n: b", "b"), ("? &1 a\n: b", "b"),
     ])
@@ -39,7 +41,7 @@ import Testing
 
     @Test(arguments: [
         "a:", "a: null", "a: ~", "a: \nb: c", "{a: , b: c}", "{a}", "? a", "? a\n:\n", "a: &x\nb: *x",
-        "{a: &x , b: *x}",
+        "{a: &x , b: *x}", "a: !!null", "a: !!null null", "a: !!null \"null\"", "{a: !!null 'null'}",
     ])
     func `Nothing, a tilde and null are null`(document: String) throws {
         let members = try #require(try mapping(value(document)))

@@ -49,8 +49,8 @@ extension RecordedResponse {
         // Without content, these fields tell what another request would get.
         guard method != "HEAD", status != 304, let value = fields[.contentEncoding] else { return nil }
         let codings = value.split(separator: ",").map { $0.filter { $0 != " " }.lowercased() }
-        guard codings.contains(where: { $0 != "identity" }) else { return nil }
-        if body.bytes.isEmpty {
+        // Identity is no coding, and names none (RFC 9110, section 8.4.1).
+        if body.bytes.isEmpty || !codings.contains(where: { $0 != "identity" }) {
             fields[.contentEncoding] = nil
             return nil
         }

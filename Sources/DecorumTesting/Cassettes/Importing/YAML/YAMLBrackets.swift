@@ -16,7 +16,8 @@ extension YAMLReader {
         case UInt8(ascii: ","), UInt8(ascii: "]"), UInt8(ascii: "}"): value = properties.nothing(line: line)
         default:
             try refuseUnread()
-            value = StoredValue(content: Self.literal(cursor.plainScalar(indentation: nil)), line: line)
+            let text = cursor.plainScalar(indentation: nil)
+            value = StoredValue(content: Self.literal(text, tag: properties.tag), line: line)
         }
         if properties.tag != nil { value.tag = properties.tag }
         return close(properties, around: value)

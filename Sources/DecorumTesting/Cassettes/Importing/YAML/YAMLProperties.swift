@@ -48,6 +48,9 @@ extension YAMLReader {
 
     /// Keeps a value whose properties were read, where aliases may repeat it.
     mutating func close(_ properties: YAMLProperties, around value: StoredValue) -> StoredValue {
+        var value = value
+        // Writers that tag everything write null as a text with a tag.
+        if properties.tag == "null" { value.content = .null }
         guard let anchor = properties.anchor else { return value }
         anchors[anchor.name] = YAMLAnchor(
             value: value, count: count - anchor.count + 1,

@@ -78,12 +78,14 @@ struct YAMLReader: Sendable {
             mayStartBlock = false
             cursor.skipBlanks()
         }
-        var value = try content(parent: parent, mayStartBlock: mayStartBlock)
+        var value = try content(parent: parent, mayStartBlock: mayStartBlock, tag: properties.tag)
         if properties.tag != nil { (value.tag, value.line) = (properties.tag, line) }
         return close(properties, around: value)
     }
 
-    private mutating func content(parent: Int, mayStartBlock: Bool) throws(YAMLSyntaxError) -> StoredValue {
+    private mutating func content(
+        parent: Int, mayStartBlock: Bool, tag: String?
+    ) throws(YAMLSyntaxError) -> StoredValue {
         let line = cursor.line
         let column = cursor.column
         if isAtDash {
@@ -108,7 +110,7 @@ struct YAMLReader: Sendable {
             try refuseUnread()
             let text = cursor.plainScalar(indentation: parent + 1)
             try endLine()
-            return StoredValue(content: Self.literal(text), line: line)
+            return StoredValue(content: Self.literal(text, tag: tag), line: line)
         }
     }
 
@@ -120,9 +122,10 @@ struct YAMLReader: Sendable {
         guard count <= countLimit else { throw cursor.fault("it has too many values") }
     }
 
-    static func literal(_ text: String) -> StoredValue.Content {
+    /// A plain scalar, which is null by its text only where no tag says what it is.
+    static func literal(_ text: String, tag: String?) -> StoredValue.Content {
         switch text {
-        case "", "~", "null", "Null", "NULL": .null
+        case "", "~", "null", "Null", "NULL": tag == nil || tag == "null" ? .null : .literal(text)
         default: .literal(text)
         }
     }
