@@ -6,6 +6,8 @@ import HTTPTypes
 struct CurlBodyReader: BodyReader {
     private let lease: TransferLease<CurlExchange>
     private var batch: ArraySlice<Data> = []
+    // Of the reader itself, as the exchange forgets its end where the caller is cancelled after it.
+    private(set) var trailers: HTTPFields?
 
     init(_ lease: TransferLease<CurlExchange>) {
         self.lease = lease
@@ -13,10 +15,11 @@ struct CurlBodyReader: BodyReader {
 
     mutating func next() async throws -> Data? {
         if !Task.isCancelled, let chunk = batch.popFirst() { return chunk }
-        batch = try await lease.exchange.read()[...]
+        switch try await lease.exchange.read() {
+        case .content(let chunks): batch = chunks[...]
+        case .end(let lines): (batch, trailers) = ([], lines.trailers)
+        }
         return batch.popFirst()
     }
-
-    var trailers: HTTPFields? { lease.exchange.trailers?.trailers }
 }
 #endif

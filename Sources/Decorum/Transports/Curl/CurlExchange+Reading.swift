@@ -3,8 +3,8 @@ import Foundation
 
 /// What the reader of the response does, on any thread.
 extension CurlExchange {
-    /// Takes what has arrived of the body, or waits for it; empty at its end.
-    func read() async throws -> [Data] {
+    /// Takes what has arrived of the body, or waits for it.
+    func read() async throws -> Arrival {
         if Task.isCancelled { cancel() }
         let (ready, mayGoOn) = state.withLock { state in (state.takeContent(), state.resumesReceiving) }
         if mayGoOn { engine.post(.receive(self)) }
@@ -21,11 +21,6 @@ extension CurlExchange {
         } onCancel: {
             cancel()
         }
-    }
-
-    /// The trailer lines, once ``read()`` has returned nothing.
-    var trailers: RawHead? {
-        state.withLock { try? $0.end?.get() }
     }
 
     /// Wakes whoever waits for what has arrived, and starts the idle time anew where bytes were sent or received.
@@ -48,7 +43,9 @@ extension CurlExchange.State {
     fileprivate enum Wake {
         case none
         case head(CheckedContinuation<CurlExchange.Head, any Error>, Result<CurlExchange.Head, any Error>)
-        case content(CheckedContinuation<[Data], any Error>, Result<[Data], any Error>, mayGoOn: Bool)
+        case content(
+            CheckedContinuation<CurlExchange.Arrival, any Error>, Result<CurlExchange.Arrival, any Error>, mayGoOn: Bool
+        )
     }
 
     fileprivate mutating func takeWake() -> Wake {
@@ -68,9 +65,9 @@ extension CurlExchange.State {
     }
 
     /// Takes the content that waits, or else the end; nil where there is neither.
-    fileprivate mutating func takeContent() -> Result<[Data], any Error>? {
-        guard content.isEmpty else { return .success(content.take()) }
-        return end.map { $0.map { _ in [] } }
+    fileprivate mutating func takeContent() -> Result<CurlExchange.Arrival, any Error>? {
+        guard content.isEmpty else { return .success(.content(content.take())) }
+        return end.map { $0.map { .end(trailers: $0) } }
     }
 
     /// Whether libcurl has to be told to go on, which is true once for each pause.

@@ -14,7 +14,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         var headWaiter: CheckedContinuation<Head, any Error>?
         var head: Head?
         var content = CurlContent()
-        var contentWaiter: CheckedContinuation<[Data], any Error>?
+        var contentWaiter: CheckedContinuation<Arrival, any Error>?
         var upload: CurlUpload
         var pump: Task<Void, Never>?
         /// The trailers, or what kept the exchange from its end.
@@ -40,6 +40,12 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         let final: RawHead
         let informational: [RawHead]
         let timings: TransferTimings
+    }
+
+    /// What has arrived of the body.
+    enum Arrival {
+        case content([Data])
+        case end(trailers: RawHead)
     }
 
     let method: HTTPRequest.Method

@@ -29,6 +29,24 @@ extension IsolatedTests {
             #expect(reader.trailers == nil)
         }
 
+        @Test func `Trailer fields that were read stay when the reader is cancelled after them`() async throws {
+            let response = try await send(.chunked(chunks: ["a"], trailers: ["ETag": "1"]))
+            let gate = Gate()
+            let task = Task {
+                var reader = try await response.body.open()
+                while try await reader.next() != nil {}
+                try? await gate.wait()
+                let further = try? await reader.next()
+                return (further, reader.trailers)
+            }
+            try await gate.waitForWaiting(1)
+            task.cancel()
+
+            let (further, trailers) = try await task.value
+            #expect(further == nil)
+            #expect(trailers == [.eTag: "1"])
+        }
+
         @Test func `Coded content is left as it is`() async throws {
             let bytes = Data([0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 2, 3])
             let response = try await send(.init(fields: ["Content-Encoding": "gzip"], body: bytes))
