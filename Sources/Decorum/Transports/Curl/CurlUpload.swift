@@ -6,7 +6,7 @@ import HTTPTypes
 /// The content of a request on its way to libcurl: one producer, one consumer.
 struct CurlUpload: Sendable {
     /// The producer waits while as many bytes wait to be sent.
-    private static let highMark = 256 << 10
+    private static let highMark = 512 << 10
 
     /// What libcurl gets.
     enum Supply: Equatable {
