@@ -4,8 +4,8 @@ public import HTTPTypes
 extension HAR.Request {
     /// Creates a request with all that an archive says of it: the query, the cookies, and the content.
     ///
-    /// Content that is not text is written as base64, which is marked as the draft of HAR 1.3 does it; 1.2 knows no mark. The
-    /// URL is without a fragment, and with escapes for what no URL has.
+    /// Content that is not text is written as base64, which is marked as the draft of HAR 1.3 does it; 1.2 knows no mark.
+    /// The URL is without a fragment, and with escapes for what no URL has.
     ///
     /// - Parameters:
     ///   - method: The method.
@@ -80,7 +80,7 @@ extension HAR {
         return (String(parts.first ?? ""), parts.count > 1 ? String(parts[1]) : "")
     }
 
-    /// A URL as browsers write it, and compare it.
+    /// A URL without its fragment, and with escapes for what no URL has.
     fileprivate static func written(_ url: String) -> String {
         let bytes = url.utf8.prefix { $0 != UInt8(ascii: "#") }
         let escaped = bytes.flatMap { byte in

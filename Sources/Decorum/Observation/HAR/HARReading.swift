@@ -148,8 +148,8 @@ extension HAR.Cookie {
 }
 
 extension HAR.Field {
-    /// Reads pairs; a value may be a list, which stands for as many pairs, a pair may be a list of its name and its value,
-    /// and an object may stand for the pairs.
+    /// Reads pairs; a value may be a list, which stands for as many pairs, a pair may be a list of its name and its
+    /// value, and an object may stand for the pairs.
     fileprivate static func list(_ value: JSONValue?) -> [Self] {
         switch value {
         case .array(let elements):

@@ -17,15 +17,13 @@ final class Flight: Sendable {
         case waiting(CheckedContinuation<Response, any Error>)
         /// Finds the outcome as soon as it waits.
         case arrived(Result<Response, any Error>)
-        /// Has the outcome, or wants none.
-        case gone
     }
 
     fileprivate struct State {
         var isOpen = true
         var hasLanded = false
-        /// Those who have joined, by number.
-        var passengers = [Passenger.coming]
+        var passengers = [Flight.firstPassenger: Passenger.coming]
+        var lastPassenger = Flight.firstPassenger
         var task: Task<Void, Never>?
         /// What those get who join a response that nobody has read from.
         var shared: SharedResponse?
@@ -48,8 +46,9 @@ final class Flight: Sendable {
         state.withLock { state in
             guard state.isOpen else { return nil }
             if state.hasLanded { return state.shared?.response(isCoalesced: true).map { .arrived($0) } }
-            state.passengers.append(.coming)
-            return .waiting(state.passengers.endIndex - 1)
+            state.lastPassenger += 1
+            state.passengers[state.lastPassenger] = .coming
+            return .waiting(state.lastPassenger)
         }
     }
 
@@ -88,7 +87,7 @@ final class Flight: Sendable {
     ) -> Result<Response, any Error>? {
         state.withLock { state in
             if case .arrived(let outcome) = state.passengers[passenger] {
-                state.passengers[passenger] = .gone
+                state.passengers[passenger] = nil
                 return outcome
             }
             state.passengers[passenger] = .waiting(continuation)
@@ -102,8 +101,8 @@ final class Flight: Sendable {
             guard case .waiting(let continuation) = state.passengers[passenger] else {
                 return (nil as CheckedContinuation<Response, any Error>?, nil as Task<Void, Never>?)
             }
-            if state.isShared {
-                state.passengers[passenger] = .gone
+            if state.passengers.count > 1 {
+                state.passengers[passenger] = nil
                 return (continuation, nil)
             }
             // The last one waits for the end of what is done for it, as it would without anybody between.
@@ -127,7 +126,7 @@ final class Flight: Sendable {
             state.hasLanded = true
             state.task = nil
             if !settings.isOpenAfterLanding { state.isOpen = false }
-            if state.isOpen || state.isShared, let shared = shared(outcome) {
+            if state.isOpen || state.passengers.count > 1, let shared = shared(outcome) {
                 state.shared = shared
             } else {
                 state.isOpen = false
@@ -152,23 +151,18 @@ final class Flight: Sendable {
 }
 
 extension Flight.State {
-    /// Whether more than one caller wants the outcome.
-    fileprivate var isShared: Bool {
-        passengers.count { if case .gone = $0 { false } else { true } } > 1
-    }
-
     /// Gives each passenger their own response, all of them before any can begin to read.
     fileprivate mutating func land(
         _ outcome: Result<Response, any Error>
     ) -> [(CheckedContinuation<Response, any Error>, Result<Response, any Error>)] {
         var landed: [(CheckedContinuation<Response, any Error>, Result<Response, any Error>)] = []
-        for number in passengers.indices {
-            switch passengers[number] {
-            case .waiting(let continuation):
-                passengers[number] = .gone
-                landed.append((continuation, self.outcome(outcome, for: number)))
-            case .coming: passengers[number] = .arrived(self.outcome(outcome, for: number))
-            case .arrived, .gone: break
+        for number in passengers.keys.sorted() {
+            let outcome = self.outcome(outcome, for: number)
+            if case .waiting(let continuation) = passengers[number] {
+                passengers[number] = nil
+                landed.append((continuation, outcome))
+            } else {
+                passengers[number] = .arrived(outcome)
             }
         }
         return landed

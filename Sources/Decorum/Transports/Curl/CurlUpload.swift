@@ -5,7 +5,7 @@ import HTTPTypes
 
 /// The content of a request on its way to libcurl: one producer, one consumer.
 struct CurlUpload: Sendable {
-    /// The producer waits while as many bytes wait to be sent.
+    /// The producer waits while as many bytes wait to be sent: two chunks of a file, so that one is read meanwhile.
     private static let highMark = 512 << 10
 
     /// What libcurl gets.

@@ -2,8 +2,8 @@ import Foundation
 
 /// Text of an archive, and the bytes for which it stands.
 ///
-/// HAR keeps text that its tool had decoded. Where no charset is declared, or bytes are no text, tools guess, and many drop
-/// the byte order mark; the number of bytes that there were tells what they did.
+/// HAR keeps text that its tool had decoded. Where no charset is declared, or bytes are no text, tools guess, and many
+/// drop the byte order mark; the number of bytes that there were tells what they did.
 struct ArchivedText {
     let text: String
     /// The media type, which may declare a charset.
@@ -16,7 +16,7 @@ struct ArchivedText {
         let charset = Charset(ofMediaType: type)
         let declared = charset.bytes(of: text)
         guard let length, !text.isEmpty, declared?.count != length else { return declared }
-        if let declared, let mark = charset.byteOrderMark, mark.count + declared.count == length {
+        if let declared, !isJSON, let mark = charset.byteOrderMark, mark.count + declared.count == length {
             return mark + declared
         }
         guard !isKnownToBeText else { return declared }
@@ -25,10 +25,10 @@ struct ArchivedText {
     }
 
     /// Whether a tool had no need to guess: a length that differs is one of something else, such as characters.
-    private var isKnownToBeText: Bool {
-        let type = type.lowercased()
-        return type.contains("charset=") || type.prefix { $0 != ";" }.hasSuffix("json")
-    }
+    private var isKnownToBeText: Bool { isJSON || type.lowercased().contains("charset=") }
+
+    /// Whether it is in UTF-8 without a mark (RFC 8259, section 8.1).
+    private var isJSON: Bool { type.prefix { $0 != ";" }.lowercased().hasSuffix("json") }
 
     /// The charset that a page declares of itself within the bytes in which browsers look for it.
     private var documentCharset: Charset? {

@@ -96,14 +96,20 @@ extension Interaction {
         {
             failure = RecordedFailure(kind: parts[0], stage: stage)
         }
-        if let url = more["url"]?.string { request.url = url }
+        // What was changed in the archive itself counts for more than what we had said of it.
+        if let url = more["url"]?.string, HAR.Request(method: "", url: url, fields: [:]).url == entry.request.url {
+            request.url = url
+        }
         if more["isDated"] == .bool(false) { recordedAt = nil }
         if let exactness = more["requestExactness"]?.exactness { request.body.exactness = exactness }
         if let trailers = more["requestTrailers"] { request.trailers = trailers.fields }
         if let exactness = more["exactness"]?.exactness { response?.body.exactness = exactness }
         if let trailers = more["trailers"] { response?.trailers = trailers.fields }
         if let coding = more["coding"]?.string { response?.coding = coding }
-        if let content = more["content"]?.string.flatMap({ Data(base64Encoded: $0) }) { response?.body.bytes = content }
+        if let content = more["content"]?.string.flatMap({ Data(base64Encoded: $0) }), var coded = response {
+            coded.body.bytes = content
+            if coded.decodedContent(to: request.method) == response?.body.bytes { response = coded }
+        }
         response?.chunks = (more["chunks"]?.array ?? []).compactMap { chunk in
             guard let pause = chunk.array?.first?.integer, let length = chunk.array?.last?.integer else { return nil }
             return RecordedResponse.Chunk(pause: pause, length: length)

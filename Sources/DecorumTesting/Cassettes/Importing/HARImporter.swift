@@ -61,16 +61,15 @@ struct HARImporter {
     private func hasNoChunks(_ entry: HAR.Entry) -> Bool {
         let content = entry.response.content
         guard isPolly, content.encoding == "base64", content.text == "[]" else { return false }
-        return entry.request.method == "HEAD" || [204, 304].contains(entry.response.status) || content.size == 0
+        return content.size == 0 || !RecordedResponse.mayHaveContent(entry.response.status, to: entry.request.method)
     }
 
     private func fields(_ pairs: [HAR.Field], at place: String, _ draft: inout ImportDraft) -> HTTPFields {
         var fields = HTTPFields()
         for pair in pairs {
             // A field has no line break: some tools join with it what came in several.
-            for line in pair.value.split(separator: "\n", omittingEmptySubsequences: false) {
-                draft.append(pair.name, String(line), at: place, to: &fields)
-            }
+            let lines = pair.value.split(whereSeparator: \.isNewline)
+            for line in lines.isEmpty ? [""] : lines { draft.append(pair.name, String(line), at: place, to: &fields) }
         }
         return joinsCookies ? draft.splittingCookies(fields, at: place) : fields
     }
@@ -86,7 +85,10 @@ struct HARImporter {
             return draft.document(StoredNode(StoredValue(value), path: place + ".textJSON"))
         }
         let text = content.text ?? ""
-        if text.isEmpty, let file = content.file { return try draft.sidecar(file, at: place + "._file") }
+        if text.isEmpty, let file = content.file {
+            let body = try draft.sidecar(file, at: place + "._file")
+            if body.exactness != .lossy || content.params.isEmpty { return body }
+        }
         if text.isEmpty, !content.params.isEmpty {
             draft.warn(.rebuiltBody, at: place, "The body was put together from the parts of a form.")
             return RecordedBody(FormBody.bytes(of: content), exactness: .reserialized)
@@ -96,7 +98,7 @@ struct HARImporter {
         }
         // Replay does not mark the base64 that it uses where a body is not UTF-8.
         let isCoded = request.headers.contains { $0.name.lowercased() == "content-encoding" }
-        if isReplay, isCoded || !isText(content.mimeType), let bytes = StorageEncoding.base64(text),
+        if isReplay, isCoded || !TextType.includes(content.mimeType), let bytes = StorageEncoding.base64(text),
             String(validating: bytes, as: UTF8.self) == nil
         {
             return RecordedBody(bytes)
@@ -105,17 +107,15 @@ struct HARImporter {
         return draft.checked(body, length: length, at: place)
     }
 
-    private func isText(_ type: String) -> Bool {
-        let type = type.lowercased()
-        return ["text/", "json", "xml", "urlencoded", "javascript", "graphql"].contains { type.contains($0) }
-    }
-
     private func responseBody(
         _ entry: HAR.Entry, _ fields: HTTPFields, at place: String, _ draft: inout ImportDraft
     ) throws -> RecordedBody {
         let content = entry.response.content
         let mayHaveContent = RecordedResponse.mayHaveContent(entry.response.status, to: entry.request.method)
-        let length = keepsBytes || !mayHaveContent ? nil : fields.plainLength
+        let comment = content.comment?.lowercased() ?? ""
+        let isCut = comment.contains("truncat") || comment.contains("limit")
+        let isWhole = mayHaveContent && !isCut && entry.response.failure == nil
+        let length = keepsBytes || !isWhole ? nil : fields.plainLength
         if let file = content.file, content.text == nil {
             let body = try draft.sidecar(file, at: place + "._file")
             return untranscoded(body, type: mediaType(of: content, fields), length: length, at: place, &draft)
@@ -125,14 +125,10 @@ struct HARImporter {
             draft.warn(.missingBody, at: place, "The archive has a response without its content.")
             return RecordedBody(exactness: .lossy)
         }
-        var body = storedBody(text, content, fields, at: place + ".text", &draft)
-        let comment = content.comment?.lowercased() ?? ""
-        if comment.contains("truncat") || comment.contains("limit") {
-            draft.warn(.missingBody, at: place, "The archive says that the content was cut off.")
-            body.exactness = .lossy
-        } else if entry.response.failure == nil {
-            body = draft.checked(body, length: length, at: place)
-        }
+        var body = storedBody(text, content, fields, length: length, at: place + ".text", &draft)
+        guard isCut else { return draft.checked(body, length: length, at: place) }
+        draft.warn(.missingBody, at: place, "The archive says that the content was cut off.")
+        body.exactness = .lossy
         return body
     }
 
@@ -140,7 +136,7 @@ struct HARImporter {
     private func untranscoded(
         _ body: RecordedBody, type: String, length: Int?, at place: String, _ draft: inout ImportDraft
     ) -> RecordedBody {
-        guard !keepsBytes, body.exactness == .exact, body.bytes.count != length,
+        guard !keepsBytes, body.exactness == .exact, body.bytes.count != length, !UTF8Text.isWide(Array(body.bytes)),
             let text = String(validating: body.bytes, as: UTF8.self)
         else { return body }
         return transcoded(text, type: type, length: length, at: place + "._file", &draft)
@@ -152,7 +148,8 @@ struct HARImporter {
     }
 
     private func storedBody(
-        _ text: String, _ content: HAR.Content, _ fields: HTTPFields, at place: String, _ draft: inout ImportDraft
+        _ text: String, _ content: HAR.Content, _ fields: HTTPFields, length: Int?, at place: String,
+        _ draft: inout ImportDraft
     ) -> RecordedBody {
         let isBase64 = content.encoding?.lowercased() == "base64"
         let coding = fields.first { $0.name == .contentEncoding }?.value
@@ -163,8 +160,6 @@ struct HARImporter {
         if isPolly, content.custom.contains(JSONValue.Member("_isBinary", .bool(true))) {
             return binary(text, at: place, &draft)
         }
-        // Some tools count the bytes of the code.
-        let length = coding == nil ? fields.plainLength ?? content.size : nil
         return transcoded(text, type: mediaType(of: content, fields), length: length, at: place, &draft)
     }
 
@@ -201,7 +196,7 @@ struct HARImporter {
         // Otherwise this is a list in JSON that was decoded before it was stored.
         let isContent =
             ContentCoding.decode(Array(last), coding, limit: ImportedCassette.sizeLimit) != nil
-            || String(validating: last, as: UTF8.self) != nil
+            || (!last.isEmpty && String(validating: last, as: UTF8.self) != nil)
         return isBase64 && isContent ? last : nil
     }
 }

@@ -88,8 +88,6 @@ extension HTTPFields {
 
     /// Whether a type is named, and not one of text.
     fileprivate var hasBinaryType: Bool {
-        let type = mediaType
-        let texts = ["text/", "json", "xml", "urlencoded", "javascript", "graphql", "yaml"]
-        return !type.isEmpty && !texts.contains { type.contains($0) }
+        !mediaType.isEmpty && !TextType.includes(mediaType)
     }
 }

@@ -66,10 +66,10 @@ extension Cassette {
     /// try cassette.archive().document().write(to: URL(filePath: "feed.har"))
     /// ```
     ///
-    /// What the format cannot say, such as how an exchange failed and when each chunk came, is in fields of our own, and
-    /// is read back.
+    /// What the format cannot say, such as how an exchange failed and when each chunk came of content that has no coding,
+    /// is in fields of our own, and is read back.
     ///
-    /// - Returns: The archive, without secrets.
+    /// - Returns: The archive, without secrets; content in a coding that cannot be undone is as the cassette has it.
     /// - Throws: ``CassetteError`` where an interaction cannot be read.
     public func archive() throws -> HAR {
         // Nothing is redacted in coded content.

@@ -113,6 +113,24 @@ import Testing
         #expect(try ImportedCassette(archive.document(), named: "feed.har").interactions == interactions)
     }
 
+    @Test func `What was changed in an archive counts for more than what it was made of`() throws {
+        let coded = try #require(Data(base64Encoded: "H4sIAAAAAAACA8vIBACsKpPYAgAAAA=="))
+        var archive = HAR([
+            Interaction(
+                request: RecordedRequest(method: "GET", url: "https://example.com/#top"),
+                response: RecordedResponse(
+                    status: 200, fields: [.contentEncoding: "gzip", .contentType: "text/plain"],
+                    body: RecordedBody(coded)))
+        ])
+        archive.entries[0].response.content.text = "ho"
+        archive.entries[0].request.url = "https://example.com/other"
+
+        let read = try ImportedCassette(archive.document(), named: "feed.har").decodingContent().interactions[0]
+
+        #expect(read.response?.body.bytes == Data("ho".utf8))
+        #expect(read.request.url == "https://example.com/other")
+    }
+
     @Test(arguments: ["-5e3", "99999", "1000"])
     func `An exchange whose status no response can have is left out, and the others are played`(status: String) throws {
         let entry =

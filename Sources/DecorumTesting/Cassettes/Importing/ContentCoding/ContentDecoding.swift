@@ -8,7 +8,7 @@ extension ImportedCassette {
     /// Recorders often store decoded content under a `Content-Encoding` that says otherwise, so that field is believed
     /// only where the content begins as that coding does, or is no text in a coding that has no such beginning and in a
     /// format that keeps coded content. gzip and deflate are undone; content in another coding stays as it is, with its
-    /// field. Archives may have content of responses that can have none; it is dropped.
+    /// field. What formats that keep decoded content have for a response that can have none is dropped.
     ///
     /// - Returns: The same exchanges, as a client sees them behind its transport.
     public func decodingContent() -> Self {

@@ -1,0 +1,9 @@
+/// The media types of text, by what their names contain.
+enum TextType {
+    private static let parts = ["text/", "json", "xml", "urlencoded", "javascript", "graphql", "yaml"]
+
+    static func includes(_ type: String) -> Bool {
+        let type = type.lowercased()
+        return parts.contains { type.contains($0) }
+    }
+}
