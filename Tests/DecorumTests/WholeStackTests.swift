@@ -10,11 +10,11 @@ extension IsolatedTests {
             await #expect(processExitsWith: .success) {
                 // Whatever the runtime opens for itself is open after the first exchange.
                 try await Load.run(sequential: 10, concurrent: 10)
-                let before = openDescriptors()
+                let before = Footprint.descriptors
 
                 try await Load.run(sequential: 10_000, concurrent: 1000)
 
-                let after = openDescriptors()
+                let after = Footprint.descriptors
                 #expect(after <= before, "\(before) descriptors became \(after)")
             }
         }
@@ -22,7 +22,7 @@ extension IsolatedTests {
         @Test func `A gibibyte comes down through every layer in little memory`() async {
             await #expect(processExitsWith: .success) {
                 let size: Int64 = 1 << 30
-                let before = peakMemory()
+                let before = ProcessMemory.peak
                 let origin = try LoopbackOrigin()
                 origin.route(.get, "/film", .generated(count: size))
 
@@ -32,14 +32,15 @@ extension IsolatedTests {
                 }
 
                 #expect(count == size)
-                #expect(peakMemory() - before < 48 << 20, "\(before >> 20) MiB became \(peakMemory() >> 20)")
+                #expect(
+                    ProcessMemory.peak - before < 48 << 20, "\(before >> 20) MiB became \(ProcessMemory.peak >> 20)")
             }
         }
 
         @Test func `A gibibyte goes up through every layer in little memory`() async {
             await #expect(processExitsWith: .success) {
                 let size: Int64 = 1 << 30
-                let before = peakMemory()
+                let before = ProcessMemory.peak
                 let origin = try LoopbackOrigin(keepingBodiesUpTo: 0)
                 origin.route(.put, "/film", LoopbackOrigin.Answer(.created))
                 let film = Body(length: size, replay: .fromStart) { _ in FilmReader(remaining: size) }
@@ -48,7 +49,8 @@ extension IsolatedTests {
 
                 #expect(response.status == .created)
                 #expect(origin.requests.last?.bodyLength == size)
-                #expect(peakMemory() - before < 48 << 20, "\(before >> 20) MiB became \(peakMemory() >> 20)")
+                #expect(
+                    ProcessMemory.peak - before < 48 << 20, "\(before >> 20) MiB became \(ProcessMemory.peak >> 20)")
             }
         }
 
@@ -144,18 +146,6 @@ private struct Load {
         let response = try await connection.send(request)
         #expect(try await response.body.text(upTo: 100) == "page")
     }
-}
-
-/// The number of files and sockets that this process has open; 0 on a system that does not tell.
-private func openDescriptors() -> Int {
-    (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
-}
-
-/// The largest number of bytes that this process has had in memory; 0 on a system that does not tell.
-private func peakMemory() -> Int {
-    let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-    let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
-    return line?.split(separator: " ").compactMap { Int($0) }.first.map { $0 * 1024 } ?? 0
 }
 
 private struct FilmReader: BodyReader {

@@ -1,4 +1,5 @@
 import Decorum
+import DecorumTesting
 import Foundation
 
 /// What a client is asked to do in a process of its own, so that its time and its memory are its own.
@@ -48,7 +49,7 @@ struct Exchanging {
             }
         let outcome = Outcome(
             count: count, time: ProcessUsage.time - usage.time,
-            processorTime: ProcessUsage.processorTime - usage.processor, peakMemory: ProcessUsage.peakMemory)
+            processorTime: ProcessUsage.processorTime - usage.processor, peakMemory: ProcessMemory.peak)
         try FileHandle.standardOutput.write(contentsOf: JSONEncoder().encode(outcome))
     }
 

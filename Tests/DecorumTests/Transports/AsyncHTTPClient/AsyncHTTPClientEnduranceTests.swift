@@ -40,7 +40,7 @@ extension IsolatedTests {
                 origin.route(nil, "*", LoopbackOrigin.Answer(body: "ok"))
                 let connection = AsyncHTTPClientConnection()
                 for _ in 0..<500 { _ = try await connection.send(.get(origin.url + "/")).body.drain(upTo: 10) }
-                let before = (Footprint.descriptors, Footprint.peak)
+                let before = (Footprint.descriptors, ProcessMemory.peak)
 
                 for number in 0..<10_000 {
                     let body = number % 4 == 0 ? Body(BytePattern.bytes(10)) : .empty
@@ -50,7 +50,7 @@ extension IsolatedTests {
 
                 #expect(origin.connectionCount == 1)
                 #expect(Footprint.descriptors <= before.0)
-                #expect(Footprint.peak - before.1 < 16 << 20)
+                #expect(ProcessMemory.peak - before.1 < 16 << 20)
             }
         }
 
@@ -71,8 +71,9 @@ extension IsolatedTests {
 
                 #expect(offset == count)
                 #expect(unread.status == .ok)
-                #expect(Footprint.peak < 64 << 20)
-                FileHandle.standardError.write(Data("down: \(count) bytes, peak \(Footprint.peak >> 20) MiB\n".utf8))
+                #expect(ProcessMemory.peak < 64 << 20)
+                FileHandle.standardError.write(
+                    Data("down: \(count) bytes, peak \(ProcessMemory.peak >> 20) MiB\n".utf8))
             }
         }
 
@@ -87,8 +88,8 @@ extension IsolatedTests {
 
                 #expect(try await response.body.text(upTo: 10) == "ok")
                 #expect(origin.requests.map(\.bodyLength) == [count])
-                #expect(Footprint.peak < 64 << 20)
-                FileHandle.standardError.write(Data("up: \(count) bytes, peak \(Footprint.peak >> 20) MiB\n".utf8))
+                #expect(ProcessMemory.peak < 64 << 20)
+                FileHandle.standardError.write(Data("up: \(count) bytes, peak \(ProcessMemory.peak >> 20) MiB\n".utf8))
             }
         }
 
@@ -127,7 +128,7 @@ extension IsolatedTests {
                 let response = try await connection.send(.get(origin.url + "/small"))
                 #expect(try await response.body.text(upTo: 10) == "ok")
                 while Footprint.descriptors > before + 2 * 32 + 8 { await Task.yield() }
-                FileHandle.standardError.write(Data("chaos: \(count), peak \(Footprint.peak >> 20) MiB\n".utf8))
+                FileHandle.standardError.write(Data("chaos: \(count), peak \(ProcessMemory.peak >> 20) MiB\n".utf8))
             }
         }
     }

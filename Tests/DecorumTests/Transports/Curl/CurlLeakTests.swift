@@ -18,7 +18,7 @@ extension IsolatedTests {
                 let body = BytePattern.bytes(10)
                 let connection = try CurlConnection()
                 for _ in 0..<200 { _ = try await connection.send(.get(origin.url + "/")).body.drain(upTo: 10) }
-                let before = (Footprint.descriptors, Footprint.peak)
+                let before = (Footprint.descriptors, ProcessMemory.peak)
 
                 for number in 0..<10_000 {
                     let request =
@@ -30,7 +30,7 @@ extension IsolatedTests {
 
                 #expect(origin.connectionCount == 1)
                 #expect(Footprint.descriptors <= before.0)
-                #expect(Footprint.peak - before.1 < 16 << 20)
+                #expect(ProcessMemory.peak - before.1 < 16 << 20)
             }
         }
 
@@ -77,7 +77,7 @@ extension IsolatedTests {
                 origin.route(.post, "/", LoopbackOrigin.Answer(body: "ok"))
                 let connection = try CurlConnection()
                 _ = try await connection.send(.post(origin.url + "/", body: "x")).body.drain(upTo: 10)
-                let before = Footprint.peak
+                let before = ProcessMemory.peak
 
                 var offset: Int64 = 0
                 var isWhole = true
@@ -91,7 +91,7 @@ extension IsolatedTests {
                 _ = try await connection.send(.post(origin.url + "/", body: body)).body.drain(upTo: 10)
                 #expect(origin.requests.last?.bodyLength == count)
                 #expect(origin.requests.last?.isBodyPattern == true)
-                #expect(Footprint.peak - before < 16 << 20)
+                #expect(ProcessMemory.peak - before < 16 << 20)
             }
         }
     }

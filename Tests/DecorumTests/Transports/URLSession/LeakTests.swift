@@ -17,7 +17,7 @@ extension IsolatedTests {
                 let body = BytePattern.bytes(10)
                 var connection: URLSessionConnection? = URLSessionConnection()
                 for _ in 0..<200 { _ = try await connection?.send(.get(origin.url + "/")).body.drain(upTo: 10) }
-                let before = (Footprint.descriptors, Footprint.peak)
+                let before = (Footprint.descriptors, ProcessMemory.peak)
 
                 for number in 0..<10_000 {
                     let request =
@@ -29,7 +29,7 @@ extension IsolatedTests {
 
                 #expect(origin.connectionCount == 1)
                 while Footprint.descriptors > before.0 { await Task.yield() }
-                #expect(Footprint.peak - before.1 < 16 << 20)
+                #expect(ProcessMemory.peak - before.1 < 16 << 20)
                 connection = nil
                 try await origin.waitForOpenConnections(0)
             }

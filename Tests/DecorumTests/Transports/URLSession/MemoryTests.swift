@@ -21,7 +21,7 @@ extension IsolatedTests {
                 for try await chunk in response.body { offset += Int64(chunk.count) }
 
                 #expect(offset == count)
-                #expect(Footprint.peak < 64 << 20)
+                #expect(ProcessMemory.peak < 64 << 20)
             }
         }
 
@@ -35,7 +35,7 @@ extension IsolatedTests {
                 let response = try await connection.send(.get(origin.url + "/"))
                 // The one connection serves the next request once all of the first response has arrived.
                 _ = try await connection.send(.get(origin.url + "/"))
-                #expect(Footprint.peak < 96 << 20)
+                #expect(ProcessMemory.peak < 96 << 20)
 
                 var offset: Int64 = 0
                 for try await chunk in response.body {
@@ -43,7 +43,7 @@ extension IsolatedTests {
                     offset += Int64(chunk.count)
                 }
                 #expect(offset == count)
-                #expect(Footprint.peak < 96 << 20)
+                #expect(ProcessMemory.peak < 96 << 20)
             }
         }
 
@@ -58,7 +58,7 @@ extension IsolatedTests {
 
                 #expect(try await response.body.text(upTo: 10) == "ok")
                 #expect(origin.requests.map(\.bodyLength) == [count])
-                #expect(Footprint.peak < 64 << 20)
+                #expect(ProcessMemory.peak < 64 << 20)
             }
         }
     }
