@@ -1,0 +1,41 @@
+import Decorum
+import Foundation
+
+/// Reads what Polly.js makes of content.
+extension HARImporter {
+    /// Tells whether Polly.js has an empty list of chunks where there was no content, rather than content that is a list.
+    func hasNoChunks(_ entry: HAR.Entry) -> Bool {
+        let content = entry.response.content
+        guard isPolly, content.encoding == "base64", content.text == "[]" else { return false }
+        return content.size == 0 || !RecordedResponse.mayHaveContent(entry.response.status, to: entry.request.method)
+    }
+
+    /// The bytes that older versions of Polly.js mark in a field of their own: hexadecimal, and later base64.
+    func binary(_ text: String, at place: String, _ draft: inout ImportDraft) -> RecordedBody {
+        let parts = StorageEncoding.chunks(text) ?? [text]
+        let bytes =
+            StorageEncoding.joined(parts, StorageEncoding.hexadecimal)
+            ?? StorageEncoding.joined(parts, StorageEncoding.base64)
+        if let bytes { return RecordedBody(bytes) }
+        draft.warn(.storageEncoding, at: place, "The body is called binary and is not; it was read as text.")
+        return RecordedBody(Data(text.utf8))
+    }
+
+    /// The bytes of coded content, which Polly.js keeps as a list of chunks: base64, or hexadecimal in its first version.
+    func chunks(_ text: String, isBase64: Bool, coding: String?) -> Data? {
+        guard let chunks = StorageEncoding.chunks(text) else { return nil }
+        let candidates = [
+            StorageEncoding.joined(chunks, StorageEncoding.hexadecimal),
+            StorageEncoding.joined(chunks, StorageEncoding.base64),
+        ].compactMap(\.self)
+        if let coded = candidates.first(where: { ContentCoding.isMagic($0, of: coding ?? "") == true }) { return coded }
+        guard let first = candidates.first, let last = candidates.last else { return nil }
+        guard let coding, ContentCoding.isMagic(first, of: coding) != nil else { return isBase64 ? last : first }
+        // A coding with a magic number that neither has: it is deflate without one, or text that was never coded.
+        // Otherwise this is a list in JSON that was decoded before it was stored.
+        let isContent =
+            ContentCoding.decode(Array(last), coding, limit: ImportedCassette.sizeLimit) != nil
+            || (!last.isEmpty && String(validating: last, as: UTF8.self) != nil)
+        return isBase64 && isContent ? last : nil
+    }
+}
