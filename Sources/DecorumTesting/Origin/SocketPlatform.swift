@@ -12,6 +12,7 @@ package enum SocketPlatform {}
 #if canImport(Darwin)
 extension SocketPlatform {
     package static let streamType = SOCK_STREAM
+    package static let datagramType = SOCK_DGRAM
     static let descriptorResource = RLIMIT_NOFILE
     package static let sendFlags: Int32 = 0
     /// The event of a peer that sends no more; here poll(2) tells it as a hang-up.
@@ -38,11 +39,13 @@ extension SocketPlatform {
 #if canImport(Glibc) && !canImport(Musl)
 extension SocketPlatform {
     package static let streamType = Int32(SOCK_STREAM.rawValue)
+    package static let datagramType = Int32(SOCK_DGRAM.rawValue)
     static let descriptorResource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
 }
 #elseif canImport(Musl)
 extension SocketPlatform {
     package static let streamType = SOCK_STREAM
+    package static let datagramType = SOCK_DGRAM
     static let descriptorResource = RLIMIT_NOFILE
 }
 #endif

@@ -81,7 +81,7 @@ extension HAR {
     }
 
     /// A URL without its fragment, and with escapes for what no URL has.
-    fileprivate static func written(_ url: String) -> String {
+    package static func written(_ url: String) -> String {
         let bytes = url.utf8.prefix { $0 != UInt8(ascii: "#") }
         let escaped = bytes.flatMap { byte in
             switch byte {

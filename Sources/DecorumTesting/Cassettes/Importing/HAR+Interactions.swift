@@ -97,9 +97,7 @@ extension Interaction {
             failure = RecordedFailure(kind: parts[0], stage: stage)
         }
         // What was changed in the archive itself counts for more than what we had said of it.
-        if let url = more["url"]?.string, HAR.Request(method: "", url: url, fields: [:]).url == entry.request.url {
-            request.url = url
-        }
+        if let url = more["url"]?.string, HAR.written(url) == entry.request.url { request.url = url }
         if more["isDated"] == .bool(false) { recordedAt = nil }
         if let exactness = more["requestExactness"]?.exactness { request.body.exactness = exactness }
         if let trailers = more["requestTrailers"] { request.trailers = trailers.fields }

@@ -40,6 +40,7 @@ extension HARImporter {
     func responseBody(
         _ entry: HAR.Entry, _ fields: HTTPFields, at place: String, _ draft: inout ImportDraft
     ) throws -> RecordedBody {
+        if hasNoChunks(entry) { return RecordedBody() }
         let content = entry.response.content
         let mayHaveContent = RecordedResponse.mayHaveContent(entry.response.status, to: entry.request.method)
         let comment = content.comment?.lowercased() ?? ""

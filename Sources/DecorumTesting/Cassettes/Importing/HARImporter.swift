@@ -47,11 +47,9 @@ struct HARImporter {
             return Interaction(request: request, failure: failure, recordedAt: entry.startedAt)
         }
         let fields = fields(entry.response.headers, at: place + ".response.headers", &draft)
-        let body =
-            hasNoChunks(entry)
-            ? RecordedBody() : try responseBody(entry, fields, at: place + ".response.content", &draft)
         let response = RecordedResponse(
-            status: entry.response.status, reason: entry.response.statusText, fields: fields, body: body)
+            status: entry.response.status, reason: entry.response.statusText, fields: fields,
+            body: try responseBody(entry, fields, at: place + ".response.content", &draft))
         var failure = text.map { draft.failure($0, at: place + ".response") }
         failure?.stage = .body
         return Interaction(request: request, response: response, failure: failure, recordedAt: entry.startedAt)

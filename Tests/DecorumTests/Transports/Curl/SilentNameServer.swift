@@ -1,4 +1,5 @@
 #if os(Linux)
+import DecorumTesting
 import Foundation
 
 /// A name server that answers nobody, for the threads that the calling one starts; it takes a superuser.
@@ -28,7 +29,7 @@ struct SilentNameServer {
 
     /// Puts the server in the place of the system's.
     init() throws {
-        socket = Glibc.socket(AF_INET, CInt(SOCK_DGRAM.rawValue), 0)
+        socket = Glibc.socket(AF_INET, SocketPlatform.datagramType, 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = UInt16(53).bigEndian

@@ -50,7 +50,7 @@ extension RecordedResponse {
         guard method != "HEAD", status != 304, let value = fields[.contentEncoding] else { return nil }
         let codings = value.split(separator: ",").map { $0.filter { $0 != " " }.lowercased() }
         // Identity is no coding, and names none (RFC 9110, section 8.4.1).
-        if body.bytes.isEmpty || !codings.contains(where: { $0 != "identity" }) {
+        if body.bytes.isEmpty || codings.allSatisfy({ $0 == "identity" }) {
             fields[.contentEncoding] = nil
             return nil
         }

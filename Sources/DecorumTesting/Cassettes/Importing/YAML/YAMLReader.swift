@@ -125,7 +125,7 @@ struct YAMLReader: Sendable {
     /// A plain scalar, which is null by its text only where no tag says what it is.
     static func literal(_ text: String, tag: String?) -> StoredValue.Content {
         switch text {
-        case "", "~", "null", "Null", "NULL": tag == nil || tag == "null" ? .null : .literal(text)
+        case "", "~", "null", "Null", "NULL": tag == nil ? .null : .literal(text)
         default: .literal(text)
         }
     }

@@ -1,10 +1,10 @@
-/// Takes apart `Set-Cookie` fields that a platform has joined with commas.
+/// Takes apart `Set-Cookie` fields that a platform, or a recorder, has joined with commas.
 ///
 /// A comma may stand within a cookie, as in `Expires=Thu, 01 Jan`. A new cookie starts behind a comma where a name
 /// and an equals sign follow (RFC 6265, section 4.1.1). A value that itself holds `, name=` is split in the wrong
 /// place: nothing tells it from two cookies.
-enum SetCookieSplitting {
-    static func split(_ joined: String) -> [String] {
+package enum SetCookieSplitting {
+    package static func split(_ joined: String) -> [String] {
         let bytes = joined.utf8
         var cookies: [String] = []
         var start = bytes.startIndex
