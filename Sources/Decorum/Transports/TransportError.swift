@@ -37,8 +37,12 @@ public struct TransportError: Error, Sendable {
         public static let unreadableBody = Code("unreadableBody")
         /// The server refused the request's `Expect` with a 417, whose content the platform hides.
         public static let expectationFailed = Code("expectationFailed")
-        /// A limit of the transport was reached, such as the disk space that a slow reader may use.
+        /// The proxy answered `CONNECT` with another status than 2xx, such as `407` (RFC 9110, section 9.3.6).
+        public static let proxyRefused = Code("proxyRefused")
+        /// A limit was reached, such as the disk space that a slow reader may use, or the files that a process may open.
         public static let limitExceeded = Code("limitExceeded")
+        /// The app has closed the transport, which sends no new requests.
+        public static let closed = Code("closed")
         /// Anything that the platform does not tell apart.
         public static let other = Code("other")
     }
