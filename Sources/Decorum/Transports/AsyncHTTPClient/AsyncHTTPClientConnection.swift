@@ -2,6 +2,7 @@
 public import AsyncHTTPClient
 import HTTPTypes
 import NIOCore
+import NIOSSL
 
 /// Sends requests with swift-server's AsyncHTTPClient, on SwiftNIO.
 ///
@@ -43,6 +44,7 @@ public struct AsyncHTTPClientConnection: Connection {
     private let watch: IdleWatch
     private let idleTimeout: Duration
     private let settings: [Layer.Setting]
+    private let showsClientCertificate: Bool
 
     /// Creates a connection with a client of its own, which ends with the connection and what it sent.
     ///
@@ -73,7 +75,8 @@ public struct AsyncHTTPClientConnection: Connection {
     ) {
         self.init(
             AsyncHTTPClientOwner(HTTPClient(configuration: configuration), shutsDown: true), idleTimeout, clock,
-            .init("connectionsPerHost", configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit))
+            .init("connectionsPerHost", configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit),
+            showsClientCertificate: configuration.tlsConfiguration.map { !$0.certificateChain.isEmpty } ?? false)
     }
 
     /// Creates a connection over a client of yours, which you shut down once nothing is under way any more.
@@ -86,19 +89,25 @@ public struct AsyncHTTPClientConnection: Connection {
     ///   - client: The client.
     ///   - idleTimeout: How long a transfer may stand still where the request does not say.
     ///   - clock: The clock that the idle timeout goes by.
+    ///   - showsClientCertificate: Whether the client has a certificate that it shows to servers. Since its configuration
+    ///     cannot be read, layers share no response without a principal unless this is set to false.
     public init(
-        _ client: HTTPClient, idleTimeout: Duration = .seconds(60), clock: any DatedClock = SystemClock()
+        _ client: HTTPClient, idleTimeout: Duration = .seconds(60), clock: any DatedClock = SystemClock(),
+        showsClientCertificate: Bool = true
     ) {
         self.init(
-            AsyncHTTPClientOwner(client, shutsDown: false), idleTimeout, clock, .init("client", "the app's own"))
+            AsyncHTTPClientOwner(client, shutsDown: false), idleTimeout, clock, .init("client", "the app's own"),
+            showsClientCertificate: showsClientCertificate)
     }
 
     private init(
-        _ client: AsyncHTTPClientOwner, _ idleTimeout: Duration, _ clock: any DatedClock, _ setting: Layer.Setting
+        _ client: AsyncHTTPClientOwner, _ idleTimeout: Duration, _ clock: any DatedClock, _ setting: Layer.Setting,
+        showsClientCertificate: Bool
     ) {
         self.client = client
         self.idleTimeout = idleTimeout
         watch = IdleWatch(clock: clock)
+        self.showsClientCertificate = showsClientCertificate
         settings = [setting, .init("idleTimeout", idleTimeout)]
     }
 
@@ -139,6 +148,7 @@ public struct AsyncHTTPClientConnection: Connection {
         try Task.checkCancellation()
         guard idleTimeout > .zero else { throw TransportError(.timedOut, at: .connecting) }
 
+        request.reportSending(showingClientCertificate: showsClientCertificate)
         let content = try await AsyncHTTPClientContent.make(request.body, for: client)
         let exchange = AsyncHTTPClientExchange(request, content: content, idleTimeout: idleTimeout, watch: watch)
         outgoing.body = content.body(in: exchange)

@@ -75,6 +75,7 @@ public struct URLSessionConnection: Connection {
     private let connectionsPerHost: Int
     private let idleTimeout: Duration
     private let backlog: Backlog
+    private let showsClientCertificate: Bool
 
     /// Creates a connection with a session of its own, which lives as long as the connection and what it sent.
     ///
@@ -102,6 +103,7 @@ public struct URLSessionConnection: Connection {
         self.connectionsPerHost = max(connectionsPerHost, 1)
         self.idleTimeout = idleTimeout
         self.backlog = backlog
+        showsClientCertificate = platform.showsClientCertificate
         owner = URLSessionOwner(connectionsPerHost: self.connectionsPerHost, platform: platform)
         watch = IdleWatch(clock: clock)
     }
@@ -135,6 +137,7 @@ public struct URLSessionConnection: Connection {
         try Task.checkCancellation()
         guard idleTimeout > .zero else { throw TransportError(.timedOut, at: .connecting) }
 
+        request.reportSending(showingClientCertificate: showsClientCertificate)
         let upload = try await Upload(request.body)
         let exchange = URLSessionExchange(
             request, upload: upload, idleTimeout: min(idleTimeout, Self.longestIdleTimeout), backlog: backlog,

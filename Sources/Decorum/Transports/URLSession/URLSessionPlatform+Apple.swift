@@ -16,6 +16,9 @@ struct URLSessionPlatform: Sendable {
 
     var tls = URLSessionConnection.TLS()
 
+    /// Whether servers that ask for a certificate of the client get one.
+    var showsClientCertificate: Bool { tls.clientCredential != nil }
+
     static func validate(_ url: URL) throws(InvalidRequestError) {}
 
     func configure(_ configuration: URLSessionConfiguration) {
