@@ -39,9 +39,19 @@ struct InterceptingConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let layer: Layer
     let interceptor: @Sendable (consuming Request, Base) async throws -> Response
+    private let declaresSecrets: Bool
+
+    init(
+        base: Base, layer: Layer, interceptor: @escaping @Sendable (consuming Request, Base) async throws -> Response
+    ) {
+        self.base = base
+        self.layer = layer
+        self.interceptor = interceptor
+        declaresSecrets = !layer.secretFields.isEmpty
+    }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        request.options.declareSecret(layer.secretFields)
+        if declaresSecrets { request.options.declareSecret(layer.secretFields) }
         return try await interceptor(request, base)
     }
 }

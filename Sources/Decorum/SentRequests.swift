@@ -56,67 +56,59 @@ public final class SentRequests: Sendable {
         }
     }
 
-    private struct State {
+    fileprivate struct State {
         var isReported = false
         var difference: Difference?
-        var redirections: [HTTPRequest] = []
+        var redirections: [Asked.Target] = []
     }
 
-    private let asked: Request
+    /// What was asked for; nil where the request names a principal, so that nothing has to be compared.
+    private let asked: Asked?
     private let state = Mutex(State())
 
-    fileprivate init(for request: Request) {
-        asked = request
+    fileprivate init(_ asked: Asked?) {
+        self.asked = asked
     }
 
-    /// The collector of a layer further out, which has to know as well.
-    private var outer: SentRequests? { asked.options.sentRequests }
+    /// The collector of all requests that name a principal.
+    fileprivate static let ofPrincipal = SentRequests(nil)
 
-    /// The first way in which something that was sent differs from what was asked for; nil where nothing does.
+    /// The first way in which something that was sent differs from what was asked for; nil where nothing does, and where
+    /// the request names a principal, for which nothing is compared.
     ///
     /// It is ``Difference/unreported`` until a transport reports. A body that is still being read may cause more to be
     /// sent, so a layer that keeps a body looks again at its end.
     public var difference: Difference? {
-        state.withLock { $0.isReported ? $0.difference : .unreported }
+        guard asked != nil else { return nil }
+        return state.withLock { $0.isReported ? $0.difference : .unreported }
     }
 
     /// Whether others who ask for the same may get the response: the request names a principal, by which responses are
     /// kept apart, or all that was sent is what was asked for.
-    public var allowsSharing: Bool {
-        asked.options.principal != nil || difference == nil
-    }
+    public var allowsSharing: Bool { difference == nil }
 
     fileprivate func report(_ request: borrowing Request, showingClientCertificate: Bool) {
-        let fixed = fixedDifference(of: request, showingClientCertificate)
-        let isAskedTarget = asked.head.hasTarget(of: request.head)
-        let isAskedMethod = asked.head.method == request.head.method
+        guard let asked else { return }
+        let fixed = showingClientCertificate ? .clientCertificate : asked.fixedDifference(of: request)
         let head = request.head
         state.withLock { state in
             state.isReported = true
             guard state.difference == nil else { return }
             if fixed != nil {
                 state.difference = fixed
-            } else if !isAskedTarget, !state.redirections.contains(where: { $0.hasTarget(of: head) }) {
+            } else if !asked.hasTarget(of: head), !state.redirections.contains(where: { $0.hasTarget(of: head) }) {
                 state.difference = .target
-            } else if !isAskedMethod, !state.redirections.contains(where: { $0.method == head.method }) {
+            } else if asked.method != head.method, !state.redirections.contains(where: { $0.method == head.method }) {
                 state.difference = .method
             }
         }
-        outer?.report(request, showingClientCertificate: showingClientCertificate)
+        asked.outer?.report(request, showingClientCertificate: showingClientCertificate)
     }
 
     fileprivate func report(redirectionTo head: HTTPRequest) {
-        state.withLock { $0.redirections.append(head) }
-        outer?.report(redirectionTo: head)
-    }
-
-    /// Reports that the request was answered with the response to another one, which was asked for the same.
-    func report(likewise other: SentRequests) {
-        guard let difference = other.difference else {
-            asked.reportSending()
-            return state.withLock { $0.isReported = true }
-        }
-        report(difference)
+        let target = Asked.Target(head)
+        state.withLock { $0.redirections.append(target) }
+        asked?.outer?.report(redirectionTo: head)
     }
 
     private func report(_ difference: Difference) {
@@ -124,36 +116,93 @@ public final class SentRequests: Sendable {
             state.isReported = true
             if state.difference == nil { state.difference = difference }
         }
-        outer?.report(difference)
+        asked?.outer?.report(difference)
     }
+
+    /// Reports for another request, which was asked for the same and got the response to this one.
+    ///
+    /// A layer further out, which may not know the principal, hears nothing where there is one.
+    func reportSending(of other: borrowing Request) {
+        guard asked != nil, let collector = other.options.sentRequests else { return }
+        if let difference {
+            collector.report(difference)
+        } else {
+            other.reportSending()
+        }
+    }
+}
+
+/// What was asked for, without what would have to be copied when layers further in change the request.
+private struct Asked: Sendable {
+    struct Target: Sendable {
+        let method: HTTPRequest.Method
+        private let scheme: String?
+        private let authority: String?
+        private let path: String?
+
+        init(_ head: HTTPRequest) {
+            method = head.method
+            scheme = head.scheme
+            authority = head.authority
+            path = head.path
+        }
+
+        func hasTarget(of other: HTTPRequest) -> Bool {
+            if path == other.path, authority == other.authority, scheme == other.scheme { return true }
+            guard (path ?? "/") == (other.path ?? "/") else { return false }
+            let own = HTTPRequest(method: method, scheme: scheme, authority: authority, path: path)
+            // An authority with a user name is no origin, and is another target.
+            guard let origin = try? Origin(own) else { return false }
+            return origin == (try? Origin(other))
+        }
+    }
+
+    private let target: Target
+    private let fields: [HTTPField]
+    private let content: Body
+    /// The collector of a layer further out, which has to know as well.
+    let outer: SentRequests?
+
+    var method: HTTPRequest.Method { target.method }
+
+    init(_ request: borrowing Request) {
+        target = Target(request.head)
+        fields = Array(request.head.headerFields)
+        content = request.body
+        outer = request.options.sentRequests
+    }
+
+    func hasTarget(of other: HTTPRequest) -> Bool { target.hasTarget(of: other) }
 
     /// Tells what differs whatever redirections were reported.
-    private func fixedDifference(of sent: borrowing Request, _ showsClientCertificate: Bool) -> Difference? {
-        if showsClientCertificate { return .clientCertificate }
-        if sent.options.principal != asked.options.principal { return .principal }
+    func fixedDifference(of sent: borrowing Request) -> SentRequests.Difference? {
+        if sent.options.principal != nil { return .principal }
         // Content that was dropped, as after a 303, tells the server nothing.
-        if !sent.body.isEmpty, sent.body != asked.body { return .content }
-        return Self.difference(
-            of: sent.head.headerFields, from: asked.head.headerFields, secretFields: sent.options.secretFields)
+        if !sent.body.isEmpty, sent.body != content { return .content }
+        return difference(of: sent.head.headerFields, secretFields: sent.options.secretFields)
     }
 
-    private static func difference(
-        of sent: HTTPFields, from asked: HTTPFields, secretFields: Set<HTTPField.Name>
-    ) -> Difference? {
-        var next = asked.startIndex
+    private func difference(
+        of sent: HTTPFields, secretFields: Set<HTTPField.Name>
+    ) -> SentRequests.Difference? {
+        var next = 0
         for index in sent.indices {
+            let field = sent[index]
             // Mostly all fields are those that were asked for, in the same order.
-            if next < asked.endIndex, asked[next] == sent[index] {
+            if next < fields.count, fields[next] == field {
                 next += 1
                 continue
             }
-            let field = sent[index]
             let isNeutral =
-                neutralFields.contains(field.name) && !secretFields.contains(field.name)
+                Self.neutralFields.contains(field.name) && !secretFields.contains(field.name)
                 && field.indexingStrategy != .disallow
-            guard isNeutral || asked[values: field.name] == sent[values: field.name] else { return .field(field.name) }
+            guard isNeutral || values(of: field.name) == sent[values: field.name] else { return .field(field.name) }
         }
         return nil
+    }
+
+    private func values(of name: HTTPField.Name) -> [String] {
+        fields.filter { $0.name == name }.map(\.value)
     }
 
     /// The fields that tell the server nothing about the user for whom a response is.
@@ -177,7 +226,9 @@ extension Request {
     ///
     /// - Returns: The collector.
     public mutating func collectSent() -> SentRequests {
-        let sent = SentRequests(for: self)
+        // By a principal, responses are kept apart whatever is sent.
+        guard options.principal == nil else { return .ofPrincipal }
+        let sent = SentRequests(Asked(self))
         options.sentRequests = sent
         return sent
     }
@@ -208,14 +259,5 @@ extension Request {
     /// - Parameter next: The head of the next request.
     public borrowing func reportRedirection(to next: HTTPRequest) {
         options.sentRequests?.report(redirectionTo: next)
-    }
-}
-
-extension HTTPRequest {
-    fileprivate func hasTarget(of other: HTTPRequest) -> Bool {
-        if path == other.path, authority == other.authority, scheme == other.scheme { return true }
-        guard (path ?? "/") == (other.path ?? "/"), let origin = try? Origin(self) else { return false }
-        // Userinfo in the authority is refused by Origin, and is a difference.
-        return origin == (try? Origin(other))
     }
 }

@@ -75,7 +75,7 @@ struct CacheErrand: Sendable {
         var plain = plain
         var request = request
         sent = plain.collectSent()
-        request.options.sentRequests = sent
+        request.options.sentRequests = plain.options.sentRequests
         self.plain = plain
         self.request = request
         self.key = key

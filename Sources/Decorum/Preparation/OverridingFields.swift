@@ -43,6 +43,7 @@ struct OverridingFieldsConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let layer: Layer
     let source: FieldSource
+    private let declaresSecrets: Bool
 
     init(base: Base, source: FieldSource) {
         self.base = base
@@ -50,10 +51,11 @@ struct OverridingFieldsConnection<Base: Connection>: ComposedConnection {
         layer = Layer(
             name: "overridingFields", role: .preparation, settings: [source.setting], facts: source.facts,
             secretFields: source.secretFields)
+        declaresSecrets = !layer.secretFields.isEmpty
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        request.options.declareSecret(layer.secretFields)
+        if declaresSecrets { request.options.declareSecret(layer.secretFields) }
         switch source {
         case .fixed(let fields): request.head.headerFields.override(with: fields)
         case .computed(let compute, _): request.head.headerFields.override(with: try await compute(request))

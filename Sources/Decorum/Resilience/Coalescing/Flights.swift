@@ -23,26 +23,27 @@ final class Flights<Key: Hashable & Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - key: What callers have in common who may share.
+    ///   - request: The caller's request.
     ///   - sent: Collects what `send` sends.
     ///   - send: Sends the request, in a task of its own, for the caller who starts the flight.
     /// - Returns: The caller's own response, which says whether it is shared; nil where the flight has ended with a
     ///   response or an error that is for the caller alone who started it.
     /// - Throws: The error of `send`, or `CancellationError` for a caller who is cancelled.
     func response(
-        for key: Key, collecting sent: SentRequests, _ send: @escaping @Sendable () async throws -> Response
+        for key: Key, to request: Request, collecting sent: SentRequests, _ send: @escaping @Sendable () async throws -> Response
     ) async throws -> Response? {
         try Task.checkCancellation()
         let (flight, boarding) = board(key, sent)
         switch boarding {
         case .arrived(let response):
-            sent.report(likewise: flight.sent)
+            flight.sent.reportSending(of: request)
             return response
         case .waiting(Flight.firstPassenger):
             flight.start(send)
             return try await flight.response(for: Flight.firstPassenger)
         case .waiting(let passenger):
             let response = try await flight.response(for: passenger)
-            if response != nil { sent.report(likewise: flight.sent) }
+            if response != nil { flight.sent.reportSending(of: request) }
             return response
         }
     }

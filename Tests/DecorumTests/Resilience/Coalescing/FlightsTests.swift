@@ -175,7 +175,7 @@ extension Flights {
     ) async throws -> Response {
         var request = try Request.get("https://a.example/")
         let sent = request.collectSent()
-        let response = try await response(for: key, collecting: sent) { [request] in
+        let response = try await response(for: key, to: request, collecting: sent) { [request] in
             request.reportSending()
             return try await send()
         }
