@@ -72,9 +72,8 @@ public struct ResponseKey: Sendable, Hashable {
         return credentials
     }
 
-    private static let tellingFields = FieldNames(
-        Redaction.standard.fields.union([HTTPField.Name("Host")].compactMap { $0 }),
-        endings: Redaction.standardFieldEndings)
+    private static let tellingFields = SecretFieldNames(
+        .standard, and: Set([HTTPField.Name("Host")].compactMap { $0 }))
 
     /// Hashes what tells most keys apart.
     public func hash(into hasher: inout Hasher) {
@@ -113,7 +112,10 @@ extension ResponseKey: CustomStringConvertible, CustomDebugStringConvertible, Cu
     public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
 }
 
-extension ResponseKey.URI: CustomStringConvertible {
-    /// The URI, which may hold secrets in its query.
-    public var description: String { "\(scheme)://\(authority)\(path)" }
+extension ResponseKey.URI: CustomStringConvertible, CustomReflectable {
+    /// The URI, without the secrets that ``Redaction/standard`` knows.
+    public var description: String { Redaction.described("\(scheme)://\(authority)\(path)") }
+
+    /// A mirror with the description alone.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

@@ -38,7 +38,7 @@ extension Redaction {
         for index in fields.indices {
             let field = fields[index]
             let value =
-                isSecret(field, secretFields: secretFields)
+                isNamedSecret(field, secretFields: secretFields)
                 ? named(inSecretField: field, pseudonyms)
                 : field.isURL ? named(inURL: field.value, pseudonyms) : named(inText: field.value, pseudonyms)
             if value != field.value { fields[index].value = value }
