@@ -131,7 +131,10 @@ import Testing
             .chunk(Data("s3cret".utf8)), .finished(trailers: fields), .failed(LeakyError()), .abandoned,
         ]
         expectNoSecret(in: events)
-        #expect(events.map(\.description) == ["chunk of 6 bytes", "finished, 4 trailer fields", "failed: LeakyError", "abandoned"])
+        #expect(
+            events.map(\.description) == [
+                "chunk of 6 bytes", "finished, 4 trailer fields", "failed: LeakyError", "abandoned",
+            ])
     }
 
     @Test func `What is stored shows no secret`() throws {
@@ -148,7 +151,8 @@ import Testing
     @Test func `Stacks and their parts show no secret`() throws {
         let api = try Origin("https://a.example")
         let stub = StubConnection(try response())
-        let stack = stub
+        let stack =
+            stub
             .authenticating(with: try .bearer("s3cret"), for: api)
             .addingDefaultFields([.cookie: "s3cret"])
             .overridingFields(with: [.authorization: "s3cret"])
@@ -185,6 +189,18 @@ import Testing
         expectNoSecret(in: [stub, stub.requests, origin, origin.requests, answer, answer.steps])
         #expect(origin.requests.first?.text == "s3cret")
         #expect(answer.description == "503 [Set-Cookie: REDACTED, ETag: \"1\"], 6 bytes")
+    }
+
+    @Test func `A cassette that records shows no secret`() async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "printed-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let recorded = try response()
+        let cassette = try Cassette(at: directory.appending(path: "a.json").path, mode: .rewrite)
+        let connection = CassetteConnection(cassette, recording: StubConnection(recorded))
+        let request = try Request.post(url, fields: fields, body: "s3cret")
+        _ = try await connection.send(request).body.data(upTo: 100)
+        expectNoSecret(in: [cassette, connection])
+        #expect(cassette.description == "cassette a.json, rewrite")
     }
 
     @Test func `What a cassette holds shows no secret`() throws {

@@ -83,7 +83,7 @@ extension Redaction {
     /// The value of a field whose name says nothing; nil where no secret is in it.
     private func replacement(forValueOf field: HTTPField) -> String? {
         let value = field.value
-        if value.mayBeJSON, let redacted = applied(toJSONValue: value) { return redacted }
+        if value.mayBeJSON, let redacted = redacted(inJSON: value) { return redacted }
         guard field.isURL || value.utf8.contains(where: { "/?#".utf8.contains($0) }) || mayHoldToken(value) else {
             return nil
         }
@@ -93,13 +93,14 @@ extension Redaction {
 
     /// Replaces the secrets in the value of a field that holds one JSON value or several between commas; nil where there
     /// are none.
-    private func applied(toJSONValue value: String) -> String? {
+    func redacted(inJSON value: String, _ pseudonyms: Pseudonyms? = nil) -> String? {
         guard readsContent else { return nil }
         // An array is looked through, so the brackets change nothing but that commas may stand between values.
-        let bytes = Array("[\(value)]".utf8)
-        let result = JSONRedactor(bytes, redaction: self).run()
-        guard result.foundSecret || !result.isWhole else { return nil }
-        return String(decoding: result.bytes.dropFirst().dropLast(result.isWhole ? 1 : 0), as: UTF8.self)
+        let result = JSONRedactor(Array("[\(value)]".utf8), redaction: self, pseudonyms: pseudonyms).run()
+        guard result.foundSecret || !result.isWhole && pseudonyms == nil else { return nil }
+        // Of a text cut short, the end is replaced in a log, and the last bracket with it.
+        let hasBracket = result.isWhole || pseudonyms != nil && result.bytes.last == UInt8(ascii: "]")
+        return String(decoding: result.bytes.dropFirst().dropLast(hasBracket ? 1 : 0), as: UTF8.self)
     }
 
     /// Tells whether a field counts as secret: by its name, its mark, or by what is in its value.
@@ -107,7 +108,7 @@ extension Redaction {
     /// Of a value, JSON with a secret in it and a token count; URLs do not, since a server needs those that it knows.
     func isSecret(_ field: HTTPField, secretFields: Set<HTTPField.Name>) -> Bool {
         if isNamedSecret(field, secretFields: secretFields) { return true }
-        if field.value.mayBeJSON, applied(toJSONValue: field.value) != nil { return true }
+        if field.value.mayBeJSON, redacted(inJSON: field.value) != nil { return true }
         return mayHoldToken(field.value) && !TokenSearch.tokens(in: Array(field.value.utf8)).isEmpty
     }
 
@@ -143,7 +144,7 @@ extension String {
     }
 
     /// Whether this starts as an object or an array of JSON does, and holds a name or a text.
-    fileprivate var mayBeJSON: Bool {
+    var mayBeJSON: Bool {
         utf8.contains(UInt8(ascii: "\"")) && JSONText.isLikely(utf8)
     }
 }

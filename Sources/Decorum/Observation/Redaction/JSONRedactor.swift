@@ -63,7 +63,8 @@ struct JSONRedactor {
             try scanDocument()
             let isUnchanged = copied == 0
             return Result(
-                bytes: isUnchanged ? bytes : output + bytes[copied...], foundSecret: !isUnchanged, isWhole: true, steps: steps)
+                bytes: isUnchanged ? bytes : output + bytes[copied...], foundSecret: !isUnchanged, isWhole: true,
+                steps: steps)
         } catch {
             if let pseudonyms {
                 let rest = LooseJSON(bytes[tokenStart...], redaction: redaction, pseudonyms: pseudonyms)
@@ -74,7 +75,8 @@ struct JSONRedactor {
                     foundSecret: !isUnchanged, isWhole: false, steps: steps)
             }
             let kept = copied <= tokenStart ? output + bytes[copied..<tokenStart] : output
-            return Result(bytes: kept + redaction.placeholder.utf8, foundSecret: copied > 0, isWhole: false, steps: steps)
+            return Result(
+                bytes: kept + redaction.placeholder.utf8, foundSecret: copied > 0, isWhole: false, steps: steps)
         }
     }
 

@@ -118,7 +118,8 @@ public struct SecretNames: Sendable {
     /// that asks for a signature (RFC 9421, section 5.1).
     private static let lookalikes = [
         "acceptsignature", "bostoken", "changetoken", "clstoken", "continuationtoken", "cursortoken", "deltatoken",
-        "endtoken", "eostoken", "masktoken", "nexttoken", "padtoken", "pagetoken", "paginationtoken", "pagingtoken", "previoustoken",
+        "endtoken", "eostoken", "masktoken", "nexttoken", "padtoken", "pagetoken", "paginationtoken", "pagingtoken",
+        "previoustoken",
         "prevtoken", "resumetoken", "scrolltoken", "septoken", "skiptoken", "startingtoken", "starttoken", "stoptoken",
         "stoptokens", "synctoken", "unktoken",
     ]

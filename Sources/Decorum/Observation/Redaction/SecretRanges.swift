@@ -222,7 +222,8 @@ struct SecretRanges {
         let decoded = PercentCoding.decode(bytes[value])
         steps += value.count
         if JSONText.isLikely(decoded) {
-            let inner = JSONRedactor(decoded, redaction: redaction, nesting: nesting - 1, masksTokens: masksTokens).run()
+            let inner = JSONRedactor(decoded, redaction: redaction, nesting: nesting - 1, masksTokens: masksTokens)
+                .run()
             steps += inner.steps
             return inner.foundSecret
         }

@@ -86,7 +86,8 @@ private struct StandardName: ExpressibleByStringLiteral {
         "Sec-Token-Binding", "Sec-WebSocket-Protocol", "Set-Cookie2", "X-Forwarded-Authorization",
         "X-Original-Authorization",
 
-        "DD-API-KEY", "DD-APPLICATION-KEY", "Deploy-Token", "Job-Token", "Ocp-Apim-Subscription-Key", "Private-Token", "X-Amz-Security-Token", "X-Consul-Token",
+        "DD-API-KEY", "DD-APPLICATION-KEY", "Deploy-Token", "Job-Token", "Ocp-Apim-Subscription-Key", "Private-Token",
+        "X-Amz-Security-Token", "X-Consul-Token",
         "X-Forwarded-Access-Token", "X-Functions-Key", "X-GitHub-OTP", "X-Gitlab-Token", "X-Goog-Api-Key",
         "X-Goog-IAM-Authorization-Token", "X-Plex-Token", "X-Shopify-Access-Token", "X-Subject-Token", "X-User-Token",
         "X-Vault-Token",

@@ -44,7 +44,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("WWW-Authenticate", "Bearer error=\"invalid_token\", scope1=\"a b\""), ("Content-Digest", "sha-256=:X48E9q==:"),
+        ("WWW-Authenticate", "Bearer error=\"invalid_token\", scope1=\"a b\""),
+        ("Content-Digest", "sha-256=:X48E9q==:"),
         ("Signature-Input", "sig1=(\"@method\" \"date\");created=1618884473;keyid=\"k\""), ("DPoP-Nonce", "abc"),
         ("Accept-Signature", "sig1=(\"@method\")"), ("Access-Control-Allow-Credentials", "true"),
         ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="), ("Idempotency-Key", "8e03978e"), ("ETag", "\"a\""),
@@ -103,5 +104,15 @@ import Testing
         #expect(Redaction.none.applied(to: [name: value])[name] == value)
         let isSecret = Redaction.standard.isSecret(HTTPField(name: name, value: value), secretFields: [])
         #expect(isSecret == (value != expected))
+    }
+
+    @Test func `A field whose value is JSON is looked into before it is recorded`() throws {
+        let name = try #require(HTTPField.Name("X-Context"))
+        let fields: HTTPFields = [name: #"{"user":{"password":"s3cret"},"id":1}, {"a":2}"#]
+        let named = Redaction.standard.applied(to: fields, naming: Pseudonyms())
+        #expect(named[name] == #"{"user":{"password":"__password-1__"},"id":1}, {"a":2}"#)
+        for cut in ["[::1]", #"{"a":"b""#, #"{"a":1"#, #"["#] {
+            #expect(Redaction.standard.applied(to: [name: cut], naming: Pseudonyms())[name] == cut)
+        }
     }
 }

@@ -27,10 +27,12 @@ import Testing
         #expect(redaction.applied(toURL: "/x?q=%22\(token)%22") == "/x?q=REDACTED")
         #expect(redaction.applied(toURL: "https://\(token)/") == "https://REDACTED/")
         #expect(redaction.applied(toText: "It was (\(token)).") == "It was (REDACTED).")
-        #expect(redacted(#"{"note":"\#(token)","n":["a \#(token)"]}"#, "application/json")
-            == #"{"note":"REDACTED","n":["a REDACTED"]}"#)
+        #expect(
+            redacted(#"{"note":"\#(token)","n":["a \#(token)"]}"#, "application/json")
+                == #"{"note":"REDACTED","n":["a REDACTED"]}"#)
         #expect(redacted(#"{"\#(token)":{"a":1}}"#, "application/json") == #"{"REDACTED":{"a":1}}"#)
-        #expect(redacted(#"{"body":"{\"note\":\"\#(token)\"}"}"#, "text/json") == #"{"body":"{\"note\":\"REDACTED\"}"}"#)
+        #expect(
+            redacted(#"{"body":"{\"note\":\"\#(token)\"}"}"#, "text/json") == #"{"body":"{\"note\":\"REDACTED\"}"}"#)
         #expect(redacted("note=\(token)&a=1", "application/x-www-form-urlencoded") == "note=REDACTED&a=1")
         #expect(redacted("<p>\(token)</p>", "text/html") == "<p>REDACTED</p>")
         #expect(redacted("say \(token)", "text/plain") == "say REDACTED")
@@ -50,8 +52,10 @@ import Testing
     }
 
     @Test(arguments: [
-        "/v1/items/42?page=2&sort=name", "/docs/basic-information", "/assets/key-visual-of-the-year.png", "/links/ask-me-it",
-        "Bearer realm=\"a\"", "Bearer resource_metadata2=\"https://a.example/x\"", "Basic realm=\"members\"", "sk-fading-circle",
+        "/v1/items/42?page=2&sort=name", "/docs/basic-information", "/assets/key-visual-of-the-year.png",
+        "/links/ask-me-it",
+        "Bearer realm=\"a\"", "Bearer resource_metadata2=\"https://a.example/x\"", "Basic realm=\"members\"",
+        "sk-fading-circle",
         "AKIAIOSFODNN7EXAMPLE", "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "3f2504e0-4f89-11d3-9a0c-0305e82c3301",
         "eyJhIjoxfQ.eyJzdWIiOiIxIn0.c2lnbmF0", "d41d8cd98f00b204e9800998ecf8427e", "", "a", "eyJ..", "----- BEGIN",
     ])
@@ -91,12 +95,15 @@ import Testing
 
     @Test func `The look before the search misses no token`() {
         let generator = SeededGenerator(seed: 17)
-        let parts = Self.tokens + [
-            "Bearer abcdefgh12345678", "Basic bWU6czNjcmV0", "-----BEGIN PRIVATE KEY-----MIIEvQIBADANBg", "x", "-", "/",
-            " ", "%20", "\\n", "ab", ".", "_", "é", "bearer+", "eyJ",
-        ]
+        let parts =
+            Self.tokens + [
+                "Bearer abcdefgh12345678", "Basic bWU6czNjcmV0", "-----BEGIN PRIVATE KEY-----MIIEvQIBADANBg", "x", "-",
+                "/",
+                " ", "%20", "\\n", "ab", ".", "_", "é", "bearer+", "eyJ",
+            ]
         for _ in 0..<5_000 {
-            let text = (0...generator.next() % 6).map { _ in parts[Int(generator.next() % UInt64(parts.count))] }.joined()
+            let text = (0...generator.next() % 6).map { _ in parts[Int(generator.next() % UInt64(parts.count))] }
+                .joined()
             let tokens = TokenSearch.tokens(in: Array(text.utf8))
             #expect(tokens.isEmpty || TokenSearch.mayHoldToken(text), "\(text)")
         }
@@ -104,10 +111,12 @@ import Testing
 
     @Test func `A part of a text is searched as if it were all`() {
         let generator = SeededGenerator(seed: 23)
-        let parts = Self.tokens + ["bearer+", "%", "\\u0041", "-----BEGIN PRIVATE KEY-----", "é", " ", "eyJ", ".", "a1="]
+        let parts =
+            Self.tokens + ["bearer+", "%", "\\u0041", "-----BEGIN PRIVATE KEY-----", "é", " ", "eyJ", ".", "a1="]
         for _ in 0..<2_000 {
             let text = Array(
-                (0...generator.next() % 5).map { _ in parts[Int(generator.next() % UInt64(parts.count))] }.joined().utf8)
+                (0...generator.next() % 5).map { _ in parts[Int(generator.next() % UInt64(parts.count))] }.joined().utf8
+            )
             let start = Int(generator.next() % UInt64(text.count + 1))
             let range = start..<start + Int(generator.next() % UInt64(text.count - start + 1))
             let moved = TokenSearch.tokens(in: Array(text[range])).map {
