@@ -71,7 +71,7 @@ private struct StandardName: ExpressibleByStringLiteral {
         "*authorization", "*bearer", "*cookie", "*cookies", "*credential", "*credentials", "*csrf", "*encryption_key",
         "*jwt", "*otp", "*passcode", "*passphrase", "*passwd", "*password", "*private_key", "*secret", "*secret_key",
         "*session_id", "*session_key", "*shared_key", "*signing_key", "*subscription_key", "*token", "*tokens", "*xsrf",
-        // In JSON they name programs' signatures, and objects.
+        // In JSON these are signatures of functions, and objects.
         StandardName("*signature", notIn: .json), StandardName("*signature_256", notIn: .json),
         StandardName("*session", notIn: .json),
     ]
@@ -87,8 +87,8 @@ private struct StandardName: ExpressibleByStringLiteral {
         "X-Original-Authorization",
 
         "DD-API-KEY", "DD-APPLICATION-KEY", "Deploy-Token", "Job-Token", "Ocp-Apim-Subscription-Key", "Private-Token",
-        "X-Amz-Security-Token", "X-Consul-Token",
-        "X-Forwarded-Access-Token", "X-Functions-Key", "X-GitHub-OTP", "X-Gitlab-Token", "X-Goog-Api-Key",
+        "X-Amz-Security-Token", "X-Consul-Token", "X-Forwarded-Access-Token", "X-Functions-Key", "X-GitHub-OTP",
+        "X-Gitlab-Token", "X-Goog-Api-Key",
         "X-Goog-IAM-Authorization-Token", "X-Plex-Token", "X-Shopify-Access-Token", "X-Subject-Token", "X-User-Token",
         "X-Vault-Token",
     ]

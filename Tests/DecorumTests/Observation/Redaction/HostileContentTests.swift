@@ -10,7 +10,8 @@ import Testing
     /// What is repeated.
     private static let parts = [
         "eyJ", "eyJx.", "eyJabcd.abcd", "bearer+", "basic+", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----MIIEvQIBADANBg",
-        "sk-", "\\u0041eyJ", "%25", "a=%7B&", ";a=", "://a:b", "{\"a\":", "\"{", "[\"a\",", "token=", "/[.", "?",
+        "sk-", "ya29.", "SG.a", "glpat-a.", "\\u0041eyJ", "%25", "a=%7B&", ";a=", "://a:b", "{\"a\":", "\"{", "[\"a\",",
+        "token=", "/[.", "?",
         "{\"a\":\"https%3A%2F%2F\"},",
     ]
 

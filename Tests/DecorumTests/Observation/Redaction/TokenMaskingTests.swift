@@ -10,7 +10,8 @@ import Testing
     private static let tokens: [String] = [
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl", "ghp_\(letters.prefix(36))", "xoxb-1234567890-" + letters,
         "AKIAQWERTYUIOPASDF23", "sk_live_" + letters, "AIza\(letters.prefix(35))", "glpat-" + letters,
-        "eyJhbGciOiJSU0EifQ.a2V5aw.aXY.Y2lwaGVy.dGFn", "SK0123456789abcdef0123456789abcdef",
+        "eyJhbGciOiJSU0EifQ.a2V5aw.aXY.Y2lwaGVy.dGFn", "eyJhbGciOiJkaXIifQ..aXY.Y2lwaGVy.dGFn",
+        "SK0123456789abcdef0123456789abcdef",
     ]
 
     private let name = HTTPField.Name("X-Note") ?? .userAgent

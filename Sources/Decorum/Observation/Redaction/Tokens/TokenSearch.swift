@@ -22,6 +22,8 @@ package struct TokenSearch {
     private var tokens: [Token] = []
     /// The end of the credentials that were last looked at, and the last digit among them.
     private var run: (end: Int, lastDigit: Int?)
+    /// The end of the words and dots that were last looked at.
+    private var dottedRunEnd: Int
     /// How many bytes were looked at.
     private(set) var steps = 0
 
@@ -70,6 +72,7 @@ package struct TokenSearch {
     init(_ text: ArraySlice<UInt8>) {
         self.text = text
         run = (text.startIndex, nil)
+        dottedRunEnd = text.startIndex
     }
 
     mutating func findAll() {
@@ -98,8 +101,9 @@ package struct TokenSearch {
 
     private mutating func token(at index: Int, shapes: [TokenShape]) -> Token? {
         for shape in shapes {
-            guard let range = shape.token(startingIn: text[index...]) else { continue }
-            return Token(kind: shape.kind, range: range)
+            let runEnd = shape.alphabet == .dotted ? endOfDottedRun(from: index) : nil
+            let range = shape.token(startingIn: text[index...], runEnd: runEnd, counting: &steps)
+            if let range { return Token(kind: shape.kind, range: range) }
         }
         switch text[index] {
         case UInt8(ascii: "e"): return jsonWebToken(at: index)
@@ -112,9 +116,10 @@ package struct TokenSearch {
     private mutating func jsonWebToken(at start: Int) -> Token? {
         guard text[start...].starts(with: "eyJ".utf8) else { return nil }
         let head = end(from: start, limit: 4096, while: Self.isWord)
-        guard let payload = part(after: head), payload.count > 3, let signature = part(after: payload.upperBound) else {
-            return nil
-        }
+        guard let payload = part(after: head), let signature = part(after: payload.upperBound),
+            // Content that is sent elsewhere, or a key that both sides know, leaves the second part empty.
+            payload.count > 3 || payload.isEmpty && !signature.isEmpty
+        else { return nil }
         steps += head - start
         guard let decoded = Base64Text.decode(text[start..<head]), Self.namesAlgorithm(decoded) else { return nil }
         var end = signature.upperBound
@@ -175,6 +180,13 @@ package struct TokenSearch {
         run = (end, text[start..<end].lastIndex { (0x30...0x39).contains($0) })
         steps += end - start
         return end
+    }
+
+    /// The end of the words and dots of which a byte is a part, found once for all words among them.
+    private mutating func endOfDottedRun(from start: Int) -> Int {
+        guard start >= dottedRunEnd else { return dottedRunEnd }
+        dottedRunEnd = end(from: start, limit: .max) { Self.isWord($0) || $0 == UInt8(ascii: ".") }
+        return dottedRunEnd
     }
 
     /// A private key in its textual form (RFC 7468), with at least a line of it behind the heading.

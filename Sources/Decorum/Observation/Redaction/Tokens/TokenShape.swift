@@ -35,21 +35,32 @@ struct TokenShape: Sendable {
     }
 
     /// The token that starts a text; nil where there is none of this shape.
-    func token(startingIn text: ArraySlice<UInt8>) -> Range<Int>? {
+    ///
+    /// - Parameters:
+    ///   - text: The text.
+    ///   - runEnd: The end of the words and dots that the text starts with, where it is known.
+    ///   - steps: How many bytes were looked at.
+    /// - Returns: Where the token stands.
+    func token(startingIn text: ArraySlice<UInt8>, runEnd: Int?, counting steps: inout Int) -> Range<Int>? {
         guard text.starts(with: prefix) else { return nil }
-        let start = text.startIndex
-        let content = start + prefix.count
+        let content = text.startIndex + prefix.count
         // One byte more tells a longer word, which is something else.
         let limit = min(text.endIndex, content + length.upperBound + 1)
         var end = content
-        while end < limit, alphabet.contains(text[end]) { end += 1 }
-        guard length.contains(end - content), Self.isRandom(text[content..<end]) else { return nil }
-        return start..<end
+        if let runEnd, alphabet == .dotted {
+            end = max(content, min(runEnd, limit))
+        } else {
+            while end < limit, alphabet.contains(text[end]) { end += 1 }
+            steps += end - content
+        }
+        guard length.contains(end - content) else { return nil }
+        steps += 64
+        return Self.isRandom(text[content..<end]) ? text.startIndex..<end : nil
     }
 
     /// Tells whether a token may be real: in documents they are `xxxx` or end in `EXAMPLE`.
     private static func isRandom(_ content: ArraySlice<UInt8>) -> Bool {
-        Set(content).count >= 6 && !content.suffix(7).elementsEqual("EXAMPLE".utf8)
+        Set(content.prefix(64)).count >= 6 && !content.suffix(7).elementsEqual("EXAMPLE".utf8)
     }
 }
 
