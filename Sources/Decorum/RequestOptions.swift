@@ -90,6 +90,11 @@ extension RequestOptions {
     }
 }
 
+extension RequestOptions {
+    /// The names of the keys that have a value.
+    var keyNames: [String] { values.keyNames }
+}
+
 private enum FragmentKey: RequestOptionKey {
     static let defaultValue: String? = nil
 }

@@ -88,6 +88,11 @@ extension ResponseMetadata {
     }
 }
 
+extension ResponseMetadata {
+    /// The names of the keys that have a value.
+    var keyNames: [String] { values.keyNames }
+}
+
 private enum SourceKey: ResponseMetadataKey {
     static let defaultValue: ResponseMetadata.Source? = nil
 }

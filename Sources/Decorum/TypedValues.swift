@@ -4,28 +4,30 @@ struct TypedValues: Sendable {
     private var entries: [Entry] = []
 
     private struct Entry {
-        let key: ObjectIdentifier
+        let key: Any.Type
         var value: any Sendable
     }
 
     func value<Value: Sendable>(for key: Any.Type, as type: Value.Type) -> Value? {
-        guard let index = index(of: ObjectIdentifier(key)) else { return nil }
+        guard let index = index(of: key) else { return nil }
         return entries[index].value as? Value
     }
 
     mutating func set<Value: Sendable>(_ value: Value, for key: Any.Type) {
-        let identifier = ObjectIdentifier(key)
-        if let index = index(of: identifier) {
+        if let index = index(of: key) {
             entries[index].value = value
         } else {
             // Where there is one value, there are mostly several.
             if entries.isEmpty { entries.reserveCapacity(4) }
-            entries.append(Entry(key: identifier, value: value))
+            entries.append(Entry(key: key, value: value))
         }
     }
 
+    /// The names of the types of the keys that have a value, in the order in which they were set.
+    var keyNames: [String] { entries.map { String(describing: $0.key) } }
+
     // Not `firstIndex(where:)`, which copies each entry that it shows to its closure.
-    private func index(of key: ObjectIdentifier) -> Int? {
+    private func index(of key: Any.Type) -> Int? {
         for index in entries.indices where entries[index].key == key { return index }
         return nil
     }

@@ -72,21 +72,20 @@ public struct ResponseKey: Sendable, Hashable {
         return credentials
     }
 
-    private static let tellingFields = FieldNames(
-        Redaction.standard.fields.union(publicNames), endings: Redaction.standardFieldEndings + publicEndings)
+    private static let tellingFields = SecretFieldNames(.standard, and: publicNames)
 
     // The fields that tell who asks, or whom, and hold no secret.
-    private static let publicFields = FieldNames(publicNames, endings: publicEndings)
+    private static let publicFields = FieldNames(publicNames)
 
     private static let publicNames = Set(
-        ["Host", "From", "User", "User-Id", "Username", "Tenant", "Tenant-Id", "Account", "Account-Id", "On-Behalf-Of"]
+        (["Host", "From", "X-Forwarded-User", "X-Remote-User"]
+            + [
+                "Account", "Account-Id", "Customer", "Customer-Id", "On-Behalf-Of", "Org-Id", "Organization",
+                "Organization-Id", "Tenant", "Tenant-Id", "TenantId", "User", "User-Email", "User-Id", "User-Name",
+                "UserId",
+                "Username",
+            ].flatMap { [$0, "X-" + $0] })
             .compactMap { HTTPField.Name($0) })
-
-    private static let publicEndings = [
-        "account", "account-id", "accountid", "customer", "customer-id", "on-behalf-of", "organization",
-        "organization-id", "org-id", "tenant", "tenant-id", "tenantid", "user", "user-id", "userid", "username",
-        "user-name", "user-email",
-    ]
 
     /// Hashes what tells most keys apart.
     public func hash(into hasher: inout Hasher) {
@@ -125,7 +124,10 @@ extension ResponseKey: CustomStringConvertible, CustomDebugStringConvertible, Cu
     public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
 }
 
-extension ResponseKey.URI: CustomStringConvertible {
-    /// The URI, which may hold secrets in its query.
-    public var description: String { "\(scheme)://\(authority)\(path)" }
+extension ResponseKey.URI: CustomStringConvertible, CustomReflectable {
+    /// The URI, without the secrets that ``Redaction/standard`` knows.
+    public var description: String { Redaction.described("\(scheme)://\(authority)\(path)") }
+
+    /// A mirror with the description alone.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

@@ -15,9 +15,10 @@ extension Connection {
     /// print(response.metadata.redirects)  // [301 https://example.com → https://www.example.com]
     /// ```
     ///
-    /// Towards another origin, a request loses `Host`, `Origin`, every field that ``Redaction/standard`` lists, such as
-    /// `Authorization`, `Cookie`, `Proxy-Authorization` and `X-API-Key`, every one that a layer further in declares
-    /// secret, and every one in ``RequestOptions/secretFields``. They stay lost when a later redirection leads back.
+    /// Towards another origin, a request loses `Host`, `Origin`, every field that ``Redaction/standard`` holds secret by
+    /// its name, such as `Authorization`, `Cookie`, `Proxy-Authorization` and `X-API-Key`, or by its value, which is a token
+    /// or JSON with a secret in it, every one that a layer further in declares secret, and every one in
+    /// ``RequestOptions/secretFields``. They stay lost when a later redirection leads back.
     /// `Referer` is cut to its origin, and removed on the way from `https` to `http`. The principal and the other
     /// options are kept; they are never sent.
     ///

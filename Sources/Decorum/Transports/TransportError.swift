@@ -87,3 +87,16 @@ extension TransportError: CustomStringConvertible {
         }
     }
 }
+
+extension TransportError: CustomDebugStringConvertible, CustomReflectable {
+    /// The description, and the name of the underlying error.
+    public var debugDescription: String { Redaction.standard.description(of: self) }
+
+    /// A mirror that names the underlying error, whose own description may quote a URL.
+    public var customMirror: Mirror {
+        let name = underlying.map(Redaction.name(of:))
+        return Mirror(
+            self, children: ["code": code.description, "stage": "\(stage)", "underlying": name as Any],
+            displayStyle: .struct)
+    }
+}

@@ -1,3 +1,4 @@
+import Decorum
 public import HTTPTypes
 
 /// Field lines in the order, the spelling and the number in which they go over the wire.
@@ -78,14 +79,24 @@ public struct RawFields: Sendable, Hashable {
     }
 }
 
-extension RawFields: CustomStringConvertible {
-    /// The lines in brackets, as in `[ETag: "1", Vary: A]`.
+extension RawFields: CustomStringConvertible, CustomReflectable {
+    /// The field lines between brackets, as they describe themselves.
     public var description: String { "[\(lines.map(\.description).joined(separator: ", "))]" }
+
+    /// A mirror with the field lines.
+    public var customMirror: Mirror { Mirror(self, unlabeledChildren: lines, displayStyle: .collection) }
 }
 
-extension RawFields.Line: CustomStringConvertible {
-    /// The line as it goes over the wire.
-    public var description: String { "\(name): \(value)" }
+extension RawFields.Line: CustomStringConvertible, CustomReflectable {
+    /// The name and the value, without the secrets that `Redaction.standard` knows.
+    public var description: String {
+        // A name that no field may have is in no list of names.
+        guard let name = HTTPField.Name(name) else { return "\(name): \(value.utf8.count) bytes" }
+        return "\(self.name): \(Redaction.standard.applied(to: [name: value])[name] ?? "")"
+    }
+
+    /// A mirror with the description alone.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 extension RawFields: ExpressibleByDictionaryLiteral {

@@ -172,15 +172,11 @@ public final class FileResponseStore: ResponseStore {
 }
 
 extension StoredResponse {
-    private static let secretFields = FieldNames(
-        Redaction.standard.fields, endings: Redaction.standardFieldEndings)
-
     /// Whether a field of the request or of the response holds a secret.
     fileprivate func holdsSecret(under key: ResponseKey) -> Bool {
         key.holdsSecret
             || head.headerFields.contains { field in
-                field.indexingStrategy == .disallow || Self.secretFields.contains(field.name)
-                    || field.refersToSecret
+                Redaction.standard.isNamedSecret(field, secretFields: []) || field.refersToSecret
             }
     }
 }

@@ -24,24 +24,39 @@ public struct LogSink: Sendable {
         writing(entry)
     }
 
-    /// A sink that writes to standard error; what cannot be written there is lost.
-    public static let standardError = LogSink(entriesTo: .standardError)
+    /// A sink that writes to standard error; an entry that cannot be written there is lost.
+    ///
+    /// Where the reader of a pipe is gone, as behind `2>&1 | head -1`, entries are lost too, and the process goes on.
+    public static let standardError = LogSink(descriptor: STDERR_FILENO)
 
-    private init(entriesTo file: FileHandle) {
-        let file = LockedFile(file)
-        self.init { entry in file.write(Data((entry + "\n").utf8)) }
+    /// Creates a sink that writes to a descriptor, which stays open.
+    init(descriptor: Int32) {
+        let file = LockedFile(descriptor)
+        self.init { entry in file.append(entry + "\n") }
     }
 }
 
 /// Writes one entry after the other, however many tasks write.
 private final class LockedFile: Sendable {
-    private let file: Mutex<FileHandle>
+    private let descriptor: Mutex<Int32>
 
-    init(_ file: sending FileHandle) {
-        self.file = Mutex(file)
+    init(_ descriptor: Int32) {
+        self.descriptor = Mutex(descriptor)
     }
 
-    func write(_ data: Data) {
-        file.withLock { try? $0.write(contentsOf: data) }
+    func append(_ text: String) {
+        descriptor.withLock { descriptor in
+            PipeSignal.withhold(writingTo: descriptor) { Self.writeAll(Array(text.utf8)[...], to: descriptor) }
+        }
+    }
+
+    private static func writeAll(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) {
+        var rest = bytes
+        while !rest.isEmpty {
+            // The system reads at most as many bytes as there are, within the call.
+            let count = unsafe rest.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
+            guard count > 0 || count < 0 && errno == EINTR else { return }
+            rest = rest.dropFirst(max(0, count))
+        }
     }
 }

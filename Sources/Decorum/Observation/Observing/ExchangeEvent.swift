@@ -2,7 +2,8 @@ public import HTTPTypes
 
 /// What is told of one call, or of one attempt within it, when it has ended.
 ///
-/// It holds nothing that may be secret or that has endless values: no path, no query, no field, no content.
+/// It holds nothing that may be secret or that has endless values: no path, no query, no field, no content, no reason
+/// phrase.
 public struct ExchangeEvent: Sendable, Hashable {
     /// What an event stands for.
     public enum Scope: String, Sendable, Hashable, CaseIterable {
@@ -36,8 +37,7 @@ public struct ExchangeEvent: Sendable, Hashable {
     public var routeName: String?
     /// Whom the request was for; nil where it had no valid origin yet.
     public var origin: Origin?
-    /// The status; nil where no response arrived.
-    public var status: HTTPResponse.Status?
+    private var statusCode: Int?
     /// How the exchange ended.
     public var outcome: Outcome
     /// The time until the head of the response had arrived; nil where none did.
@@ -94,7 +94,7 @@ public struct ExchangeEvent: Sendable, Hashable {
         self.method = method
         self.routeName = routeName.map { String($0.prefix(128)) }
         self.origin = origin
-        self.status = status
+        statusCode = status?.code
         self.outcome = outcome
         self.timeToHead = timeToHead
         self.duration = duration
@@ -104,12 +104,18 @@ public struct ExchangeEvent: Sendable, Hashable {
         self.source = source
     }
 
+    /// The status, without the server's reason phrase, which may say anything; nil where no response arrived.
+    public var status: HTTPResponse.Status? {
+        get { statusCode.map { HTTPResponse.Status(code: $0) } }
+        set { statusCode = newValue?.code }
+    }
+
     /// Whether the exchange counts as an error: it failed, or its status is one of 4xx or 5xx.
     public var isError: Bool {
         switch outcome {
         case .failed: true
         case .cancelled: false
-        case .finished, .abandoned: (status?.code ?? 0) >= 400
+        case .finished, .abandoned: (statusCode ?? 0) >= 400
         }
     }
 }

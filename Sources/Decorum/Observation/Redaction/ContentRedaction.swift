@@ -9,17 +9,15 @@ extension Redaction {
     /// where it is. Of a multipart body, the parts whose names are those of ``formNames`` are replaced, and all others
     /// are read by their own media types. XML and HTML are read for their elements and attributes.
     ///
-    /// Content of every other type has no names that a redaction knows. It is returned as it is, so whoever writes it
-    /// down decides.
+    /// Text of every other type has no names that a redaction knows, so tokens alone are replaced in it, by their shape.
+    /// Binary content is returned as it is, so whoever writes it down decides.
     ///
     /// - Parameters:
     ///   - content: The bytes, without a content coding.
     ///   - mediaType: The value of `Content-Type`; nil where there is none.
     /// - Returns: The content; bytes that are not part of a secret are the same.
     public func applied(to content: Data, mediaType: String?) -> Data {
-        guard !content.isEmpty, !jsonMatcher.isEmpty || !queryItems.isEmpty || !formNames.isEmpty || userinfo else {
-            return content
-        }
+        guard !content.isEmpty, readsContent else { return content }
         switch ContentKind(mediaType: mediaType) {
         case .multipart:
             return Self.replacingParts(of: content, mediaType: mediaType ?? "") { part in
@@ -29,20 +27,35 @@ extension Redaction {
         case .markup:
             var secrets = SecretRanges(Array(content), redaction: self)
             secrets.findInMarkup()
+            secrets.findTokens()
             return secrets.replaced().map { Data($0) } ?? content
         case .json:
             return Data(JSONRedactor(Array(content), redaction: self).run().bytes)
         case .form:
             var secrets = SecretRanges(Array(content), redaction: self)
             secrets.findInForm()
+            secrets.findTokens()
             return secrets.replaced().map { Data($0) } ?? content
         case .unknown:
-            guard JSONText.isLikely(content) else { return content }
+            guard JSONText.isLikely(content) else { return replacingTokens(in: content) }
             let result = JSONRedactor(Array(content), redaction: self).run()
-            return result.foundSecret ? Data(result.bytes) : content
-        case .text, .binary:
+            return result.foundSecret ? Data(result.bytes) : replacingTokens(in: content)
+        case .text:
+            return replacingTokens(in: content)
+        case .binary:
             return content
         }
+    }
+
+    /// Whether there is anything that could be found in content.
+    var readsContent: Bool {
+        !jsonMatcher.isEmpty || !queryItems.isEmpty || !formNames.isEmpty || userinfo || masksTokens
+    }
+
+    private func replacingTokens(in content: Data) -> Data {
+        var secrets = SecretRanges(Array(content), redaction: self)
+        secrets.findTokens()
+        return secrets.replaced().map { Data($0) } ?? content
     }
 }
 

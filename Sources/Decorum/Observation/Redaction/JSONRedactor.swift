@@ -8,6 +8,10 @@ struct JSONRedactor {
         let bytes: [UInt8]
         /// Whether a secret was replaced, the rest of a broken text aside.
         let foundSecret: Bool
+        /// Whether all of it was read; otherwise its end was replaced.
+        let isWhole: Bool
+        /// How many bytes were looked at, which grows with their number alone.
+        let steps: Int
     }
 
     private struct Fault: Error {}
@@ -28,6 +32,7 @@ struct JSONRedactor {
     private let placeholder: [UInt8]
     /// What names the secrets; nil where one placeholder stands for all, and hides what cannot be read.
     private let pseudonyms: Pseudonyms?
+    private let masksTokens: Bool
     private var position = 0
     /// Where the output ends if the token at `position` turns out to be broken.
     private var tokenStart = 0
@@ -35,14 +40,19 @@ struct JSONRedactor {
     /// The secret value within which the scanner is, and how deep it stands.
     private var secret: (start: Int, depth: Int, name: Range<Int>, secrecy: SecretNames.Secrecy)?
     private var output: [UInt8] = []
+    private var steps: Int
     private var copied = 0
 
     init(
-        _ bytes: [UInt8], redaction: Redaction, nesting: Int = Redaction.nesting, pseudonyms: Pseudonyms? = nil
+        _ bytes: [UInt8], redaction: Redaction, nesting: Int = Redaction.nesting, pseudonyms: Pseudonyms? = nil,
+        masksTokens: Bool = true
     ) {
         self.bytes = bytes
         self.pseudonyms = pseudonyms
+        self.masksTokens = masksTokens && redaction.masksTokens && pseudonyms == nil
         self.redaction = redaction
+        // Each byte is a part of one token, and looked at again where that is a string.
+        steps = bytes.count
         self.nesting = nesting
         placeholder = JSONText.escape(redaction.placeholder.utf8)
     }
@@ -53,7 +63,8 @@ struct JSONRedactor {
             try scanDocument()
             let isUnchanged = copied == 0
             return Result(
-                bytes: isUnchanged ? bytes : output + bytes[copied...], foundSecret: !isUnchanged)
+                bytes: isUnchanged ? bytes : output + bytes[copied...], foundSecret: !isUnchanged, isWhole: true,
+                steps: steps)
         } catch {
             if let pseudonyms {
                 let rest = LooseJSON(bytes[tokenStart...], redaction: redaction, pseudonyms: pseudonyms)
@@ -61,10 +72,11 @@ struct JSONRedactor {
                 let isUnchanged = copied == 0 && rest == nil
                 return Result(
                     bytes: isUnchanged ? bytes : output + bytes[copied..<tokenStart] + (rest ?? bytes[tokenStart...]),
-                    foundSecret: !isUnchanged)
+                    foundSecret: !isUnchanged, isWhole: false, steps: steps)
             }
             let kept = copied <= tokenStart ? output + bytes[copied..<tokenStart] : output
-            return Result(bytes: kept + redaction.placeholder.utf8, foundSecret: copied > 0)
+            return Result(
+                bytes: kept + redaction.placeholder.utf8, foundSecret: copied > 0, isWhole: false, steps: steps)
         }
     }
 
@@ -96,6 +108,7 @@ struct JSONRedactor {
         }
         guard skipBlanks() == UInt8(ascii: "\"") else { throw Fault() }
         let name = try scanString()
+        if secret == nil { replaceTokens(in: name) }
         let key = JSONText.unescape(bytes[name])
         try scan(UInt8(ascii: ":"))
         if secret != nil {
@@ -170,7 +183,11 @@ struct JSONRedactor {
             default: false
             }
         }
-        guard isOfInterest else { return }
+        steps += range.count
+        guard isOfInterest else {
+            replaceTokens(in: range)
+            return
+        }
         let text = JSONText.unescape(bytes[range])
         if JSONText.isLikely(text) {
             let inner = nesting > 0 ? innerResult(text) : nil
@@ -182,22 +199,34 @@ struct JSONRedactor {
                 }
                 return
             }
+            steps += inner.steps
             if inner.foundSecret {
                 replace(range, with: JSONText.escape(inner.bytes))
                 return
             }
         }
-        var secrets = SecretRanges(text, redaction: redaction, nesting: nesting, pseudonyms: pseudonyms)
+        var secrets = SecretRanges(
+            text, redaction: redaction, nesting: nesting, pseudonyms: pseudonyms, masksTokens: masksTokens)
         if pseudonyms == nil {
             secrets.findInText()
+            secrets.findTokens()
         } else {
             secrets.findInLinks()
         }
+        steps += secrets.steps
         if let replaced = secrets.replaced(), replaced != text { replace(range, with: JSONText.escape(replaced)) }
     }
 
+    /// Replaces the tokens in a name or a string, whose characters need no escapes.
+    private mutating func replaceTokens(in range: Range<Int>) {
+        guard masksTokens else { return }
+        for token in TokenSearch.secrets(in: bytes, range, counting: &steps) { replace(token, with: placeholder) }
+    }
+
     private func innerResult(_ text: [UInt8]) -> Result {
-        JSONRedactor(text, redaction: redaction, nesting: nesting - 1, pseudonyms: pseudonyms).run()
+        JSONRedactor(
+            text, redaction: redaction, nesting: nesting - 1, pseudonyms: pseudonyms, masksTokens: masksTokens
+        ).run()
     }
 
     private mutating func replace(_ range: Range<Int>, with replacement: [UInt8]) {

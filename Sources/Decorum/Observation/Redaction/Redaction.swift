@@ -12,8 +12,9 @@ public import HTTPTypes
 /// let connection = transport.logging(to: .standardError, redacting: redaction)
 /// ```
 ///
-/// It goes by names, so it knows no secret that stands in a path, in plain text or under a name that is not listed. The
-/// standard one also takes every text for secret whose name ends as that of a secret does; see ``SecretNames``.
+/// It goes by names, and by the shapes of tokens: see ``masksTokens``. Any other secret that stands in a path, in plain text
+/// or under a name that is not listed, it does not know. The standard one also takes every text for secret whose name ends
+/// as that of a secret does; see ``SecretNames``.
 public struct Redaction: Sendable, Hashable {
     /// The fields whose values are replaced.
     public var fields: Set<HTTPField.Name>
@@ -47,6 +48,14 @@ public struct Redaction: Sendable, Hashable {
     /// HPACK marks a sensitive value.
     public var declaredFields: Bool
 
+    /// Whether tokens are replaced by their shape, under any name and wherever they stand.
+    ///
+    /// Known are JSON Web Tokens, private keys in text form, what follows `Bearer` and `Basic`, and tokens that start as
+    /// those of well-known services do, such as `ghp_`, `xoxb-` and `AKIA`. They are found in fields, URLs, forms, texts,
+    /// and the strings and names of JSON, as they are or percent-encoded; not in binary content. A redirection to another
+    /// origin drops a field with such a value. Cassettes are searched for the same shapes before they are written.
+    public var masksTokens: Bool
+
     /// What stands in place of a secret; percent-encoded or escaped where the place needs it.
     public var placeholder: String
 
@@ -62,6 +71,7 @@ public struct Redaction: Sendable, Hashable {
     ///   - userinfo: Whether the user name and password of a URL are replaced.
     ///   - declaredFields: Whether fields that a request declares secret are replaced.
     ///   - fieldNames: The names of further fields whose values are replaced.
+    ///   - masksTokens: Whether tokens are replaced by their shape.
     ///   - placeholder: What stands in place of a secret.
     public init(
         fields: Set<HTTPField.Name>,
@@ -71,6 +81,7 @@ public struct Redaction: Sendable, Hashable {
         userinfo: Bool = true,
         declaredFields: Bool = true,
         fieldNames: SecretNames = [],
+        masksTokens: Bool = true,
         placeholder: String = "REDACTED"
     ) {
         self.fields = fields
@@ -79,13 +90,15 @@ public struct Redaction: Sendable, Hashable {
         self.formNames = formNames
         self.userinfo = userinfo
         self.declaredFields = declaredFields
+        self.masksTokens = masksTokens
         self.placeholder = placeholder
         jsonMatcher = JSONMatcher(jsonPaths)
     }
 
     /// A redaction that replaces nothing.
     public static let none = Redaction(
-        fields: [], queryItems: [], jsonPaths: [], formNames: [], userinfo: false, declaredFields: false)
+        fields: [], queryItems: [], jsonPaths: [], formNames: [], userinfo: false, declaredFields: false,
+        masksTokens: false)
 
     /// How many times an encoding within an encoding is looked into, such as JSON in a string of JSON.
     static let nesting = 3

@@ -6,9 +6,10 @@
 /// With an asterisk before it, a name stands for all that end in it: `*token` for `userToken` and `token`. Such a name is
 /// a guess, so numbers, `true`, `false` and `null` under it are no secrets, as in `max_tokens=100`, and neither are the
 /// cursors of lists, as in `next_page_token`.
-public struct SecretNames: Sendable, Hashable {
+public struct SecretNames: Sendable {
     private var names: Set<String> = []
     private var endings: Set<[UInt8]> = []
+    private var lastLetters = NameEndings()
 
     /// Creates a set of names.
     ///
@@ -22,9 +23,10 @@ public struct SecretNames: Sendable, Hashable {
     /// - Parameter name: The name, in any spelling.
     public mutating func insert(_ name: String) {
         if let ending = Self.ending(name) {
-            endings.insert(ending)
+            if endings.insert(ending).inserted { lastLetters.insert(ending: ending) }
         } else {
-            names.insert(Self.normalized(name.utf8))
+            let name = Self.normalized(name.utf8)
+            if names.insert(name).inserted { lastLetters.insert(name: name.utf8) }
         }
     }
 
@@ -37,6 +39,9 @@ public struct SecretNames: Sendable, Hashable {
         } else {
             names.remove(Self.normalized(name.utf8))
         }
+        lastLetters = NameEndings()
+        for name in names { lastLetters.insert(name: name.utf8) }
+        for ending in endings { lastLetters.insert(ending: ending) }
     }
 
     /// Tells whether a name, or a part of it, is in the set or ends as one that is.
@@ -66,48 +71,55 @@ public struct SecretNames: Sendable, Hashable {
 
     /// Tells whether the value of a name is secret, where nothing tells texts from numbers.
     func isSecret(_ value: some BidirectionalCollection<UInt8>, of name: some BidirectionalCollection<UInt8>) -> Bool {
-        switch secrecy(of: name) {
+        Self.isSecret(value, secrecy(of: name))
+    }
+
+    /// Tells whether the value of a field is secret, whose name has no parts.
+    func isSecret(
+        _ value: some BidirectionalCollection<UInt8>, ofField name: some BidirectionalCollection<UInt8>
+    ) -> Bool {
+        Self.isSecret(value, secrecy(ofPart: name))
+    }
+
+    /// Whether a field is named so that it holds a secret with some value; the cursors of lists count too.
+    func mayBeSecret(field name: some BidirectionalCollection<UInt8>) -> Bool {
+        guard lastLetters.mayMatch(name) else { return false }
+        return lastLetters.endName(name) || !names.isEmpty && names.contains(Self.normalized(name))
+    }
+
+    private static func isSecret(_ value: some BidirectionalCollection<UInt8>, _ secrecy: Secrecy?) -> Bool {
+        switch secrecy {
         case nil: false
         case .any: true
-        case .text: !Self.isScalar(value)
+        case .text: !isScalar(value)
         }
     }
 
     private func secrecy(ofPart name: some BidirectionalCollection<UInt8>) -> Secrecy? {
-        // To normalise a name takes longer than all else, and most names of fields end otherwise. The views of strings
-        // are slow to go through more than once.
+        // To normalise a name takes longer than all else, and most names end otherwise.
+        guard lastLetters.mayMatch(name) else { return nil }
+        // The views of strings are slow to go through more than once.
         let spelling = Array(name)
-        let hasEnding = endings.contains { Self.hasEnding(spelling, $0) }
+        let hasEnding = lastLetters.endName(spelling)
         guard hasEnding || !names.isEmpty else { return nil }
         let normalized = Self.normalized(spelling)
         if names.contains(normalized) { return .any }
         guard hasEnding else { return nil }
         let bytes = normalized.utf8
-        return Self.cursors.contains { bytes.suffix($0.utf8.count).elementsEqual($0.utf8) } ? nil : .text
-    }
-
-    /// Whether a name in any spelling ends in a normalised one.
-    private static func hasEnding(_ name: [UInt8], _ ending: [UInt8]) -> Bool {
-        var end = name.count
-        for byte in ending.reversed() {
-            while end > 0, isPassedOver(name[end - 1]) { end -= 1 }
-            guard end > 0 else { return false }
-            end -= 1
-            let last = name[end]
-            guard ((0x41...0x5A).contains(last) ? last | 0x20 : last) == byte else { return false }
-        }
-        return true
+        return Self.lookalikes.contains { bytes.suffix($0.utf8.count).elementsEqual($0.utf8) } ? nil : .text
     }
 
     /// Whether a character does not count in the spelling of a name.
-    private static func isPassedOver(_ byte: UInt8) -> Bool {
+    static func isPassedOver(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
     }
 
-    /// What the names end in that look like names of secrets and are not: places in lists, and marks in texts.
-    private static let cursors = [
-        "bostoken", "changetoken", "clstoken", "continuationtoken", "cursortoken", "deltatoken", "endtoken", "eostoken",
-        "masktoken", "nexttoken", "padtoken", "pagetoken", "paginationtoken", "pagingtoken", "previoustoken",
+    /// What the names end in that look like names of secrets and are not: places in lists, marks in texts, and the field
+    /// that asks for a signature (RFC 9421, section 5.1).
+    private static let lookalikes = [
+        "acceptsignature", "bostoken", "changetoken", "clstoken", "continuationtoken", "cursortoken", "deltatoken",
+        "endtoken", "eostoken", "masktoken", "nexttoken", "padtoken", "pagetoken", "paginationtoken", "pagingtoken",
+        "previoustoken",
         "prevtoken", "resumetoken", "scrolltoken", "septoken", "skiptoken", "startingtoken", "starttoken", "stoptoken",
         "stoptokens", "synctoken", "unktoken",
     ]
@@ -143,6 +155,20 @@ public struct SecretNames: Sendable, Hashable {
         // A name of nothing but these characters keeps them, or it would stand for every other such name.
         let normalized = String(decoding: bytes.isEmpty ? Array(name) : bytes, as: UTF8.self)
         return isASCII ? normalized : normalized.lowercased()
+    }
+}
+
+extension SecretNames: Hashable {
+    // What is known of the last letters follows from the names, in the order in which they came.
+    /// Whether two sets hold the same names and the same endings.
+    public static func == (lhs: SecretNames, rhs: SecretNames) -> Bool {
+        lhs.names == rhs.names && lhs.endings == rhs.endings
+    }
+
+    /// Hashes the names and the endings.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(names)
+        hasher.combine(endings)
     }
 }
 

@@ -9,7 +9,10 @@ struct SecretRanges {
     let nesting: Int
     /// What names the secrets; nil where one placeholder stands for all.
     let pseudonyms: Pseudonyms?
+    private let masksTokens: Bool
     private(set) var found: [Found] = []
+    /// How many bytes were looked at, which grows with their number alone.
+    private(set) var steps = 0
     private var coding = Coding.url
 
     /// How values are written.
@@ -27,12 +30,14 @@ struct SecretRanges {
     }
 
     init(
-        _ bytes: [UInt8], redaction: Redaction, nesting: Int = Redaction.nesting, pseudonyms: Pseudonyms? = nil
+        _ bytes: [UInt8], redaction: Redaction, nesting: Int = Redaction.nesting, pseudonyms: Pseudonyms? = nil,
+        masksTokens: Bool = true
     ) {
         self.bytes = bytes
         self.redaction = redaction
         self.nesting = nesting
         self.pseudonyms = pseudonyms
+        self.masksTokens = masksTokens && redaction.masksTokens && pseudonyms == nil
     }
 
     /// The bytes with a placeholder for each secret; nil where there is none.
@@ -69,9 +74,18 @@ struct SecretRanges {
         return value.prefix(scheme) + text
     }
 
+    /// Finds the tokens that their shape tells, wherever they stand.
+    ///
+    /// A cassette is searched for them before it is written, and then its author decides; so they get no pseudonyms.
+    mutating func findTokens() {
+        guard masksTokens else { return }
+        found += TokenSearch.secrets(in: bytes, counting: &steps).map { Found(range: $0, name: nil) }
+    }
+
     /// Finds the secrets of a URL or a reference (RFC 3986).
     mutating func findInURL(_ url: Range<Int>? = nil) {
         let url = url ?? bytes.indices
+        steps += url.count
         let fragment = url.first { bytes[$0] == UInt8(ascii: "#") } ?? url.upperBound
         let query = url.first { bytes[$0] == UInt8(ascii: "?") || $0 == fragment } ?? url.upperBound
 
@@ -136,6 +150,7 @@ struct SecretRanges {
     }
 
     private mutating func findUserinfo(in url: Range<Int>) {
+        steps += url.count
         guard let lastAt = url.last(where: { bytes[$0] == UInt8(ascii: "@") }) else { return }
         var index = url.lowerBound
         while index < lastAt {
@@ -147,6 +162,7 @@ struct SecretRanges {
             }
             let start = index + 2
             let end = (start..<url.upperBound).first { "/?#\\".utf8.contains(bytes[$0]) } ?? url.upperBound
+            steps += 2 * (end - start)
             if let at = (start..<end).last(where: { bytes[$0] == UInt8(ascii: "@") }) {
                 if at > start { found.append(Found(range: start..<at, name: nil)) }
                 index = end
@@ -176,7 +192,8 @@ struct SecretRanges {
         }
     }
 
-    private func secretValue(in item: Range<Int>, names: SecretNames) -> Found? {
+    private mutating func secretValue(in item: Range<Int>, names: SecretNames) -> Found? {
+        steps += item.count
         var nameStart: Int? = item.lowerBound
         var firstValue: Int?
         for index in item {
@@ -184,6 +201,7 @@ struct SecretRanges {
             case UInt8(ascii: "="):
                 firstValue = firstValue ?? index + 1
                 let value = bytes[index + 1..<item.upperBound]
+                steps += nameStart.map { index - $0 } ?? 0
                 if let start = nameStart, names.isSecret(value, of: PercentCoding.decode(bytes[start..<index])) {
                     return Found(range: index + 1..<item.upperBound, name: start..<index)
                 }
@@ -198,16 +216,22 @@ struct SecretRanges {
     }
 
     /// Tells whether a value is an encoded URL or JSON that holds a secret.
-    private func holdsEncodedSecret(_ value: Range<Int>) -> Bool {
+    private mutating func holdsEncodedSecret(_ value: Range<Int>) -> Bool {
         let isEncoded = bytes[value].contains(UInt8(ascii: "%"))
         guard nesting > 0, isEncoded || bytes[value].contains(UInt8(ascii: "{")) else { return false }
         let decoded = PercentCoding.decode(bytes[value])
+        steps += value.count
         if JSONText.isLikely(decoded) {
-            return JSONRedactor(decoded, redaction: redaction, nesting: nesting - 1).run().foundSecret
+            let inner = JSONRedactor(decoded, redaction: redaction, nesting: nesting - 1, masksTokens: masksTokens)
+                .run()
+            steps += inner.steps
+            return inner.foundSecret
         }
         guard isEncoded else { return false }
-        var inner = SecretRanges(decoded, redaction: redaction, nesting: nesting - 1)
+        var inner = SecretRanges(decoded, redaction: redaction, nesting: nesting - 1, masksTokens: masksTokens)
         inner.findInURL()
+        inner.findTokens()
+        steps += inner.steps
         return !inner.found.isEmpty
     }
 }

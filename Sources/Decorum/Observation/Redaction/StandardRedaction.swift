@@ -1,58 +1,107 @@
 import HTTPTypes
 
 extension Redaction {
-    /// A redaction that knows the usual names of credentials.
+    /// A redaction that knows the usual names of credentials, and the shapes of tokens.
     ///
-    /// `WWW-Authenticate` is shown: a challenge holds no secret of the client's and explains a `401`.
+    /// One list of names counts in fields, in the items of URLs and forms, and in JSON, XML and HTML, but for names that
+    /// are too common in one of them, such as `key` and `code` in JSON. A field counts with `X-` before its name, too.
+    ///
+    /// Fields that explain a failure and hold nothing that opens a door are shown: `WWW-Authenticate`, a challenge;
+    /// `Content-Digest`, which anybody can compute of the content; `Signature-Input` and `Accept-Signature`, which say
+    /// what is signed and how. The `Signature` itself is not shown, since it can be sent again while it is valid.
+    /// `Sec-WebSocket-Protocol` is not shown, because clients that cannot set fields send their tokens in it.
     public static let standard = Redaction(
-        fields: Set(standardFields.compactMap { HTTPField.Name($0) }),
-        queryItems: SecretNames(standardNames + standardEndings + standardQueryItems),
-        jsonPaths: Set((standardNames + standardEndings).map { JSONPattern("**." + $0) }),
-        formNames: SecretNames(standardNames + standardEndings + standardQueryItems),
-        fieldNames: SecretNames(standardFieldEndings.map { "*-" + $0 })
+        fields: StandardName.fields,
+        queryItems: SecretNames(StandardName.names(in: .items)),
+        jsonPaths: Set(StandardName.names(in: .json).map { JSONPattern("**." + $0) }),
+        formNames: SecretNames(StandardName.names(in: .items)),
+        fieldNames: SecretNames(StandardName.names(in: .fields).filter { $0.hasPrefix("*") })
     )
+}
 
-    private static let standardFields = [
-        "Authorization", "Authentication-Info", "Cookie", "Cookie2", "DPoP", "Proxy-Authorization",
-        "Proxy-Authentication-Info", "Set-Cookie", "Set-Cookie2", "X-Forwarded-Authorization",
+/// A name of the standard list, and the kinds of places in which it counts.
+private struct StandardName: ExpressibleByStringLiteral {
+    struct Places: OptionSet {
+        let rawValue: Int
+
+        static let fields = Places(rawValue: 1)
+        /// Items of queries, fragments, path parameters and forms.
+        static let items = Places(rawValue: 2)
+        /// Members of JSON, elements and attributes of XML and HTML.
+        static let json = Places(rawValue: 4)
+    }
+
+    let name: String
+    let places: Places
+
+    init(stringLiteral name: String) {
+        self.init(name, notIn: [])
+    }
+
+    init(_ name: String, notIn exceptions: Places) {
+        self.name = name
+        places = Places([.fields, .items, .json]).subtracting(exceptions)
+    }
+
+    static func names(in place: Places) -> [String] {
+        all.filter { $0.places.contains(place) }.map(\.name)
+    }
+
+    /// The names that are not guesses, as fields spell them.
+    static var fields: Set<HTTPField.Name> {
+        let names = names(in: .fields).filter { !$0.hasPrefix("*") }.map { $0.replacing("_", with: "-") }
+        return Set((names + names.map { "X-" + $0 }).compactMap { HTTPField.Name($0) })
+    }
+
+    // Letter case, hyphens and underscores do not count, so `access_token` stands for `accessToken` too. Under a name
+    // without an asterisk numbers are secret as well, so a name may stand here both ways.
+    private static let all: [StandardName] = names + endings + fieldNames + itemNames
+
+    private static let names: [StandardName] = [
+        "access_key_id", "access_token", "api_key", "api_secret", "api_token", "apikey", "app_secret", "assertion",
+        "auth_key", "auth_token", "authorization", "bearer_token", "client_assertion", "client_secret",
+        "code_verifier", "consumer_secret", "csrf_token", "csrftoken", "device_code", "id_token", "jwt", "new_password",
+        "old_password", "otp", "passphrase", "passwd", "password", "password_confirmation", "private_key", "pwd",
+        "refresh_token", "secret", "secret_access_key", "secret_key", "security_token", "session_id", "session_key",
+        "session_token", "signing_key", "token", "user_password", "webhook_secret", "xsrf_token",
+    ]
+
+    private static let endings: [StandardName] = [
+        "*access_key", "*access_key_id", "*account_key", "*api_key", "*application_key", "*auth", "*auth_key",
+        "*authorization", "*bearer", "*cookie", "*cookies", "*credential", "*credentials", "*csrf", "*encryption_key",
+        "*jwt", "*otp", "*passcode", "*passphrase", "*passwd", "*password", "*private_key", "*secret", "*secret_key",
+        "*session_id", "*session_key", "*shared_key", "*signing_key", "*subscription_key", "*token", "*tokens", "*xsrf",
+        // In JSON these are signatures of functions, and objects.
+        StandardName("*signature", notIn: .json), StandardName("*signature_256", notIn: .json),
+        StandardName("*session", notIn: .json),
+    ]
+
+    /// What is known as the name of a field; servers that echo fields do so in JSON.
+    private static let fieldNames: [StandardName] = [
+        // Elsewhere their endings tell them from settings, which are numbers and switches.
+        StandardName("Cookie", notIn: [.items, .json]), StandardName("Set-Cookie", notIn: [.items, .json]),
+        StandardName("X-Auth", notIn: [.items, .json]),
+
+        "Authentication-Info", "Cookie2", "DPoP", "Proxy-Authorization", "Proxy-Authentication-Info",
+        "Sec-Token-Binding", "Sec-WebSocket-Protocol", "Set-Cookie2", "X-Forwarded-Authorization",
         "X-Original-Authorization",
 
-        "API-Key", "ApiKey", "X-API-Key", "X-ApiKey", "X-API-Token", "X-API-Secret", "X-Access-Token", "X-Auth",
-        "X-Auth-Key", "X-Auth-Token", "X-CSRF-Token", "X-CSRFToken", "X-XSRF-Token", "X-Refresh-Token", "X-Secret",
-        "X-Secret-Key", "X-Session-Id", "X-Session-Token", "X-Subject-Token", "X-Token", "X-User-Token",
-
         "DD-API-KEY", "DD-APPLICATION-KEY", "Deploy-Token", "Job-Token", "Ocp-Apim-Subscription-Key", "Private-Token",
-        "X-Amz-Security-Token", "X-Consul-Token", "X-Forwarded-Access-Token", "X-Functions-Key",
-        "X-Gitlab-Token", "X-Goog-Api-Key", "X-Goog-IAM-Authorization-Token", "X-Plex-Token",
-        "X-Shopify-Access-Token", "X-Vault-Token",
+        "X-Amz-Security-Token", "X-Consul-Token", "X-Forwarded-Access-Token", "X-Functions-Key", "X-GitHub-OTP",
+        "X-Gitlab-Token", "X-Goog-Api-Key",
+        "X-Goog-IAM-Authorization-Token", "X-Plex-Token", "X-Shopify-Access-Token", "X-Subject-Token", "X-User-Token",
+        "X-Vault-Token",
     ]
 
-    // Letter case, hyphens and underscores do not count, so `access_token` stands for `accessToken` too.
-    private static let standardNames = [
-        "access_key_id", "access_token", "api_key", "api_secret", "api_token", "app_secret", "assertion", "auth_token",
-        "authorization", "bearer_token", "client_assertion", "client_secret", "code_verifier", "consumer_secret",
-        "csrf_token", "device_code", "id_token", "jwt", "new_password", "old_password", "otp", "passphrase", "passwd",
-        "password", "password_confirmation", "private_key", "pwd", "refresh_token", "secret", "secret_access_key",
-        "secret_key", "security_token", "session_id", "session_key", "session_token", "signing_key", "token",
-        "user_password", "webhook_secret", "xsrf_token",
-    ]
-
-    private static let standardEndings = [
-        "*access_key", "*api_key", "*auth", "*cookie", "*cookies", "*credential", "*credentials", "*passphrase",
-        "*passwd", "*password", "*private_key", "*secret", "*secret_key", "*session_key", "*token", "*tokens",
-    ]
-
-    /// What stands behind the last hyphens in the names of fields that hold secrets.
-    static let standardFieldEndings = [
-        "access-key", "api-key", "auth", "auth-key", "password", "secret", "secret-key", "session", "session-id",
-        "token",
-    ]
-
-    // Too common in content to be replaced there: `key`, `code` and `signature` name many other things in JSON.
-    private static let standardQueryItems = [
-        "auth", "AWSAccessKeyId", "code", "jsessionid", "key", "oauth_signature", "oauth_token", "oauth_verifier",
-        "pass", "PHPSESSID", "SAMLResponse", "session", "sig", "sign", "signature", "sid", "subscription-key", "ticket",
-        "X-Amz-Credential", "X-Amz-Security-Token", "X-Amz-Signature", "X-API-Key", "X-Goog-Credential",
-        "X-Goog-Signature",
+    /// What is known as the name of an item, and names many other things elsewhere.
+    private static let itemNames: [StandardName] = [
+        "AWSAccessKeyId", "jsessionid", "oauth_signature", "oauth_token", "oauth_verifier", "PHPSESSID", "SAMLResponse",
+        "X-Amz-Credential", "X-Amz-Signature", "X-Goog-Credential", "X-Goog-Signature",
+        StandardName("auth", notIn: [.fields, .json]), StandardName("code", notIn: [.fields, .json]),
+        StandardName("key", notIn: [.fields, .json]), StandardName("pass", notIn: [.fields, .json]),
+        StandardName("session", notIn: [.fields, .json]), StandardName("sid", notIn: [.fields, .json]),
+        StandardName("sig", notIn: [.fields, .json]), StandardName("sign", notIn: [.fields, .json]),
+        StandardName("signature", notIn: [.fields, .json]), StandardName("subscription-key", notIn: .json),
+        StandardName("ticket", notIn: [.fields, .json]),
     ]
 }

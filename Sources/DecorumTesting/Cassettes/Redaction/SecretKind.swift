@@ -1,3 +1,5 @@
+import Decorum
+
 /// What a secret that is found in a cassette looks like.
 ///
 /// The kinds are an open set: tokens of further services are added.
@@ -15,21 +17,21 @@ public struct SecretKind: Sendable, Hashable {
     /// The access key id of Amazon Web Services.
     public static let awsAccessKey = SecretKind("AWS access key")
     /// A user name and a password encoded as HTTP's basic scheme does.
-    public static let basicCredentials = SecretKind("Basic credentials")
+    public static let basicCredentials = SecretKind(TokenSearch.basicCredentials)
     /// A token behind the word `Bearer`.
-    public static let bearerToken = SecretKind("Bearer token")
+    public static let bearerToken = SecretKind(TokenSearch.bearerToken)
     /// The value of an environment variable that is named like a secret.
     public static let environment = SecretKind("value of an environment variable")
     /// A token of GitHub.
     public static let gitHubToken = SecretKind("GitHub token")
     /// A signed or encrypted token of JSON.
-    public static let jsonWebToken = SecretKind("JSON Web Token")
+    public static let jsonWebToken = SecretKind(TokenSearch.jsonWebToken)
     /// A secret that a name marks elsewhere, in content in which nothing can be replaced.
     public static let knownSecret = SecretKind("secret that is replaced elsewhere")
     /// A long value of letters and digits behind a name such as `token` or `secret`.
     public static let namedValue = SecretKind("value named like a secret")
     /// A private key in text form.
-    public static let privateKey = SecretKind("private key")
+    public static let privateKey = SecretKind(TokenSearch.privateKey)
     /// A password in a URL.
     public static let urlPassword = SecretKind("password in a URL")
 }
@@ -58,6 +60,19 @@ public struct SecretAllowance: Sendable, Hashable {
     public static func kind(_ kind: SecretKind) -> SecretAllowance {
         SecretAllowance(rule: .kind(kind))
     }
+}
+
+extension SecretAllowance: CustomStringConvertible, CustomReflectable {
+    /// The kind that is allowed, or that it is one value, which is not shown.
+    public var description: String {
+        switch rule {
+        case .text: "one value"
+        case .kind(let kind): kind.name
+        }
+    }
+
+    /// A mirror with the description alone.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 extension SecretAllowance: ExpressibleByStringLiteral {

@@ -106,18 +106,9 @@ extension SecretScanner {
             }
             // Of a key, only the heading was looked for.
             let end = hit.range.upperBound
-            copied = hit.kind == .privateKey ? Self.endOfKey(in: bytes, from: end) : end
+            copied = hit.kind == .privateKey ? TokenSearch.endOfKey(in: bytes[...], from: end) : end
         }
         return output + bytes[copied...]
-    }
-
-    private static func endOfKey(in bytes: [UInt8], from start: Int) -> Int {
-        let end = "-----END "
-        let ending = (start..<bytes.count).first { bytes[$0...].starts(with: end.utf8) }
-        guard let ending, let hyphens = bytes[(ending + end.utf8.count)...].firstIndex(of: UInt8(ascii: "-")) else {
-            return bytes.count
-        }
-        return bytes[hyphens...].firstIndex { $0 != UInt8(ascii: "-") } ?? bytes.count
     }
 }
 

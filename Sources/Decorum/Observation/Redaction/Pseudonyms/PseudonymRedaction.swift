@@ -38,9 +38,8 @@ extension Redaction {
         for index in fields.indices {
             let field = fields[index]
             let value =
-                isSecret(field, secretFields: secretFields)
-                ? named(inSecretField: field, pseudonyms)
-                : field.isURL ? named(inURL: field.value, pseudonyms) : named(inText: field.value, pseudonyms)
+                isNamedSecret(field, secretFields: secretFields)
+                ? named(inSecretField: field, pseudonyms) : named(inValueOf: field, pseudonyms)
             if value != field.value { fields[index].value = value }
         }
         for index in fields.indices {
@@ -119,6 +118,12 @@ extension Redaction {
     private func replacingKnown(in text: String, _ pseudonyms: Pseudonyms) -> String {
         guard pseudonyms.hasKnown else { return text }
         return pseudonyms.replacingKnown(in: Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? text
+    }
+
+    private func named(inValueOf field: HTTPField, _ pseudonyms: Pseudonyms) -> String {
+        let value = field.value
+        if value.mayBeJSON, let named = redacted(inJSON: value, pseudonyms) { return named }
+        return field.isURL ? named(inURL: value, pseudonyms) : named(inText: value, pseudonyms)
     }
 
     private func named(inURL url: String, _ pseudonyms: Pseudonyms) -> String {

@@ -21,43 +21,81 @@ struct TokenShape: Sendable {
         }
     }
 
-    let kind: SecretKind
+    /// What the token is called, fit for a sentence.
+    let kind: String
     let prefix: [UInt8]
     let alphabet: Alphabet
     let length: ClosedRange<Int>
 
-    init(
-        _ kind: SecretKind, _ prefix: String, _ alphabet: Alphabet, _ length: ClosedRange<Int>
-    ) {
+    init(_ kind: String, _ prefix: String, _ alphabet: Alphabet, _ length: ClosedRange<Int>) {
         self.kind = kind
         self.prefix = Array(prefix.utf8)
         self.alphabet = alphabet
         self.length = length
     }
 
-    init(_ kind: String, _ prefix: String, _ alphabet: Alphabet, _ length: ClosedRange<Int>) {
-        self.init(SecretKind(kind), prefix, alphabet, length)
-    }
-
-    /// The token that starts at an index; nil where there is none of this shape.
-    func token(in bytes: [UInt8], at start: Int) -> Range<Int>? {
-        guard bytes[start...].starts(with: prefix) else { return nil }
-        let content = start + prefix.count
+    /// The token that starts a text; nil where there is none of this shape.
+    ///
+    /// - Parameters:
+    ///   - text: The text.
+    ///   - runEnd: The end of the words and dots that the text starts with, where it is known.
+    ///   - steps: How many bytes were looked at.
+    /// - Returns: Where the token stands.
+    func token(startingIn text: ArraySlice<UInt8>, runEnd: Int?, counting steps: inout Int) -> Range<Int>? {
+        guard text.starts(with: prefix) else { return nil }
+        let content = text.startIndex + prefix.count
         // One byte more tells a longer word, which is something else.
-        let limit = min(bytes.count, content + length.upperBound + 1)
+        let limit = min(text.endIndex, content + length.upperBound + 1)
         var end = content
-        while end < limit, alphabet.contains(bytes[end]) { end += 1 }
-        guard length.contains(end - content), Self.isRandom(bytes[content..<end]) else { return nil }
-        return start..<end
+        if let runEnd, alphabet == .dotted {
+            end = max(content, min(runEnd, limit))
+        } else {
+            while end < limit, alphabet.contains(text[end]) { end += 1 }
+            steps += end - content
+        }
+        guard length.contains(end - content) else { return nil }
+        steps += 64
+        return Self.isRandom(text[content..<end]) ? text.startIndex..<end : nil
     }
 
     /// Tells whether a token may be real: in documents they are `xxxx` or end in `EXAMPLE`.
     private static func isRandom(_ content: ArraySlice<UInt8>) -> Bool {
-        Set(content).count >= 6 && !content.suffix(7).elementsEqual("EXAMPLE".utf8)
+        Set(content.prefix(64)).count >= 6 && !content.suffix(7).elementsEqual("EXAMPLE".utf8)
     }
 }
 
 extension TokenShape {
+    /// Three bytes, of which one bit in 32,768 each remembers the last five.
+    struct Starts: Sendable {
+        private var bits = [UInt64](repeating: 0, count: 512)
+
+        fileprivate mutating func insert(_ prefix: some Sequence<UInt8>) {
+            let bytes = Array(prefix.prefix(3))
+            // What follows a prefix of two bytes may be anything.
+            for last in bytes.count > 2 ? bytes[2]...bytes[2] : 0...31 {
+                let place = Self.place(bytes[0], bytes[1], last)
+                bits[place >> 6] |= 1 << UInt64(place & 63)
+            }
+        }
+
+        func contains(_ first: UInt8, _ second: UInt8, _ third: UInt8) -> Bool {
+            let place = Self.place(first, second, third)
+            return bits[place >> 6] >> UInt64(place & 63) & 1 == 1
+        }
+
+        private static func place(_ first: UInt8, _ second: UInt8, _ third: UInt8) -> Int {
+            Int(first & 31) << 10 | Int(second & 31) << 5 | Int(third & 31)
+        }
+    }
+
+    /// How words start that may be tokens, of services or others.
+    static let starts: Starts = {
+        var starts = Starts()
+        for shape in services + workshops { starts.insert(shape.prefix) }
+        for prefix in ["eyJ", "Bearer", "Basic", "-----"] { starts.insert(prefix.utf8) }
+        return starts
+    }()
+
     /// The shapes by the first byte of their prefix.
     static let all: [[TokenShape]] = {
         var shapes: [[TokenShape]] = Array(repeating: [], count: 256)
@@ -68,10 +106,10 @@ extension TokenShape {
     }()
 
     private static let services = [
-        TokenShape(.awsAccessKey, "AKIA", .upperAndDigits, 16...16),
-        TokenShape(.awsAccessKey, "ASIA", .upperAndDigits, 16...16),
-        TokenShape(.awsAccessKey, "ABIA", .upperAndDigits, 16...16),
-        TokenShape(.awsAccessKey, "ACCA", .upperAndDigits, 16...16),
+        TokenShape("AWS access key", "AKIA", .upperAndDigits, 16...16),
+        TokenShape("AWS access key", "ASIA", .upperAndDigits, 16...16),
+        TokenShape("AWS access key", "ABIA", .upperAndDigits, 16...16),
+        TokenShape("AWS access key", "ACCA", .upperAndDigits, 16...16),
         TokenShape("Anthropic key", "sk-ant-", .word, 20...200),
         TokenShape("DigitalOcean token", "dop_v1_", .hex, 64...64),
         TokenShape("DigitalOcean token", "doo_v1_", .hex, 64...64),
@@ -107,12 +145,12 @@ extension TokenShape {
 
     private static let workshops = [
         TokenShape("Docker token", "dckr_pat_", .word, 20...60),
-        TokenShape(.gitHubToken, "ghp_", .alphanumeric, 36...255),
-        TokenShape(.gitHubToken, "gho_", .alphanumeric, 36...255),
-        TokenShape(.gitHubToken, "ghu_", .alphanumeric, 36...255),
-        TokenShape(.gitHubToken, "ghs_", .alphanumeric, 36...255),
-        TokenShape(.gitHubToken, "ghr_", .alphanumeric, 36...255),
-        TokenShape(.gitHubToken, "github_pat_", .word, 40...255),
+        TokenShape("GitHub token", "ghp_", .alphanumeric, 36...255),
+        TokenShape("GitHub token", "gho_", .alphanumeric, 36...255),
+        TokenShape("GitHub token", "ghu_", .alphanumeric, 36...255),
+        TokenShape("GitHub token", "ghs_", .alphanumeric, 36...255),
+        TokenShape("GitHub token", "ghr_", .alphanumeric, 36...255),
+        TokenShape("GitHub token", "github_pat_", .word, 40...255),
         TokenShape("GitLab token", "glpat-", .dotted, 20...300),
         TokenShape("Grafana token", "glsa_", .word, 40...60),
         TokenShape("Linear key", "lin_api_", .alphanumeric, 40...48),

@@ -1,0 +1,69 @@
+import Foundation
+import Testing
+
+@testable import Decorum
+
+@Suite(.timeLimit(.minutes(3))) struct LogSinkTests {
+    /// A pipe, of which each end is closed at most once.
+    struct Pipe {
+        let readEnd: Int32
+        let writeEnd: Int32
+
+        init() throws {
+            var ends: [Int32] = [0, 0]
+            // The system writes both numbers within the call.
+            let outcome = unsafe ends.withUnsafeMutableBufferPointer { unsafe pipe($0.baseAddress) }
+            try #require(outcome == 0)
+            (readEnd, writeEnd) = (ends[0], ends[1])
+        }
+    }
+
+    @Test func `An entry is written with a line end`() throws {
+        let pipe = try Pipe()
+        let sink = LogSink(descriptor: pipe.writeEnd)
+        sink.write("one")
+        sink.write("two")
+        close(pipe.writeEnd)
+        let text = try FileHandle(fileDescriptor: pipe.readEnd, closeOnDealloc: true).readToEnd()
+        #expect(text == Data("one\ntwo\n".utf8))
+    }
+
+    @Test func `A sink whose pipe was closed loses its entry and not the process`() async {
+        await #expect(processExitsWith: .success) {
+            // As in a program that nobody has prepared for broken pipes.
+            signal(SIGPIPE, SIG_DFL)
+            let pipe = try Pipe()
+            close(pipe.readEnd)
+            let sink = LogSink(descriptor: pipe.writeEnd)
+            for _ in 0..<3 { sink.write(String(repeating: "x", count: 100_000)) }
+        }
+    }
+
+    @Test func `A write elsewhere is still ended by the signal`() async {
+        await #expect(processExitsWith: .signal(SIGPIPE)) {
+            signal(SIGPIPE, SIG_DFL)
+            let pipe = try Pipe()
+            close(pipe.readEnd)
+            LogSink(descriptor: pipe.writeEnd).write("lost")
+            var byte: UInt8 = 1
+            _ = unsafe write(pipe.writeEnd, &byte, 1)
+        }
+    }
+
+    @Test func `A signal that somebody else has blocked and waits for is left`() async {
+        await #expect(processExitsWith: .success) {
+            let pipe = try Pipe()
+            close(pipe.readEnd)
+            var signals = sigset_t()
+            var pending = sigset_t()
+            unsafe sigemptyset(&signals)
+            unsafe sigaddset(&signals, SIGPIPE)
+            unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
+            raise(SIGPIPE)
+            LogSink(descriptor: pipe.writeEnd).write("lost")
+            unsafe sigpending(&pending)
+            let isPending = unsafe sigismember(&pending, SIGPIPE)
+            #expect(isPending == 1)
+        }
+    }
+}

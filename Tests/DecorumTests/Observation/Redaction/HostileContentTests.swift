@@ -1,0 +1,109 @@
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Decorum
+
+/// Bytes that are made to be slow to read, or to hide a secret.
+@Suite(.timeLimit(.minutes(5))) struct HostileContentTests {
+    /// What is repeated.
+    private static let parts = [
+        "eyJ", "eyJx.", "eyJabcd.abcd", "bearer+", "basic+", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----MIIEvQIBADANBg",
+        "sk-", "ya29.", "SG.a", "glpat-a.", "\\u0041eyJ", "%25", "a=%7B&", ";a=", "://a:b", "{\"a\":", "\"{", "[\"a\",",
+        "token=", "/[.", "?",
+        "{\"a\":\"https%3A%2F%2F\"},",
+    ]
+
+    @Test(arguments: parts)
+    func `Work grows with the size alone`(part: String) {
+        // At eight times the size, work that grows with the square of it is 64 times as much.
+        let (few, many) = (Self.bytes(of: part, 1 << 13), Self.bytes(of: part, 1 << 16))
+        for work in [Self.workOnURL, Self.workOnText, Self.workOnForm, Self.workOnJSON] {
+            let (less, more) = (work(few), work(many))
+            #expect(more <= 8 * less + 65_536, "\(less) steps became \(more)")
+            #expect(more <= 64 * many.count, "\(more) steps")
+        }
+    }
+
+    @Test(arguments: ["bearer+", "a=%7B&", "{\"a\":\"https%3A%2F%2F\"},"])
+    func `A mebibyte takes as many steps for each byte as any other number`(part: String) {
+        let bytes = Self.bytes(of: part, 1 << 20)
+        #expect(Self.workOnText(bytes) <= 64 * bytes.count)
+        #expect(Self.workOnJSON(bytes) <= 128 * bytes.count)
+    }
+
+    private static func bytes(of part: String, _ count: Int) -> [UInt8] {
+        Array(repeatElement(Array(part.utf8), count: count / part.utf8.count).joined())
+    }
+
+    private static func workOnURL(_ bytes: [UInt8]) -> Int {
+        var secrets = SecretRanges(bytes, redaction: .standard)
+        secrets.findInURL()
+        return secrets.steps
+    }
+
+    private static func workOnText(_ bytes: [UInt8]) -> Int {
+        var secrets = SecretRanges(bytes, redaction: .standard)
+        secrets.findInText()
+        secrets.findTokens()
+        return secrets.steps
+    }
+
+    private static func workOnForm(_ bytes: [UInt8]) -> Int {
+        var secrets = SecretRanges(bytes, redaction: .standard)
+        secrets.findInForm()
+        return secrets.steps
+    }
+
+    private static func workOnJSON(_ bytes: [UInt8]) -> Int {
+        let string = JSONText.escape(bytes)
+        return JSONRedactor(Array("[\"".utf8) + string + Array("\"]".utf8), redaction: .standard).run().steps
+            + JSONRedactor(bytes, redaction: .standard).run().steps
+    }
+
+    @Test func `A token that is planted between random bytes never survives`() {
+        let generator = SeededGenerator(seed: 29)
+        let token = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1bC3dE5"
+        let separators = Array(" \t,;()<>[]{}|^`~!@#$*:?/&='\"".utf8)
+        for _ in 0..<1_000 {
+            func noise() -> [UInt8] {
+                (0..<generator.next() % 40).map { _ in
+                    let draw = generator.next()
+                    return draw % 3 == 0
+                        ? separators[Int(draw >> 8) % separators.count] : UInt8(truncatingIfNeeded: draw >> 8)
+                }
+            }
+            let separator = separators[Int(generator.next() % UInt64(separators.count))]
+            let bytes = noise() + [separator] + Array(token.utf8) + [separator] + noise()
+            for mediaType in ["text/plain", "application/json", "application/x-www-form-urlencoded", "text/html", nil] {
+                let output = Redaction.standard.applied(to: Data(bytes), mediaType: mediaType)
+                #expect(output.firstRange(of: Data(token.utf8)) == nil, "\(bytes)")
+            }
+            let text = String(decoding: bytes, as: UTF8.self)
+            #expect(!Redaction.standard.applied(toURL: text).contains(token))
+            let field = HTTPField(name: .userAgent, value: text)
+            let fields = Redaction.standard.applied(to: HTTPFields([field]))
+            #expect(fields[.userAgent]?.contains(token) == false)
+        }
+    }
+
+    @Test func `Any bytes can be redacted as any content`() {
+        let generator = SeededGenerator(seed: 37)
+        let parts = Self.parts.map { Array($0.utf8) } + [[0xFF], [0], [0xC3], Array("password".utf8)]
+        let types = [
+            nil, "application/json", "application/x-www-form-urlencoded", "text/plain", "text/html", "image/png",
+            "multipart/form-data; boundary=a",
+        ]
+        for _ in 0..<1_000 {
+            let bytes = (0...generator.next() % 12).flatMap { _ in parts[Int(generator.next() % UInt64(parts.count))] }
+            for mediaType in types {
+                #expect(Redaction.none.applied(to: Data(bytes), mediaType: mediaType) == Data(bytes))
+                let planted = Data("token=s3cret&".utf8 + bytes)
+                let output = Redaction.standard.applied(to: planted, mediaType: mediaType)
+                let isForm = mediaType == "application/x-www-form-urlencoded"
+                #expect(!isForm || output.firstRange(of: Data("s3cret".utf8)) == nil, "\(bytes)")
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Decorum
+
+/// The one list of names, in each of the places in which it counts.
+@Suite struct StandardListTests {
+    private static let names = [
+        "X-Custom-Authorization", "Grpc-Metadata-Authorization", "X-Acme-Cookie", "X-Acme-Credential",
+        "X-Acme-Credentials", "X-Acme-Jwt", "X-Acme-Passwd", "X-Acme-Passphrase", "X-Acme-Private-Key", "X-Acme-Tokens",
+        "X-Acme-Access-Key-Id", "JWT", "Bearer", "X-OTP", "Sec-WebSocket-Protocol", "X-Acme-Password", "X-Acme-Auth",
+        "DPoP", "X-Acme-Session-Id", "X-Acme-Api-Key", "X-CSRF", "XToken", "x_acme_token",
+    ]
+
+    private func redacted(_ content: String, _ mediaType: String) -> String {
+        String(decoding: Redaction.standard.applied(to: Data(content.utf8), mediaType: mediaType), as: UTF8.self)
+    }
+
+    @Test(arguments: names)
+    func `A name counts in fields, queries, forms and JSON`(name: String) throws {
+        let field = try #require(HTTPField.Name(name))
+        #expect(Redaction.standard.applied(to: [field: "s3cret"])[field] == "REDACTED")
+        #expect(Redaction.standard.applied(toURL: "/?\(name)=s3cret") == "/?\(name)=REDACTED")
+        #expect(redacted("\(name)=s3cret", "application/x-www-form-urlencoded") == "\(name)=REDACTED")
+        #expect(redacted(#"{"\#(name)":"s3cret"}"#, "application/json") == #"{"\#(name)":"REDACTED"}"#)
+    }
+
+    @Test(arguments: ["X-Acme-Signature", "Signature", "X-Hub-Signature-256", "X-Acme-Session"])
+    func `A name that is too common in JSON counts elsewhere`(name: String) throws {
+        let field = try #require(HTTPField.Name(name))
+        #expect(Redaction.standard.applied(to: [field: "s3cret"])[field] == "REDACTED")
+        #expect(Redaction.standard.applied(toURL: "/?\(name)=s3cret") == "/?\(name)=REDACTED")
+        #expect(redacted(#"{"\#(name)":"shown"}"#, "application/json") == #"{"\#(name)":"shown"}"#)
+    }
+
+    @Test(arguments: ["key", "code", "sig", "ticket", "sid", "pass"])
+    func `A name of items alone does not count elsewhere`(name: String) throws {
+        let field = try #require(HTTPField.Name(name))
+        #expect(Redaction.standard.applied(toURL: "/?\(name)=s3cret") == "/?\(name)=REDACTED")
+        #expect(Redaction.standard.applied(to: [field: "shown"])[field] == "shown")
+        #expect(redacted(#"{"\#(name)":"shown"}"#, "application/json") == #"{"\#(name)":"shown"}"#)
+    }
+
+    @Test(arguments: [
+        ("WWW-Authenticate", "Bearer error=\"invalid_token\", scope1=\"a b\""),
+        ("Content-Digest", "sha-256=:X48E9q==:"),
+        ("Signature-Input", "sig1=(\"@method\" \"date\");created=1618884473;keyid=\"k\""), ("DPoP-Nonce", "abc"),
+        ("Accept-Signature", "sig1=(\"@method\")"), ("Access-Control-Allow-Credentials", "true"),
+        ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="), ("Idempotency-Key", "8e03978e"), ("ETag", "\"a\""),
+        ("X-Max-Tokens", "1000"), ("X-Next-Page-Token", "abc"), ("Last-Event-ID", "7"), ("User-Agent", "a/1 (b; c)"),
+        ("Host", "[::1]:8080"), ("X-Template", "{id}"), ("X-Request-Id", "018f6a2e-7b1c-7cc0-8000-000000000000"),
+        ("Report-To", #"{"group":"a","max_age":1},{"group":"b","endpoints":[{"url":"https://a.example/r"}]}"#),
+    ])
+    func `A field that explains a failure is shown`(name: String, value: String) throws {
+        let field = try #require(HTTPField.Name(name))
+        #expect(Redaction.standard.applied(to: [field: value])[field] == value)
+        #expect(!Redaction.standard.isSecret(HTTPField(name: field, value: value), secretFields: []))
+    }
+
+    @Test(arguments: names + ["X-Acme-Signature", "Signature", "X-Acme-Session", "Host", "Authorization"])
+    func `A field that is secret tells two requests apart, and crosses to no other origin`(name: String) throws {
+        let field = try #require(HTTPField.Name(name))
+        let one = try Request.get("https://a.example/", fields: [field: "one", .accept: "*/*"])
+        let other = try Request.get("https://a.example/", fields: [field: "other", .accept: "*/*"])
+        #expect(ResponseKey(one) != ResponseKey(other))
+
+        let url = try #require(one.url)
+        let decision = RedirectionDecision.after(
+            HTTPResponse(status: .found, headerFields: [.location: "https://b.example/"]), to: one, at: url,
+            policy: .standard, secretFields: [])
+        guard case .follow(let next, _) = decision else {
+            Issue.record("\(decision)")
+            return
+        }
+        #expect(next.head.headerFields == [.accept: "*/*"])
+    }
+
+    @Test func `What the standard redaction replaces tells apart`() throws {
+        // In any spelling: letters, hyphens and underscores drawn at random around an ending of the list.
+        let generator = SeededGenerator(seed: 41)
+        let parts = ["x", "-", "_", "Acme", "TOKEN", "token", "Auth", "cookie", "page", "secret", "jwt", "key", "."]
+        let names = SecretFieldNames.standard
+        for _ in 0..<5_000 {
+            let text = (0...generator.next() % 4).map { _ in parts[Int(generator.next() % 13)] }.joined()
+            guard let name = HTTPField.Name(text) else { continue }
+            let isSecret = Redaction.standard.isNamedSecret(HTTPField(name: name, value: "s3cret"), secretFields: [])
+            #expect(!isSecret || names.contains(name), "\(text)")
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"user":{"password":"s3cret","id":1}}"#, #"{"user":{"password":"REDACTED","id":1}}"#),
+        (#"[{"token":"s3cret"},2]"#, #"[{"token":"REDACTED"},2]"#),
+        (#"{"a":1}, {"jwt":"s3cret"}"#, #"{"a":1}, {"jwt":"REDACTED"}"#),
+        (#"{"u":"https://me:s3cret@a.example/"}"#, #"{"u":"https://REDACTED@a.example/"}"#),
+        (#"{"a":1,"token":"s3c"#, #"{"a":1,"token":REDACTED"#),
+        (#"{"a":"b/c?d","n":[1,{"e":null}]}"#, #"{"a":"b/c?d","n":[1,{"e":null}]}"#),
+    ])
+    func `A field whose value is JSON is looked into`(value: String, expected: String) throws {
+        let name = try #require(HTTPField.Name("X-Context"))
+        #expect(Redaction.standard.applied(to: [name: value])[name] == expected)
+        #expect(Redaction.none.applied(to: [name: value])[name] == value)
+        let isSecret = Redaction.standard.isSecret(HTTPField(name: name, value: value), secretFields: [])
+        #expect(isSecret == (value != expected))
+    }
+
+    @Test func `A field whose value is JSON is looked into before it is recorded`() throws {
+        let name = try #require(HTTPField.Name("X-Context"))
+        let fields: HTTPFields = [name: #"{"user":{"password":"s3cret"},"id":1}, {"a":2}"#]
+        let named = Redaction.standard.applied(to: fields, naming: Pseudonyms())
+        #expect(named[name] == #"{"user":{"password":"__password-1__"},"id":1}, {"a":2}"#)
+        for cut in ["[::1]", #"{"a":"b""#, #"{"a":1"#, #"["#] {
+            #expect(Redaction.standard.applied(to: [name: cut], naming: Pseudonyms())[name] == cut)
+        }
+    }
+}
