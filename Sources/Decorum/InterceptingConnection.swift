@@ -40,6 +40,7 @@ struct InterceptingConnection<Base: Connection>: ComposedConnection {
     let interceptor: @Sendable (consuming Request, Base) async throws -> Response
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        try await interceptor(request, base)
+        request.options.declareSecret(layer.secretFields)
+        return try await interceptor(request, base)
     }
 }

@@ -61,6 +61,7 @@ struct DefaultFieldsConnection<Base: Connection>: ComposedConnection {
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
+        request.options.declareSecret(layer.secretFields)
         switch source {
         case .fixed(let fields): request.head.headerFields.add(defaults: fields)
         case .computed(let compute, _): request.head.headerFields.add(defaults: try await compute(request))

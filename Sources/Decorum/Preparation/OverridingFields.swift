@@ -50,6 +50,7 @@ struct OverridingFieldsConnection<Base: Connection>: ComposedConnection {
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
+        request.options.declareSecret(source.secretFields)
         switch source {
         case .fixed(let fields): request.head.headerFields.override(with: fields)
         case .computed(let compute, _): request.head.headerFields.override(with: try await compute(request))

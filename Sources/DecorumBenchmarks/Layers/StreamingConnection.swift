@@ -18,6 +18,8 @@ private struct ChunkReader: BodyReader {
     var chunk: Data?
 
     mutating func next() -> Data? { chunk.take() }
+
+    var trailers: HTTPFields? { nil }
 }
 
 extension Row {

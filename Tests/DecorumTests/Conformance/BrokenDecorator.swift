@@ -7,15 +7,19 @@ import Testing
 
 struct BrokenDecorator: Sendable, CustomTestStringConvertible {
     let law: DecoratorLaw
+    /// Further laws that the same mistake breaks.
+    let others: Set<DecoratorLaw>
     let testDescription: String
     let addedFields: Set<HTTPField.Name>
     let decorate: @Sendable (AnyConnection) throws -> any Connection
 
     private init(
-        _ law: DecoratorLaw, _ name: String, adding addedFields: Set<HTTPField.Name> = [],
+        _ law: DecoratorLaw, and others: Set<DecoratorLaw> = [], _ name: String,
+        adding addedFields: Set<HTTPField.Name> = [],
         _ decorate: @escaping @Sendable (AnyConnection) throws -> any Connection
     ) {
         self.law = law
+        self.others = others
         testDescription = name
         self.addedFields = addedFields
         self.decorate = decorate

@@ -115,6 +115,8 @@ private struct LenientReader: BodyReader {
             return nil
         }
     }
+
+    var trailers: HTTPFields? { nil }
 }
 
 private struct AddingReader: BodyReader {
@@ -123,4 +125,6 @@ private struct AddingReader: BodyReader {
     mutating func next() async throws -> Data? {
         try await reader.next().map { $0 + [0] }
     }
+
+    var trailers: HTTPFields? { nil }
 }
