@@ -17,7 +17,8 @@ import Testing
             }
         }
 
-        #expect(Set(broken) == decorator.others.union([decorator.law]), "\(sentences)")
+        #expect(broken.contains(decorator.law), "\(sentences)")
+        #expect(Set(broken).subtracting(decorator.others) == [decorator.law], "\(sentences)")
     }
 
     @Test func `Every law has a decorator that breaks it`() {

@@ -78,17 +78,14 @@ extension DecoratorLaw {
 typealias ActivePath = DecoratorLaw.ActivePath
 
 extension ActivePath {
-    /// The content of the request; nil where it has none.
+    /// The content of the request, or a pattern where it has none.
     var requestContent: BodyProbe.Content {
         request?.body.bytes.flatMap { $0.isEmpty ? nil : .bytes($0) } ?? .pattern
     }
 
-    /// The request of the path, with what a law puts into it.
+    /// The request of the path, with the fields and the content that a law puts into it.
     ///
-    /// - Parameters:
-    ///   - method: The method where the path names no request, or where content is put into one that has none.
-    ///   - fields: The fields to add.
-    ///   - body: The content in place of the request's own.
+    /// The method stands in where the path names no request, and where content is put into one that has none.
     func request(
         _ method: HTTPRequest.Method = .get, fields: HTTPFields = [:], body: Body? = nil
     ) throws -> Request {

@@ -28,7 +28,8 @@ extension DecoratorLaw {
             do {
                 count = try await response.body.collectAll().data.count
             } catch let error as BodyLengthError {
-                throw ConformanceFailure("With \(path), the length of the response is not that of its content: \(error)")
+                throw ConformanceFailure(
+                    "With \(path), the length of the response is not that of its content: \(error)")
             }
             try requireEqual(length ?? Int64(count), Int64(count), "With \(path), the length of the response's body")
             try requireEqual(
@@ -63,7 +64,8 @@ extension DecoratorLaw {
                 failures.update {
                     $0.append(
                         error as? ConformanceFailure
-                            ?? ConformanceFailure("With \(path), the content of the request could not be read: \(error)"))
+                            ?? ConformanceFailure(
+                                "With \(path), the content of the request could not be read: \(error)"))
                 }
             }
             return try outcome.get()

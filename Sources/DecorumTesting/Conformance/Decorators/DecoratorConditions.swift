@@ -3,7 +3,7 @@ public import Decorum
 /// The surroundings that a law gives to the decorator that is made for it.
 ///
 /// ```swift
-/// try await law.check { base, conditions in
+/// try await law.check(answering: [busy]) { base, conditions in
 ///     base.retrying(clock: conditions.clock).logging(to: conditions.log)
 /// }
 /// ```

@@ -53,8 +53,8 @@ public struct DecoratorLaw: ConformanceCase {
     ///     allow for these alone, and ``declaredChanges`` still wants them declared.
     ///   - changedParts: The other parts of an exchange that the decorator always changes by design, such as
     ///     ``Part/target``; ``declaredChanges`` still wants those of a request declared.
-    ///   - isOwnRequest: Tells the requests that the decorator makes itself, such as one for a token, from those that it
-    ///     was sent.
+    ///   - ownPaths: The paths of requests that the decorator makes itself, such as `"/token"`. They are not held to what
+    ///     the decorator owes the requests that it was sent.
     ///   - activePaths: Requests and answers that give the decorator something to do; the law examines the decorator on
     ///     these paths too.
     ///   - decorate: Wraps a base in the decorator.
@@ -62,12 +62,12 @@ public struct DecoratorLaw: ConformanceCase {
     public func check(
         adding addedFields: Set<HTTPField.Name> = [],
         changing changedParts: Set<Part> = [],
-        asking isOwnRequest: @escaping @Sendable (_ request: HTTPRequest) -> Bool = { _ in false },
+        asking ownPaths: Set<String> = [],
         answering activePaths: [ActivePath] = [],
         _ decorate: @escaping @Sendable (_ base: AnyConnection) throws -> any Connection
     ) async throws {
         try await check(
-            adding: addedFields, changing: changedParts, asking: isOwnRequest, answering: activePaths
+            adding: addedFields, changing: changedParts, asking: ownPaths, answering: activePaths
         ) { base, _ in try decorate(base) }
     }
 
@@ -76,20 +76,21 @@ public struct DecoratorLaw: ConformanceCase {
     /// - Parameters:
     ///   - addedFields: The fields that the decorator adds to requests by design.
     ///   - changedParts: The other parts of an exchange that the decorator always changes by design.
-    ///   - isOwnRequest: Tells the requests that the decorator makes itself from those that it was sent.
+    ///   - ownPaths: The paths of requests that the decorator makes itself.
     ///   - activePaths: Requests and answers that give the decorator something to do.
     ///   - decorate: Wraps a base in the decorator, which waits on the clock of the conditions and writes to their log.
     /// - Throws: ``ConformanceFailure`` that says how the law is broken; `CancellationError` in a cancelled task.
     public func check(
         adding addedFields: Set<HTTPField.Name> = [],
         changing changedParts: Set<Part> = [],
-        asking isOwnRequest: @escaping @Sendable (_ request: HTTPRequest) -> Bool = { _ in false },
+        asking ownPaths: Set<String> = [],
         answering activePaths: [ActivePath] = [],
-        _ decorate: @escaping @Sendable (_ base: AnyConnection, _ conditions: DecoratorConditions) throws
+        _ decorate:
+            @escaping @Sendable (_ base: AnyConnection, _ conditions: DecoratorConditions) throws
             -> any Connection
     ) async throws {
         let subject = DecoratorSubject(
-            addedFields: addedFields, changedParts: changedParts, isOwnRequest: isOwnRequest, activePaths: activePaths,
+            addedFields: addedFields, changedParts: changedParts, ownPaths: ownPaths, activePaths: activePaths,
             decorate: decorate)
         try await decide(within: .seconds(120)) { [examine] in try await examine(subject) }
     }
@@ -99,20 +100,19 @@ public struct DecoratorLaw: ConformanceCase {
 struct DecoratorSubject: Sendable {
     private let addedFields: Set<HTTPField.Name>
     private let changedParts: Set<DecoratorLaw.Part>
-    /// Whether the decorator makes a request itself.
-    let isOwnRequest: @Sendable (HTTPRequest) -> Bool
+    private let ownPaths: Set<String>
     /// The paths that the decorator's author knows to be active.
     let activePaths: [ActivePath]
     private let decorate: @Sendable (AnyConnection, DecoratorConditions) throws -> any Connection
 
     init(
         addedFields: Set<HTTPField.Name>, changedParts: Set<DecoratorLaw.Part>,
-        isOwnRequest: @escaping @Sendable (HTTPRequest) -> Bool, activePaths: [ActivePath],
+        ownPaths: Set<String>, activePaths: [ActivePath],
         decorate: @escaping @Sendable (AnyConnection, DecoratorConditions) throws -> any Connection
     ) {
         self.addedFields = addedFields
         self.changedParts = changedParts
-        self.isOwnRequest = isOwnRequest
+        self.ownPaths = ownPaths
         self.activePaths = activePaths
         self.decorate = decorate
     }
@@ -124,6 +124,9 @@ struct DecoratorSubject: Sendable {
 
     /// The fields that the decorator may add on a path.
     func addedFields(on path: ActivePath) -> Set<HTTPField.Name> { addedFields.union(path.addedFields) }
+
+    /// Whether the decorator makes a request itself.
+    func isOwnRequest(_ request: HTTPRequest) -> Bool { request.path.map(ownPaths.contains) ?? false }
 
     /// Whether the decorator may change a part on a path.
     func mayChange(_ part: DecoratorLaw.Part, on path: ActivePath) -> Bool {

@@ -30,7 +30,7 @@ extension DecoratorLaw {
 
     /// Sends a request that must not be sent again once its answer is uncertain.
     ///
-    /// - Parameter lost: The number of the sending whose answer is lost; nil for a path that is uncertain from the start.
+    /// The answer to one sending, by its number, is lost where the path itself is certain.
     private static func check(
         _ request: Request, in subject: DecoratorSubject, on path: ActivePath, losing lost: Int? = nil
     ) async throws {

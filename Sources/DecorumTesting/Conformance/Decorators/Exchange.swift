@@ -30,7 +30,7 @@ struct Exchange: Sendable {
         self.path = path
     }
 
-    /// What the answers contain, for those that may have content.
+    /// The contents of those answers that may have some.
     var contents: [BodyProbe] { answers.filter { $0.chunks > 0 }.map(\.content) }
 
     /// The response of the exchange; nil where the decorator throws by design.
@@ -40,7 +40,7 @@ struct Exchange: Sendable {
 
     /// Whether a response has the content of one of the answers, and not what the decorator has kept or made.
     func comesFromBase(_ response: Response) -> Bool {
-        !contents.isEmpty && (path.calls == 1 || !provoked.mayAnswer)
+        !contents.isEmpty && path.calls == 1
             && response.head.mayHaveContent(for: path.request?.head.method ?? .get)
     }
 }

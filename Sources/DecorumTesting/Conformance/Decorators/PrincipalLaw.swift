@@ -75,8 +75,8 @@ extension DecoratorLaw {
         do {
             response = try await connection.send(request)
             text = try await response.body.text(upTo: 1 << 20)
-        } catch where !(error is ConformanceFailure) {
-            // A failure is nobody's response.
+        } catch  where !(error is ConformanceFailure) {
+            // A failure holds no response, and no caller is given another one's.
             return
         }
         let markers =

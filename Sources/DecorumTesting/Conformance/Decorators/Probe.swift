@@ -87,7 +87,7 @@ final class BodyProbe: Sendable {
 
     /// Makes a body.
     ///
-    /// - Parameter failure: Ends the body in place of the last chunk of bytes that are given, or behind the pattern.
+    /// A failure ends the body in place of the last chunk of bytes that are given, or behind the pattern.
     func body(
         chunks: Int, knowingLength: Bool = false, replay: Body.Replay = .once, trailers: HTTPFields? = nil,
         failure: (any Error)? = nil, gate: Gate? = nil

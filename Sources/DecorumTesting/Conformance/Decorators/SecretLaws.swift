@@ -22,7 +22,8 @@ extension DecoratorLaw {
                 let untold = carried.subtracting(request.options.secretFields)
                 try require(
                     untold.isEmpty,
-                    "With \(path), the options of the request do not name the secret fields \(untold), which it carries.")
+                    "With \(path), the options of the request do not name the secret fields \(untold), which it carries."
+                )
                 let changes = request.head.changes(from: original.head)
                 try require(
                     !addsCredentials || changes.hasTarget || changes.fields.isEmpty || !carried.isEmpty,
@@ -47,7 +48,9 @@ extension DecoratorLaw {
             let provoked = try await path.provoke(subject, with: request, on: conditions) { try $2.get() }
             if case .success(let response) = provoked.result {
                 // An error while reading is none of this law's business, but its description is.
-                do { _ = try await response.body.collectAll() } catch { try requireSilence(of: error, "an error", path) }
+                do { _ = try await response.body.collectAll() } catch {
+                    try requireSilence(of: error, "an error", path)
+                }
                 try requireSilence(of: response.metadata, "the metadata", path)
             }
             if let error = provoked.error { try requireSilence(of: error, "an error", path) }
@@ -77,7 +80,7 @@ extension DecoratorLaw {
 
     /// Demands that a request which is led to another origin leaves its secrets behind.
     ///
-    /// Whatever server answers may name the origin that a redirection leads to (RFC 9110, section 15.4).
+    /// Any server that answers may name the origin that a redirection leads to (RFC 9110, section 15.4).
     public static let redirectedSecrets = DecoratorLaw(
         "secrets stay with their origin", "A redirection to another origin takes none of the request's secrets there."
     ) { subject in

@@ -7,7 +7,8 @@ struct DoubledConnection: ComposedConnection {
     /// The typical mistakes of decoders.
     enum Mistake: CaseIterable, Sendable {
         case dropsTrailers, keepsContentLength, keepsContentEncoding, claimsCodedLength
-        case collects, losesTheLastChunk, endsAtAnError, wrapsErrors, makesNewResponse, opensTwice, keepsTransfer
+        case collects, takesAShortChunkForTheEnd, endsAtAnError, wrapsErrors, makesNewResponse, opensTwice,
+            keepsTransfer
         case decodesNothing, endsAtCancellation, rewritesFields
     }
 
@@ -70,7 +71,7 @@ struct DoubledConnection: ComposedConnection {
         private mutating func chunk() async throws -> Data? {
             do {
                 let chunk = try await reader.next()
-                if mistake == .losesTheLastChunk, chunk?.count ?? 0 < 20 { return nil }
+                if mistake == .takesAShortChunkForTheEnd, chunk?.count ?? 0 < 32 { return nil }
                 return chunk
             } catch {
                 switch mistake {

@@ -31,7 +31,9 @@ struct KeepingConnection: ComposedConnection {
             response.metadata.source = .cache
             return response
         }
-        if mistake == .sharesFlights { return try await memory.flight(for: key) { [base] in try await base.send(request) } }
+        if mistake == .sharesFlights {
+            return try await memory.flight(for: key) { [base] in try await base.send(request) }
+        }
         var response = try await base.send(request)
         guard response.status == .ok, response.head.headerFields[.cacheControl]?.contains("max-age") == true else {
             return response

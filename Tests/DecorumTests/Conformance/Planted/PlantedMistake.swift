@@ -13,7 +13,7 @@ struct SampleDecorator: Sendable, CustomTestStringConvertible {
 
     func check(_ law: DecoratorLaw, isActive: Bool = true) async throws {
         try await law.check(
-            adding: addedFields, changing: changedParts, asking: { $0.path == RefreshingConnection.tokenPath },
+            adding: addedFields, changing: changedParts, asking: [RefreshingConnection.tokenPath],
             answering: isActive ? paths : [], decorate)
     }
 
@@ -38,7 +38,7 @@ struct SampleDecorator: Sendable, CustomTestStringConvertible {
     }
 
     static func keeping(_ mistake: KeepingConnection.Mistake? = nil) -> SampleDecorator {
-        SampleDecorator(testDescription: "a layer that keeps responses", paths: [.fresh]) { base, _ in
+        SampleDecorator(testDescription: "a layer that keeps responses", paths: [.fresh, .keepable]) { base, _ in
             KeepingConnection(base: base, mistake: mistake)
         }
     }
@@ -63,7 +63,8 @@ extension DecoratorLaw.ActivePath {
     static let doubled = Self("doubled content", changing: [.responseContent]) { _, _ in
         Response(
             status: .ok, fields: [.contentEncoding: "x-doubled"],
-            body: DoubledConnection.encode("The content of a response, long enough for some chunks of different length."))
+            body: DoubledConnection.encode(
+                "The content of a response, long enough for some chunks of different length."))
     }
     static let tooMany = Self("a 429") { _, number in
         number == 1 ? Response(status: .tooManyRequests, fields: [.retryAfter: "1"]) : Response(status: .ok)
@@ -87,6 +88,9 @@ extension DecoratorLaw.ActivePath {
     static let fresh = Self("a response that is kept", times: 2) { _, _ in
         Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: "kept")
     }
+    static let keepable = Self("a response to keep") { _, _ in
+        Response(status: .ok, fields: [.cacheControl: "max-age=60"])
+    }
     static let moved = Self("a redirection", changing: [.target]) { _, number in
         number == 1 ? Response(status: .found, fields: [.location: "/new"]) : Response(status: .ok, body: "moved")
     }
@@ -101,7 +105,8 @@ struct PlantedMistake: Sendable, CustomTestStringConvertible {
     let isActiveAlone: Bool
 
     private init(
-        _ mistake: some Sendable, _ decorator: SampleDecorator, _ law: DecoratorLaw, whenActive isActiveAlone: Bool = true
+        _ mistake: some Sendable, _ decorator: SampleDecorator, _ law: DecoratorLaw,
+        whenActive isActiveAlone: Bool = true
     ) {
         testDescription = "\(decorator.testDescription): \(mistake)"
         self.law = law
@@ -119,7 +124,7 @@ struct PlantedMistake: Sendable, CustomTestStringConvertible {
             case .dropsTrailers: .responseTrailers
             case .keepsContentLength, .keepsContentEncoding, .claimsCodedLength: .contentLengths
             case .collects: .responseStreaming
-            case .losesTheLastChunk, .opensTwice: .responseBodiesOnce
+            case .takesAShortChunkForTheEnd, .opensTwice: .responseBodiesOnce
             case .endsAtAnError, .wrapsErrors: .bodyErrors
             case .makesNewResponse: .metadata
             case .keepsTransfer: .earlyDrop

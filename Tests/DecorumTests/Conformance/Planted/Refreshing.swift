@@ -42,13 +42,14 @@ struct RefreshingConnection: ComposedConnection {
         if let response = try await sendUnlessExpired(original) { return response }
         try Task.checkCancellation()
         let token = try await freshToken()
+        if mistake != .swallowsCancellation { try Task.checkCancellation() }
         tokens.keep(token)
         var again = authorized(original, by: token)
         if mistake == .forgetsOptions { again = Request(head: again.head, body: again.body) }
         let response: Response
         do {
             response = try await base.send(again)
-        } catch where mistake == .sendsAgainAfterLoss && !(error is CancellationError) {
+        } catch  where mistake == .sendsAgainAfterLoss && !(error is CancellationError) {
             return try await base.send(again)
         }
         return mistake == .dropsTheResponseMetadata ? Response(head: response.head, body: response.body) : response
@@ -73,7 +74,7 @@ struct RefreshingConnection: ComposedConnection {
             let response = try await base.send(request)
             guard response.status == .ok else { return "" }
             return try await response.body.text(upTo: 1 << 16).filter(\.isLetter)
-        } catch where mistake == .swallowsCancellation {
+        } catch  where mistake == .swallowsCancellation {
             return "none"
         }
     }

@@ -26,14 +26,18 @@ struct AgainConnection: ComposedConnection {
         let request = request
         if mistake == .logsFields { conditions.log.write("sending \(request.head.headerFields)") }
         var held: [Response] = []
+        defer { withExtendedLifetime(held) {} }
         for attempt in 0... {
             do {
                 let response = try await sendOnce(request, attempt: attempt)
                 guard response.status == .tooManyRequests || (mistake == .sendsPosts && response.status.code >= 500),
                     attempt < 2, maySendAgain(request, after: response.status)
                 else { return try returned(response, to: request) }
-                if mistake == .holdsTheResponse { held.append(response) }
-                try await response.body.drain(upTo: mistake == .readsAllOfIt ? .max : 16 << 10)
+                if mistake == .holdsTheResponse {
+                    held.append(response)
+                } else {
+                    try await response.body.drain(upTo: mistake == .readsAllOfIt ? .max : 16 << 10)
+                }
             } catch let error as TransportError where attempt < 2 && isLost(error, request) {
                 conditions.log.write("lost: \(error)")
             } catch {
