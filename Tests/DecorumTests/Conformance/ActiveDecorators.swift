@@ -10,6 +10,10 @@ extension LawfulDecorator {
             "retrying what is overloaded, refused or lost",
             answering: [.overloaded, .overloadedUpload, .refused, .broken]
         ) { $0.retrying(clock: $1.clock) },
+        .init("retrying inside of a layer that makes requests idempotent", adding: [.idempotencyKey]) {
+            $0.retrying(clock: $1.clock)
+                .addingDefaultFields([.idempotencyKey: "7"])
+        },
         .init("caching, in use", answering: [.keepable, .kept, .validated, .keptThenLost]) {
             $0.caching(in: MemoryResponseStore(), clock: $1.clock)
         },
@@ -129,7 +133,9 @@ extension DecoratorLaw.ActivePath {
 }
 
 extension HTTPField.Name {
-    // The name is one: a literal without blanks.
+    // Both are names: literals without blanks.
     // swift-format-ignore: NeverForceUnwrap
     fileprivate static let vendor = HTTPField.Name("X-Vendor-Key")!
+    // swift-format-ignore: NeverForceUnwrap
+    fileprivate static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
 }

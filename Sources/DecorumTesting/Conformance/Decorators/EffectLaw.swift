@@ -37,7 +37,9 @@ extension DecoratorLaw {
         let again = Monitor(0)
         let isUncertain = Monitor(false)
         _ = try await path.provoke(subject, with: request) { sent, number, outcome in
-            guard !subject.isOwnRequest(sent.head), sent.head.method == request.head.method else {
+            guard !subject.isOwnRequest(sent.head), sent.head.method == request.head.method,
+                !(sent.head.hasIdempotencyKey && sent.body.replay > .once)
+            else {
                 return try outcome.get()
             }
             if isUncertain.state { _ = again.increment() }
@@ -62,4 +64,11 @@ extension DecoratorLaw {
         + [500, 502, 503, 504].map { code in
             ActivePath(ofLaws: "a \(code)") { number, _ in number == 1 ? .challenge(code) : .ok }
         }
+}
+
+extension HTTPRequest {
+    /// Whether a server can tell that it has carried the request out already.
+    fileprivate var hasIdempotencyKey: Bool {
+        headerFields.contains { $0.name.canonicalName == "idempotency-key" && !$0.value.isEmpty }
+    }
 }

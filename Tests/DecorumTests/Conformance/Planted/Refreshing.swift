@@ -18,6 +18,7 @@ struct RefreshingConnection: ComposedConnection {
     let conditions: DecoratorConditions
     var mistake: Mistake?
     private let tokens = Kept<String>()
+    private let held = Kept<Body>()
 
     init(base: AnyConnection, conditions: DecoratorConditions, mistake: Mistake? = nil) {
         self.base = base
@@ -61,11 +62,9 @@ struct RefreshingConnection: ComposedConnection {
         guard response.status == .unauthorized,
             request.body.replay > .once || request.body.isEmpty || mistake == .sendsOnceBodies
         else { return response }
-        if mistake == .holdsTheResponse { Self.held.keep(response.body) }
+        if mistake == .holdsTheResponse { held.keep(response.body) }
         return nil
     }
-
-    private static let held = Kept<Body>()
 
     private func freshToken() async throws -> String {
         var request = try Request.post(DecoratorLaw.origin + Self.tokenPath, body: "refresh")
