@@ -56,6 +56,9 @@ public struct Layer: Sendable, Hashable {
         /// May send a request more than once.
         public static let resends = Fact("resends")
         /// Changes parts of a request that a signature may cover.
+        ///
+        /// The fact is for the reader of the stack, and orders nothing: a signature covers the change only where the
+        /// layer that signs stands further in.
         public static let changesSignedParts = Fact("changes signed parts")
         /// Reads the clock, so that what it sends or answers depends on the time.
         public static let readsClock = Fact("reads the clock")

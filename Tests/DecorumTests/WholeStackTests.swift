@@ -159,4 +159,6 @@ private struct FilmReader: BodyReader {
         remaining -= Int64(chunk.count)
         return chunk
     }
+
+    var trailers: HTTPFields? { nil }
 }

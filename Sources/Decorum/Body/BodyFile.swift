@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 
 /// A body in a file.
 struct BodyFile: Sendable, Equatable {
@@ -39,4 +40,6 @@ private struct FileBodyReader: BodyReader {
     @concurrent private static func read(_ count: Int, from handle: FileHandle) async throws -> Data? {
         try handle.read(upToCount: count)
     }
+
+    var trailers: HTTPFields? { nil }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 
 extension Body {
     /// A part of a body that can be read from any offset.
@@ -38,6 +39,9 @@ private struct LimitedBodyReader: BodyReader {
         remaining -= Int64(part.count)
         return part
     }
+
+    // They stand behind the whole content, of which this is a part.
+    var trailers: HTTPFields? { nil }
 }
 
 private struct ChainedBodyReader: BodyReader {
@@ -51,4 +55,7 @@ private struct ChainedBodyReader: BodyReader {
         reader = try await rest.open()
         return try await reader.next()
     }
+
+    // Of the last body, behind whose content they stand.
+    var trailers: HTTPFields? { reader.trailers }
 }

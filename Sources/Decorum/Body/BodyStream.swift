@@ -75,6 +75,8 @@ struct SequenceBodyReader<Iterator: AsyncIteratorProtocol>: BodyReader where Ite
         }
         return nil
     }
+
+    var trailers: HTTPFields? { nil }
 }
 
 struct DataBodyReader: BodyReader {
@@ -89,6 +91,8 @@ struct DataBodyReader: BodyReader {
         defer { data = Data() }
         return data
     }
+
+    var trailers: HTTPFields? { nil }
 }
 
 /// A body was opened for the second time that may be read only once.

@@ -19,6 +19,8 @@ private struct ChunkReader: BodyReader {
     var chunk: Data?
 
     mutating func next() -> Data? { chunk.take() }
+
+    var trailers: HTTPFields? { nil }
 }
 
 extension Row {

@@ -52,9 +52,9 @@ func require(_ condition: Bool, _ sentence: @autoclosure () -> String) throws(Co
 
 /// Throws a failure unless two values are equal.
 func requireEqual<Value: Equatable>(
-    _ value: Value, _ expected: Value, _ what: @autoclosure () -> String
+    _ value: Value, _ expected: Value, _ what: @autoclosure () -> String, advice: String = ""
 ) throws(ConformanceFailure) {
-    try require(value == expected, "\(what()): \(shown(value)) in place of \(shown(expected)).")
+    try require(value == expected, "\(what()): \(shown(value)) in place of \(shown(expected)).\(advice)")
 }
 
 /// Bytes as a text, and everything else as it describes itself.

@@ -102,3 +102,13 @@ final class Monitor<State: Sendable>: Sendable {
         }
     }
 }
+
+extension Monitor<Int> {
+    /// Adds one, and tells the sum.
+    func increment() -> Int {
+        update { count in
+            count += 1
+            return count
+        }
+    }
+}

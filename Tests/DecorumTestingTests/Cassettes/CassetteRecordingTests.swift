@@ -369,6 +369,8 @@ private struct BreakingReader: BodyReader {
         guard !chunks.isEmpty else { throw TransportError(.connectionLost, at: .body) }
         return Data(chunks.removeFirst().utf8)
     }
+
+    var trailers: HTTPFields? { nil }
 }
 
 private struct PausingReader: BodyReader {
@@ -380,6 +382,8 @@ private struct PausingReader: BodyReader {
         clock.advance(by: .milliseconds(250))
         return Data(chunks.removeFirst().utf8)
     }
+
+    var trailers: HTTPFields? { nil }
 }
 
 private struct TrailerReader: BodyReader {

@@ -156,4 +156,6 @@ private struct OneByteReader: BodyReader {
         defer { isAtEnd = true }
         return isAtEnd ? nil : Data([1])
     }
+
+    var trailers: HTTPFields? { nil }
 }

@@ -114,6 +114,8 @@ private final class Events: Sendable {
 
 private struct TruncatedReader: BodyReader {
     mutating func next() throws -> Data? { throw TransportError(.truncated, at: .body) }
+
+    var trailers: HTTPFields? { nil }
 }
 
 /// Counts the chunks whose memory is in use.
@@ -147,4 +149,6 @@ private struct CountedReader: BodyReader {
         }
         return unsafe Data(bytesNoCopy: memory, count: chunkSize, deallocator: deallocator)
     }
+
+    var trailers: HTTPFields? { nil }
 }

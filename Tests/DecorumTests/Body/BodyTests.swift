@@ -130,6 +130,8 @@ private final class Lease: Sendable {}
 private struct LeasedReader: BodyReader {
     let lease: Lease
     mutating func next() -> Data? { Data([1]) }
+
+    var trailers: HTTPFields? { nil }
 }
 
 struct ChunkReader: BodyReader {

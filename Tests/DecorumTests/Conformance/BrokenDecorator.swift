@@ -7,15 +7,19 @@ import Testing
 
 struct BrokenDecorator: Sendable, CustomTestStringConvertible {
     let law: DecoratorLaw
+    /// Further laws that the same mistake breaks.
+    let others: Set<DecoratorLaw>
     let testDescription: String
     let addedFields: Set<HTTPField.Name>
     let decorate: @Sendable (AnyConnection) throws -> any Connection
 
-    private init(
-        _ law: DecoratorLaw, _ name: String, adding addedFields: Set<HTTPField.Name> = [],
+    init(
+        _ law: DecoratorLaw, and others: Set<DecoratorLaw> = [], _ name: String,
+        adding addedFields: Set<HTTPField.Name> = [],
         _ decorate: @escaping @Sendable (AnyConnection) throws -> any Connection
     ) {
         self.law = law
+        self.others = others
         testDescription = name
         self.addedFields = addedFields
         self.decorate = decorate
@@ -30,7 +34,7 @@ struct BrokenDecorator: Sendable, CustomTestStringConvertible {
                 return try await base.send(request)
             }
         },
-        .init(.requestBodiesOnce, "sends a body again that can be read once only") { base in
+        .init(.requestBodiesOnce, and: [.effects], "sends a body again that can be read once only") { base in
             Broken(base, facts: [.resends]) { request, base in
                 let response = try await base.send(request)
                 guard response.status == .serviceUnavailable, request.body.length == nil else { return response }
@@ -104,7 +108,7 @@ struct BrokenDecorator: Sendable, CustomTestStringConvertible {
                 return response
             }
         },
-        .init(.release, "holds a response while it sends again") { base in
+        .init(.release, and: [.effects], "holds a response while it sends again") { base in
             Broken(base, facts: [.resends]) { request, base in
                 let response = try await base.send(request)
                 guard response.status == .serviceUnavailable, request.body.replay > .once else { return response }
@@ -113,66 +117,13 @@ struct BrokenDecorator: Sendable, CustomTestStringConvertible {
                 return withExtendedLifetime(response) { answer }
             }
         },
-        .init(.release, "reads all of a response that nobody wants") { base in
+        .init(.release, and: [.effects], "reads all of a response that nobody wants") { base in
             Broken(base, facts: [.resends]) { request, base in
                 let response = try await base.send(request)
                 guard response.status == .serviceUnavailable, request.body.replay > .once else { return response }
                 try await response.body.drain(upTo: .max)
                 try Task.checkCancellation()
                 return try await base.send(request)
-            }
-        },
-    ]
-
-    private static let fields: [BrokenDecorator] = [
-        .init(.requestFields, "joins the fields of a request") { base in
-            Broken(base) { request, base in
-                var request = request
-                request.head.headerFields = request.head.headerFields.joined
-                return try await base.send(request)
-            }
-        },
-        .init(.responseFields, "joins the fields of a response") { base in
-            Broken(base) { request, base in
-                var response = try await base.send(request)
-                response.head.headerFields = response.head.headerFields.joined
-                return response
-            }
-        },
-        .init(.idleness, "adds a field that nobody asked for") { base in
-            Broken(base, facts: [.changesSignedParts]) { request, base in
-                var request = request
-                request.head.headerFields[.userAgent] = "broken"
-                return try await base.send(request)
-            }
-        },
-        .init(.idleness, "asks before it asks", adding: [.userAgent]) { base in
-            Broken(base, facts: [.resends]) { request, base in
-                if request.body.length == 4 { _ = try await base.send(Request(head: request.head)) }
-                return try await base.send(request)
-            }
-        },
-        .init(.declaredChanges, "adds a field in silence", adding: [.userAgent]) { base in
-            Broken(base) { request, base in
-                var request = request
-                request.head.headerFields[.userAgent] = "broken"
-                return try await base.send(request)
-            }
-        },
-        .init(.declaredChanges, "adds credentials without calling them secret", adding: [.authorization]) { base in
-            Broken(base, facts: [.changesSignedParts, .addsCredentials]) { request, base in
-                var request = request
-                request.head.headerFields[.authorization] = "Bearer broken"
-                return try await base.send(request)
-            }
-        },
-        .init(.options, "makes a new request") { base in
-            Broken(base) { request, base in try await base.send(Request(head: request.head, body: request.body)) }
-        },
-        .init(.metadata, "makes a new response") { base in
-            Broken(base) { request, base in
-                let response = try await base.send(request)
-                return Response(head: response.head, body: response.body)
             }
         },
     ]
@@ -194,7 +145,7 @@ struct BrokenDecorator: Sendable, CustomTestStringConvertible {
                 }
             }
         },
-        .init(.concurrency, "passes requests through one place") { base in
+        .init(.concurrency, and: [.principals], "passes requests through one place") { base in
             let place = Box<Request?>(nil)
             return Broken(base) { request, base in
                 place.value.withLock { $0 = request }
@@ -208,7 +159,7 @@ struct BrokenDecorator: Sendable, CustomTestStringConvertible {
         .init(.cancellation, "sends in a task that nobody cancels") { base in
             Broken(base) { request, base in try await Task { try await base.send(request) }.value }
         },
-        .init(.silenceAfterCancellation, "sends again whatever happened meanwhile") { base in
+        .init(.silenceAfterCancellation, and: [.effects], "sends again whatever happened meanwhile") { base in
             Broken(base, facts: [.resends]) { request, base in
                 guard request.body.replay > .once else { return try await base.send(request) }
                 if let response = try await base.sendUnlessUnavailable(request) { return response }
@@ -230,7 +181,7 @@ struct BrokenDecorator: Sendable, CustomTestStringConvertible {
                 }
             }
         },
-        .init(.declaredAnswering, "answers from memory in silence") { base in
+        .init(.declaredAnswering, and: [.principals], "answers from memory in silence") { base in
             let heads = Box<[String: HTTPResponse]>([:])
             return Broken(base) { request, base in
                 let path = request.head.path ?? ""
@@ -245,7 +196,7 @@ struct BrokenDecorator: Sendable, CustomTestStringConvertible {
     ]
 }
 
-private struct Broken: ComposedConnection {
+struct Broken: ComposedConnection {
     let base: AnyConnection
     let layer: Layer
     let sending: @Sendable (Request, AnyConnection) async throws -> Response
@@ -286,16 +237,6 @@ private final class Box<Value: Sendable>: Sendable {
 
     init(_ value: Value) {
         self.value = Mutex(value)
-    }
-}
-
-extension HTTPFields {
-    fileprivate var joined: HTTPFields {
-        var fields = HTTPFields()
-        for field in self {
-            fields[field.name] = self[field.name]
-        }
-        return fields
     }
 }
 

@@ -1,10 +1,10 @@
 import DecorumTesting
 import Testing
 
-/// The laws themselves, each held to a decorator that breaks it and no other.
+/// The laws themselves, held to decorators that break one of them, and those others alone that the mistake breaks too.
 @Suite(.timeLimit(.minutes(2))) struct BrokenDecoratorTests {
     @Test(arguments: BrokenDecorator.all)
-    func `A broken decorator is caught by the law that it breaks, and by no other`(decorator: BrokenDecorator) async {
+    func `A broken decorator is caught by the laws that it breaks, and by no other`(decorator: BrokenDecorator) async {
         var broken: [DecoratorLaw] = []
         var sentences: [String] = []
         for law in DecoratorLaw.all {
@@ -17,10 +17,12 @@ import Testing
             }
         }
 
-        #expect(broken == [decorator.law], "\(sentences)")
+        #expect(broken.contains(decorator.law), "\(sentences)")
+        #expect(Set(broken).subtracting(decorator.others) == [decorator.law], "\(sentences)")
     }
 
     @Test func `Every law has a decorator that breaks it`() {
-        #expect(Set(BrokenDecorator.all.map(\.law)) == Set(DecoratorLaw.all))
+        let laws = BrokenDecorator.all.map(\.law) + PlantedMistake.all.map(\.law)
+        #expect(Set(laws) == Set(DecoratorLaw.all))
     }
 }

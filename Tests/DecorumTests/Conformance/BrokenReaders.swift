@@ -26,6 +26,8 @@ struct WithoutTrailers: BodyReader {
     mutating func next() async throws -> Data? {
         try await reader.next()
     }
+
+    var trailers: HTTPFields? { nil }
 }
 
 struct Cut: BodyReader {

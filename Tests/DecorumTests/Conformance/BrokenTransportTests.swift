@@ -127,6 +127,8 @@ private struct LenientReader: BodyReader {
             return nil
         }
     }
+
+    var trailers: HTTPFields? { nil }
 }
 
 private struct AddingReader: BodyReader {
@@ -135,4 +137,6 @@ private struct AddingReader: BodyReader {
     mutating func next() async throws -> Data? {
         try await reader.next().map { $0 + [0] }
     }
+
+    var trailers: HTTPFields? { nil }
 }

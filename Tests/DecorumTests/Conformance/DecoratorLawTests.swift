@@ -10,22 +10,22 @@ import Testing
         try await law.check { base in base.intercepting { request, base in try await base.send(request) } }
     }
 
-    @Test(arguments: LawfulDecorator.all)
+    @Test(arguments: LawfulDecorator.all + LawfulDecorator.active)
     func `A decorator keeps the laws`(decorator: LawfulDecorator) async throws {
         for law in decorator.laws {
             do {
-                try await law.check(adding: decorator.addedFields, decorator.decorate)
+                try await decorator.check(law)
             } catch {
                 Issue.record(error, "\(law)")
             }
         }
     }
 
-    @Test(arguments: LawfulDecorator.all)
+    @Test(arguments: LawfulDecorator.all + LawfulDecorator.active)
     func `An exclusion is one that the decorator needs`(decorator: LawfulDecorator) async {
         for exclusion in decorator.laws.exclusions {
             await #expect(throws: ConformanceFailure.self, "\(exclusion)") {
-                try await exclusion.excluded.check(adding: decorator.addedFields, decorator.decorate)
+                try await decorator.check(exclusion.excluded)
             }
         }
     }
@@ -34,18 +34,32 @@ import Testing
 struct LawfulDecorator: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let laws: ConformanceSuite<DecoratorLaw>
-    let addedFields: Set<HTTPField.Name>
-    let decorate: @Sendable (AnyConnection) throws -> any Connection
+    private let addedFields: Set<HTTPField.Name>
+    private let paths: [DecoratorLaw.ActivePath]
+    private let decorate: @Sendable (AnyConnection, DecoratorConditions) throws -> any Connection
 
     init(
         _ name: String, _ laws: ConformanceSuite<DecoratorLaw> = DecoratorLaw.all,
-        adding addedFields: Set<HTTPField.Name> = [],
-        _ decorate: @escaping @Sendable (AnyConnection) throws -> any Connection
+        adding addedFields: Set<HTTPField.Name> = [], answering paths: [DecoratorLaw.ActivePath] = [],
+        on decorate: @escaping @Sendable (AnyConnection, DecoratorConditions) throws -> any Connection
     ) {
         testDescription = name
         self.laws = laws
         self.addedFields = addedFields
+        self.paths = paths
         self.decorate = decorate
+    }
+
+    private init(
+        _ name: String, _ laws: ConformanceSuite<DecoratorLaw> = DecoratorLaw.all,
+        adding addedFields: Set<HTTPField.Name> = [],
+        _ decorate: @escaping @Sendable (AnyConnection) throws -> any Connection
+    ) {
+        self.init(name, laws, adding: addedFields) { base, _ in try decorate(base) }
+    }
+
+    func check(_ law: DecoratorLaw) async throws {
+        try await law.check(adding: addedFields, answering: paths, decorate)
     }
 
     static let all: [LawfulDecorator] = [

@@ -36,6 +36,29 @@ func numberingKeeps(_ law: DecoratorLaw) async throws {
     try await law.check(adding: [.requestNumber]) { base in NumberingConnection(base: base) }
 }
 
+@Test(arguments: DecoratorLaw.all)
+func retryingKeeps(_ law: DecoratorLaw) async throws {
+    let busy = DecoratorLaw.ActivePath("a 429") { _, number in
+        Response(status: number == 1 ? .tooManyRequests : .ok)
+    }
+    try await law.check(answering: [busy]) { base, conditions in
+        base.retrying(clock: conditions.clock).logging(to: conditions.log)
+    }
+}
+
+@Test(arguments: DecoratorLaw.all)
+func refreshingKeeps(_ law: DecoratorLaw) async throws {
+    let expired = DecoratorLaw.ActivePath("an expired token") { request, number in
+        if request.path == "/token" { return Response(status: .ok, body: "new") }
+        return Response(status: number == 1 ? .unauthorized : .ok)
+    }
+    try await law.check(
+        adding: [.authorization], asking: ["/token"], answering: [expired]
+    ) { base, conditions in
+        RefreshingConnection(base: base, conditions: conditions)
+    }
+}
+
 extension HTTPField.Name {
     // The name is one: a literal without blanks.
     // swift-format-ignore: NeverForceUnwrap

@@ -97,6 +97,8 @@ struct OfflineConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let memory: OfflineMemory
 
+    var layer: Layer { Layer(name: "answeringOffline", role: .caching, facts: [.answers]) }
+
     func send(_ request: Request) async throws -> Response {
         guard request.head.method == .get, let key = ResponseKey(request) else { return try await base.send(request) }
         do {

@@ -1,6 +1,8 @@
 import Decorum
 import DecorumTesting
 import Foundation
+import HTTPTypes
+import Synchronization
 import Testing
 
 @Suite struct WritingADecoratorListings {
@@ -24,6 +26,35 @@ import Testing
             try await connection.send(request(acceptingSunset: false))
         }
         #expect(try await connection.send(request(acceptingSunset: true)).status == .ok)
+    }
+
+    @Test func aReaderThatWrapsAnother() async throws {
+        let trailers: HTTPFields = [.eTag: #""1""#]
+        var response = Response(
+            status: .ok, body: Body(replay: .fromStart) { _ in TrailingReader(trailers: trailers) })
+        let body = response.body
+        let counter = ByteCounter()
+
+        struct CountingReader: BodyReader {
+            var reader: any BodyReader
+            let counter: ByteCounter
+
+            mutating func next() async throws -> Data? {
+                guard let chunk = try await reader.next() else { return nil }
+                counter.add(chunk.count)
+                return chunk
+            }
+
+            var trailers: HTTPFields? { reader.trailers }
+        }
+
+        response.body = Body(length: body.length, replay: body.replay) { offset in
+            CountingReader(reader: try await body.open(at: offset), counter: counter)
+        }
+
+        let content = try await response.body.collect(upTo: 100)
+        #expect(content.trailers == trailers)
+        #expect(counter.count.load(ordering: .relaxed) == content.data.count)
     }
 
     // swift-format-ignore: NeverForceUnwrap
@@ -123,4 +154,19 @@ private struct RememberingConnection<Base: Connection>: ComposedConnection {
     #expect(await memory.response(for: key) == nil)
     _ = try await RememberingConnection(base: open, memory: memory).send(request)
     #expect(await memory.response(for: key) != nil)
+}
+
+private final class ByteCounter: Sendable {
+    let count = Atomic(0)
+
+    func add(_ bytes: Int) { count.add(bytes, ordering: .relaxed) }
+}
+
+private struct TrailingReader: BodyReader {
+    var chunks = ["some", "bytes"]
+    let trailers: HTTPFields?
+
+    mutating func next() -> Data? {
+        chunks.isEmpty ? nil : Data(chunks.removeFirst().utf8)
+    }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 
 /// The open file of a stored response, which stays whole when it is removed or replaced by another meanwhile.
 final class OpenResponseFile: Sendable {
@@ -106,6 +107,8 @@ private struct ResponseFileBodyReader: BodyReader {
         let skipped = Int(offset % Int64(ResponseFileLayout.blockLength))
         return unsafe Data(buffer[skipped..<count])
     }
+
+    var trailers: HTTPFields? { nil }
 }
 
 /// A stored body was damaged on the disk while it was being read.

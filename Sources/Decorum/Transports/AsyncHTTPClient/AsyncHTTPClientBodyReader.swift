@@ -1,5 +1,6 @@
 #if AsyncHTTPClient
 import Foundation
+import HTTPTypes
 
 /// Reads the body of a response while it arrives.
 struct AsyncHTTPClientBodyReader: BodyReader {
@@ -15,5 +16,7 @@ struct AsyncHTTPClientBodyReader: BodyReader {
         batch = try await lease.exchange.arrivals()[...]
         return batch.popFirst()
     }
+
+    var trailers: HTTPFields? { nil }
 }
 #endif

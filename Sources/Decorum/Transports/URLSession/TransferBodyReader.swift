@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 
 /// Reads the body of a response while it arrives.
 struct TransferBodyReader: BodyReader {
@@ -47,4 +48,6 @@ struct TransferBodyReader: BodyReader {
             throw TransportError(.other, at: .body, underlying: error)
         }
     }
+
+    var trailers: HTTPFields? { nil }
 }

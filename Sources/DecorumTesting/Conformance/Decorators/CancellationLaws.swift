@@ -10,21 +10,20 @@ extension DecoratorLaw {
     public static let cancellation = DecoratorLaw(
         "cancellation passes", "Cancelling a call cancels the base's sending at once and throws CancellationError."
     ) { subject in
-        let gate = Gate()
-        let probe = Probe { _, _ in
-            try await gate.wait()
-            return Response(status: .ok)
+        for path in [.ordinary] + subject.activePaths {
+            for number in 1...(path.isOfLaws ? 1 : 4) {
+                let wasCancelled = try await checkCancelling(sending: number, in: subject, on: path)
+                try require(wasCancelled || !path.isOfLaws, "The base was never asked.")
+                guard wasCancelled else { break }
+            }
         }
-        let connection = try subject.connection(over: probe)
-        let task = Task { try await connection.send(.lawful()) }
-        try await withDeadline("The base was never asked.") { try await gate.waitForWaiting(1) }
-        task.cancel()
-        let result = try await withDeadline("A cancelled call went on for five seconds.") {
-            await task.result
-        }
-        try require(gate.waitingCount == 0, "The cancelled call ended, but what the base did for it went on.")
-        try requireCancellation(result, "A cancelled call")
 
+        let gate = Gate()
+        let connection = try subject.connection(
+            over: Probe { _, _ in
+                try await gate.wait()
+                return Response(status: .ok)
+            })
         let early = Task {
             while !Task.isCancelled { await Task.yield() }
             return try await connection.send(.lawful())
@@ -36,23 +35,47 @@ extension DecoratorLaw {
         try requireCancellation(earlyResult, "A call in a cancelled task")
     }
 
+    /// Cancels a call while the base is busy with the sending of a number; tells whether there was one.
+    private static func checkCancelling(
+        sending number: Int, in subject: DecoratorSubject, on path: ActivePath
+    ) async throws -> Bool {
+        let gate = Gate()
+        let call = CallInProgress {
+            try await path.provoke(subject, with: path.request()) { _, current, outcome in
+                if current == number { try await gate.wait() }
+                return try outcome.get()
+            }.result.get()
+        }
+        guard try await call.waits(at: gate) else { return false }
+        let result = try await call.cancelled("With \(path), a cancelled call went on for five seconds.")
+        try require(
+            gate.waitingCount == 0, "With \(path), the cancelled call ended, but what the base did for it went on.")
+        try requireCancellation(result, "With \(path), a cancelled call")
+        return true
+    }
+
     /// Demands that cancelling the task that reads a response's body ends the reading with `CancellationError`.
     public static let bodyCancellation = DecoratorLaw(
         "cancellation passes within bodies", "Cancelling the reader of a response ends the reading at once."
     ) { subject in
-        for fields: HTTPFields in [[:], [.eTag: #""1""#]] {
+        for path in subject.contentPaths {
             let gate = Gate()
-            let body = BodyProbe().body(chunks: 1, gate: gate)
-            let probe = Probe { _, _ in Response(status: .ok, fields: fields, body: body) }
-            let connection = try subject.connection(over: probe)
-            let task = Task { try await connection.send(.lawful()).body.collectAll().data.count }
-            try await withDeadline("The content was never read.") { try await gate.waitForWaiting(1) }
-            task.cancel()
-            let result = try await withDeadline("A cancelled reading went on for five seconds.") {
-                await task.result
+            let call = CallInProgress {
+                let provoked = try await path.provoke(subject, with: path.request()) { request, _, outcome in
+                    guard !subject.isOwnRequest(request.head) else { return try outcome.get() }
+                    return try await outcome.get().carried(for: request.head.method, chunks: 1, gate: gate).response
+                }
+                return try await provoked.result.get().body.collectAll().data.count
             }
-            try require(gate.waitingCount == 0, "The cancelled reading ended, but that of the base's body went on.")
-            try requireCancellation(result, "A cancelled reading")
+            guard try await call.waits(at: gate) else {
+                try require(!path.isOfLaws, "The content was never read.")
+                continue
+            }
+            let result = try await call.cancelled("With \(path), a cancelled reading went on for five seconds.")
+            try require(
+                gate.waitingCount == 0,
+                "With \(path), the cancelled reading ended, but that of the base's body went on.")
+            try requireCancellation(result, "With \(path), a cancelled reading")
         }
     }
 
@@ -63,21 +86,55 @@ extension DecoratorLaw {
     public static let silenceAfterCancellation = DecoratorLaw(
         "nothing is sent after cancellation", "Once a call has been cancelled, nothing more is sent for it."
     ) { subject in
-        for provocation in Provocation.all {
-            let call = Monitor<Task<Provoked, any Error>?>(nil)
-            let task = Task {
-                try await provocation.provoke(subject, with: .lawful()) { _, _, outcome in
-                    try await call.wait { $0 != nil }
-                    call.state?.cancel()
-                    return Response(head: try outcome.get())
+        for path in subject.provocations {
+            for number in 1...(path.isOfLaws ? 1 : 4) {
+                let task = Monitor<Task<Provoked, any Error>?>(nil)
+                let call = Task {
+                    try await path.provoke(subject, with: path.request()) { _, current, outcome in
+                        guard current == number else { return try outcome.get() }
+                        try await task.wait { $0 != nil }
+                        task.state?.cancel()
+                        return try outcome.get()
+                    }
                 }
+                task.update { $0 = call }
+                let result = try await withDeadline("After \(path), a cancelled call went on.") {
+                    await call.result
+                }
+                let count = (try? result.get())?.sent.count ?? 0
+                try require(
+                    count <= number,
+                    "After \(path) and cancellation, \(count - number) more requests were sent.")
             }
-            call.update { $0 = task }
-            let result = try await withDeadline("After \(provocation), a cancelled call went on.") {
-                await task.result
+        }
+    }
+
+    /// Demands that a layer which waits ends its call when its wait is cancelled, and sends nothing more.
+    ///
+    /// `try? await clock.sleep(…)` goes on at once where the caller has left, mostly to send again. A decorator is held
+    /// to this with the clock of ``DecoratorConditions``.
+    public static let cancelledSleep = DecoratorLaw(
+        "a cancelled sleep ends the call",
+        "A call that is cancelled while its layer sleeps throws CancellationError and sends nothing more."
+    ) { subject in
+        for path in subject.provocations {
+            let clock = VirtualClock()
+            let (sent, busy) = (Monitor(0), Monitor(0))
+            let call = CallInProgress {
+                try await path.provoke(subject, with: path.request(), on: .init(clock: clock)) { _, _, outcome in
+                    busy.update { $0 += 1 }
+                    defer { busy.update { $0 -= 1 } }
+                    _ = sent.increment()
+                    return try outcome.get()
+                }.result.get()
             }
-            let count = (try? result.get())?.requests.count ?? 1
-            try require(count <= 1, "After \(provocation) and cancellation, \(count - 1) more requests were sent.")
+            guard try await call.sleeps(on: clock, whileIdle: busy) else { continue }
+            let count = sent.state
+            let result = try await call.cancelled("After \(path), a call went on whose sleep was cancelled.")
+            try require(
+                sent.state == count,
+                "After \(path), \(sent.state - count) more requests were sent once the sleep was cancelled.")
+            try requireCancellation(result, "After \(path), a call whose sleep was cancelled")
         }
     }
 

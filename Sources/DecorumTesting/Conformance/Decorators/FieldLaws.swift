@@ -5,15 +5,18 @@ extension DecoratorLaw {
     /// Demands that the fields of a request reach the transport: their repeats, their order, and names of any kind.
     ///
     /// A dictionary of fields loses repeats, a lookup by name joins them, and a fixed list of names drops what it does
-    /// not know. Fields that the decorator adds by design are told to ``check(adding:_:)``.
+    /// not know. Fields that the decorator adds by design are told to `check(adding:)`.
     public static let requestFields = DecoratorLaw(
         "request fields survive", "Every field of a request reaches the transport, with its repeats and in its order."
     ) { subject in
-        for method in [HTTPRequest.Method.get, .post] {
-            let probe = Probe { _, _ in Response(status: .ok) }
-            _ = try await subject.connection(over: probe).send(.lawful(method, fields: oddFields))
-            for request in probe.requests {
-                try requireFields(request.head.headerFields, include: oddFields, except: subject.addedFields)
+        for path in [.ordinary] + subject.activePaths {
+            for method in [HTTPRequest.Method.get, .post] {
+                let request = try path.request(method, fields: oddFields)
+                let provoked = try await path.provoke(subject, with: request) { try $2.get() }
+                for request in provoked.requests {
+                    try requireFields(
+                        request.head.headerFields, include: oddFields, except: subject.addedFields(on: path))
+                }
             }
         }
     }
@@ -28,10 +31,15 @@ extension DecoratorLaw {
         for value in ["a=1; Expires=Thu, 01 Jan 2037 00:00:00 GMT", #"b="x, y""#, "c=3"] {
             fields.append(HTTPField(name: .setCookie, value: value))
         }
-        for eTag in [nil, #""1""#] {
-            fields[.eTag] = eTag
-            let probe = Probe { [fields] _, _ in Response(status: .ok, fields: fields) }
-            let response = try await subject.connection(over: probe).send(.lawful())
+        for path in subject.contentPaths {
+            let provoked = try await path.provoke(subject, with: path.request()) { [fields] request, _, outcome in
+                var response = try outcome.get()
+                guard !subject.isOwnRequest(request.head) else { return response }
+                for field in fields { response.head.headerFields.append(field) }
+                return response
+            }
+            // The fields of a response that is kept are those that the server has confirmed it with.
+            guard path.calls == 1, let response = try await path.response(of: provoked, by: subject) else { continue }
             try requireFields(response.head.headerFields, include: fields, except: [])
         }
     }

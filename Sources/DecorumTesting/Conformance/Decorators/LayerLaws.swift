@@ -25,28 +25,32 @@ extension DecoratorLaw {
     public static let declaredResending = DecoratorLaw(
         "resending is declared", "A layer that sends more than once for a call has the fact “resends”."
     ) { subject in
-        for provocation in Provocation.all {
-            let provoked = try await provocation.provoke(subject, with: .lawful()) { _, _, outcome in
-                Response(head: try outcome.get())
+        for path in subject.provocations {
+            let provoked = try await path.provoke(subject, with: path.request()) { _, _, outcome in
+                try outcome.get()
             }
             try require(
                 provoked.requests.count <= 1 || provoked.own.contains { $0.facts.contains(.resends) },
-                "After \(provocation), a call was sent \(provoked.requests.count) times, which no layer declares.")
+                "After \(path), a call was sent \(provoked.requests.count) times, which no layer declares.")
         }
     }
 
-    /// Demands that a layer which answers without sending says so.
+    /// Demands that a layer which answers in the place of its base says so.
+    ///
+    /// It does so also where it has sent the request, and has no answer from the base but a failure.
     public static let declaredAnswering = DecoratorLaw(
-        "answering is declared", "A layer that answers a call without sending it has the fact “answers”."
+        "answering is declared", "A layer that answers without an answer of its base has the fact “answers”."
     ) { subject in
-        for provocation in Provocation.all {
-            let provoked = try await provocation.provoke(subject, with: .lawful()) { _, _, outcome in
-                Response(head: try outcome.get())
+        for path in subject.provocations {
+            let answers = Monitor(0)
+            let provoked = try await path.provoke(subject, with: path.request()) { _, _, outcome in
+                let response = try outcome.get()
+                answers.update { $0 += 1 }
+                return response
             }
-            guard case .success = provoked.result, provoked.requests.isEmpty else { continue }
+            guard case .success = provoked.result, answers.state == 0 else { continue }
             try require(
-                provoked.own.contains { $0.facts.contains(.answers) },
-                "After \(provocation), a call was answered without being sent, which no layer declares.")
+                provoked.mayAnswer, "After \(path), a call was answered without the base, which no layer declares.")
         }
     }
 
@@ -59,13 +63,13 @@ extension DecoratorLaw {
     public static let declaredChanges = DecoratorLaw(
         "changes are declared", "A layer that changes requests declares it, and names the fields that hold secrets."
     ) { subject in
-        for provocation in Provocation.all {
-            for original in [try Request.lawful(), Request(head: relativeHead)] {
-                let provoked = try await provocation.provoke(subject, with: original) { _, _, outcome in
-                    Response(head: try outcome.get())
+        for path in subject.provocations {
+            for original in try path.isOfLaws ? [path.request(), Request(head: relativeHead)] : [path.request()] {
+                let provoked = try await path.provoke(subject, with: original) { _, _, outcome in
+                    try outcome.get()
                 }
                 for request in provoked.requests {
-                    try requireDeclared(request.head.changes(from: original.head), by: provoked.own, provocation)
+                    try requireDeclared(request.head.changes(from: original.head), by: provoked.own, path)
                 }
             }
         }
@@ -74,7 +78,7 @@ extension DecoratorLaw {
     private static let relativeHead = HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/resource")
 
     private static func requireDeclared(
-        _ changes: HeadChanges, by layers: [Layer], _ provocation: Provocation
+        _ changes: HeadChanges, by layers: [Layer], _ path: ActivePath
     ) throws(ConformanceFailure) {
         let secretFields = layers.reduce(into: Set()) { $0.formUnion($1.secretFields) }
         let facts = layers.reduce(into: Set()) { $0.formUnion($1.facts) }
@@ -82,30 +86,14 @@ extension DecoratorLaw {
         let credentials = changes.fields.intersection([.authorization, .proxyAuthorization, .cookie])
         try require(
             credentials.isSubset(of: secretFields),
-            "After \(provocation), the request carries credentials in \(credentials), which no layer calls secret.")
+            "After \(path), the request carries credentials in \(credentials), which no layer calls secret.")
         try require(
             changes.fields.isDisjoint(with: secretFields) || facts.contains(.addsCredentials),
-            "After \(provocation), a secret field was added, and no layer declares that it adds credentials.")
+            "After \(path), a secret field was added, and no layer declares that it adds credentials.")
         guard !facts.contains(.changesSignedParts) else { return }
         try require(
-            !changes.hasTarget, "After \(provocation), the method or the target changed, which no layer declares.")
+            !changes.hasTarget, "After \(path), the method or the target changed, which no layer declares.")
         let undeclared = changes.fields.subtracting(secretFields)
-        try require(undeclared.isEmpty, "After \(provocation), no layer declares that it sets \(undeclared).")
-    }
-}
-
-/// What differs between two heads.
-private struct HeadChanges {
-    let hasTarget: Bool
-    let fields: Set<HTTPField.Name>
-}
-
-extension HTTPRequest {
-    fileprivate func changes(from original: HTTPRequest) -> HeadChanges {
-        var head = self
-        head.headerFields = original.headerFields
-        let names = Set((headerFields + original.headerFields).map(\.name))
-        let changed = names.filter { headerFields[values: $0] != original.headerFields[values: $0] }
-        return HeadChanges(hasTarget: head != original, fields: changed)
+        try require(undeclared.isEmpty, "After \(path), no layer declares that it sets \(undeclared).")
     }
 }

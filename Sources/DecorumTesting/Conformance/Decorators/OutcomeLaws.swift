@@ -22,6 +22,17 @@ extension DecoratorLaw {
             try requireEqual(response.status.code, code, "The status")
             try requireEqual(response.status.reasonPhrase, "As it is", "The reason phrase of \(code)")
         }
+        for path in subject.activePaths where path.calls == 1 {
+            let given = Monitor<Set<Int>>([])
+            let provoked = try await path.provoke(subject, with: path.request()) { _, _, outcome in
+                let response = try outcome.get()
+                given.update { _ = $0.insert(response.status.code) }
+                return response
+            }
+            guard !provoked.mayAnswer, !given.state.isEmpty else { continue }
+            let code = try provoked.result.get().status.code
+            try require(given.state.contains(code), "With \(path), a \(code) was returned that the base has not sent.")
+        }
     }
 
     /// Demands that an error of the base reaches the caller as the value that was thrown.
@@ -47,6 +58,22 @@ extension DecoratorLaw {
             }
             throw ConformanceFailure("An error of the base, \(String(describing: thrown.state)), was swallowed.")
         }
+        for path in subject.activePaths {
+            for number in 1...4 {
+                let failure = VendorError(number: number)
+                let thrown = Monitor(false)
+                let forwarded = Monitor(0)
+                let provoked = try await path.provoke(subject, with: path.request()) { request, _, outcome in
+                    guard !subject.isOwnRequest(request.head), forwarded.increment() == number else {
+                        return try outcome.get()
+                    }
+                    thrown.update { $0 = true }
+                    throw failure
+                }
+                guard thrown.state, !provoked.mayAnswer else { continue }
+                try requireSame(provoked.error, as: failure, "sending with \(path)")
+            }
+        }
     }
 
     /// Demands that an error while a body is read reaches its reader as the value that was thrown.
@@ -64,6 +91,9 @@ extension DecoratorLaw {
             let response = try await subject.connection(over: probe).send(.lawful())
             try requireSame(await Self.error(reading: response.body), as: failure, "reading a response")
         }
+        for path in subject.activePaths {
+            try await checkBrokenBodies(in: subject, on: path)
+        }
         let failure = VendorError(number: 2)
         let met = Monitor<(any Error)?>(nil)
         let probe = Probe { request, _ in
@@ -74,6 +104,22 @@ extension DecoratorLaw {
         let body = BodyProbe().body(chunks: 2, failure: failure)
         _ = try? await subject.connection(over: probe).send(.lawful(.post, body: body))
         try requireSame(met.state, as: failure, "reading a request's content")
+    }
+
+    private static func checkBrokenBodies(in subject: DecoratorSubject, on path: ActivePath) async throws {
+        let failure = VendorError(number: 3)
+        let contents = Monitor<[BodyProbe]>([])
+        let provoked = try await path.provoke(subject, with: path.request()) { request, _, outcome in
+            guard !subject.isOwnRequest(request.head) else { return try outcome.get() }
+            let answer = try await outcome.get().carried(for: request.head.method, chunks: 2, failure: failure)
+            contents.update { $0.append(answer.content) }
+            return answer.response
+        }
+        var error = provoked.error
+        if case .success(let response) = provoked.result { error = await Self.error(reading: response.body) }
+        // The body of a response that is not returned may fail, or not be read so far.
+        guard let last = contents.state.last, !provoked.mayAnswer, last.state.openings > 0 else { return }
+        try requireSame(error, as: failure, "reading a response with \(path)")
     }
 
     private static func error(reading body: Body) async -> (any Error)? {

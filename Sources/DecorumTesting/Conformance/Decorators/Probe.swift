@@ -32,31 +32,82 @@ final class Probe: Connection {
 
 /// A body that tells how it is read, and whether the transfer that it stands for is still held by somebody.
 final class BodyProbe: Sendable {
+    /// The bytes of a body.
+    enum Content: Sendable {
+        /// Those of ``BytePattern``, as many as the chunks have.
+        case pattern
+        /// Some that are given, in a few chunks.
+        case bytes(Data)
+    }
+
     struct State: Sendable {
         var openings = 0
         var chunksRead = 0
+        var bytesRead = 0
         var holders = 0
+        var failures = 0
     }
 
     static let chunkSize = 4 << 10
 
+    private let content: Content
     private let monitor = Monitor(State())
+
+    init(_ content: Content = .pattern) {
+        self.content = content
+    }
 
     var state: State { monitor.state }
     /// Whether the body, or what reads it, is still held by somebody; told of bodies that are read once.
     var isHeld: Bool { state.holders > 0 }
 
-    /// Makes a body of the bytes of ``BytePattern``.
+    /// The whole content of a body of so many chunks.
+    func data(chunks: Int) -> Data {
+        switch content {
+        case .pattern: BytePattern.bytes(chunks * Self.chunkSize)
+        case .bytes(let data): data
+        }
+    }
+
+    /// Whether bytes are those that the body starts with.
+    func matches(_ data: Data) -> Bool {
+        switch content {
+        case .pattern: BytePattern.matches(data)
+        case .bytes(let bytes): bytes.starts(with: data)
+        }
+    }
+
+    /// The largest number of bytes in one chunk.
+    var largestChunk: Int {
+        switch content {
+        case .pattern: Self.chunkSize
+        // Of five, so that there is something behind what is read first.
+        case .bytes(let data): max(1, (data.count + 4) / 5)
+        }
+    }
+
+    /// Makes a body.
+    ///
+    /// A failure ends the body in place of the last chunk of bytes that are given, or behind the pattern.
     func body(
         chunks: Int, knowingLength: Bool = false, replay: Body.Replay = .once, trailers: HTTPFields? = nil,
         failure: (any Error)? = nil, gate: Gate? = nil
     ) -> Body {
         let holder = Holder(self)
-        let length = knowingLength ? Int64(chunks * Self.chunkSize) : nil
-        return Body(length: length, replay: replay) { offset in
+        let whole = data(chunks: chunks)
+        let data = whole.dropLast(failure == nil ? 0 : sizeOfLoss)
+        return Body(length: knowingLength ? Int64(whole.count) : nil, replay: replay) { offset in
             holder.probe.monitor.update { $0.openings += 1 }
             return Reader(
-                holder: holder, rest: chunks, offset: offset, trailers: trailers, failure: failure, gate: gate)
+                holder: holder, rest: data.dropFirst(Int(offset)), trailers: trailers, failure: failure, gate: gate)
+        }
+    }
+
+    /// The number of bytes that are missing from a body that fails.
+    private var sizeOfLoss: Int {
+        switch content {
+        case .pattern: 0
+        case .bytes: largestChunk
         }
     }
 
@@ -75,22 +126,25 @@ final class BodyProbe: Sendable {
 
     private struct Reader: BodyReader {
         let holder: Holder
-        var rest: Int
-        var offset: Int64
+        var rest: Data
         let trailers: HTTPFields?
         let failure: (any Error)?
         let gate: Gate?
 
         mutating func next() async throws -> Data? {
-            guard rest > 0 else {
+            guard !rest.isEmpty else {
                 try await gate?.wait()
-                if let failure { throw failure }
-                return nil
+                guard let failure else { return nil }
+                holder.probe.monitor.update { $0.failures += 1 }
+                throw failure
             }
-            rest -= 1
-            defer { offset += Int64(BodyProbe.chunkSize) }
-            holder.probe.monitor.update { $0.chunksRead += 1 }
-            return BytePattern.bytes(BodyProbe.chunkSize, at: offset)
+            let chunk = rest.prefix(holder.probe.largestChunk)
+            rest = rest.dropFirst(chunk.count)
+            holder.probe.monitor.update { state in
+                state.chunksRead += 1
+                state.bytesRead += chunk.count
+            }
+            return chunk
         }
     }
 }

@@ -10,32 +10,35 @@ extension DecoratorLaw {
     public static let release = DecoratorLaw(
         "discarded responses are released", "A response that is not returned ends before anything more is sent."
     ) { subject in
-        for provocation in Provocation.all {
+        for path in subject.provocations {
             let transfers = Monitor<[BodyProbe]>([])
             let held = Monitor(0)
-            let provoked = try await provocation.provoke(subject, with: .lawful()) { _, number, outcome in
+            let provoked = try await path.provoke(subject, with: path.request()) { request, _, outcome in
                 let count = transfers.state.count(where: \.isHeld)
                 held.update { $0 = max($0, count) }
-                let content = BodyProbe()
+                let answer = try await outcome.get().carried(for: request.head.method, chunks: 1024)
+                let content = answer.content
                 let index = transfers.update { transfers in
                     transfers.append(content)
                     return transfers.count - 1
                 }
-                var response = Response(head: try outcome.get(), body: content.body(chunks: 1024))
+                var response = answer.response
                 response.metadata[TransferNumberKey.self] = index
                 return response
             }
             try require(
-                held.state == 0, "After \(provocation), an earlier response was still held when more was sent.")
+                held.state == 0, "After \(path), an earlier response was still held when more was sent.")
 
             let returned = (try? provoked.result.get())?.metadata[TransferNumberKey.self]
             for (index, transfer) in transfers.state.enumerated() where index != returned {
                 try require(
                     !transfer.isHeld || returned == nil,
-                    "After \(provocation), a discarded response was still held when another was returned.")
+                    "After \(path), a discarded response was still held when another was returned.")
+                // What is read behind the caller, who has another answer, may be read to be kept.
+                guard returned != nil || !provoked.mayAnswer else { continue }
                 try require(
-                    transfer.state.chunksRead * BodyProbe.chunkSize <= 1 << 20,
-                    "After \(provocation), more than 1 MiB of a discarded response was read.")
+                    transfer.state.bytesRead <= 1 << 20,
+                    "After \(path), more than 1 MiB of a discarded response was read.")
             }
         }
     }

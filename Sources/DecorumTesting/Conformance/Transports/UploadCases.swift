@@ -259,4 +259,6 @@ struct GatedReader: BodyReader {
         hasBegun = true
         return Data(chunks.removeFirst().utf8)
     }
+
+    var trailers: HTTPFields? { nil }
 }

@@ -247,4 +247,6 @@ private struct UploadReader: BodyReader {
     mutating func next() -> Data? {
         chunks.isEmpty ? nil : Data(chunks.removeFirst().utf8)
     }
+
+    var trailers: HTTPFields? { nil }
 }

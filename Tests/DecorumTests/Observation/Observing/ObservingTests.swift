@@ -258,4 +258,6 @@ private struct OneChunkReader: BodyReader {
         defer { isAtEnd = true }
         return isAtEnd ? nil : Data("x".utf8)
     }
+
+    var trailers: HTTPFields? { nil }
 }

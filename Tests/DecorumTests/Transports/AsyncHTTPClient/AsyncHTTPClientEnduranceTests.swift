@@ -179,5 +179,7 @@ private struct BlockReader: BodyReader {
         rest -= Int64(chunk.count)
         return chunk
     }
+
+    var trailers: HTTPFields? { nil }
 }
 #endif

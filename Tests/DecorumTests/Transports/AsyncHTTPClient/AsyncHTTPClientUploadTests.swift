@@ -180,6 +180,8 @@ private struct CountingReader: BodyReader {
         count()
         return Data(count: 65_536)
     }
+
+    var trailers: HTTPFields? { nil }
 }
 
 /// Gives a byte and no more.
@@ -192,6 +194,8 @@ private struct HangingReader: BodyReader {
         hasGiven = true
         return Data("a".utf8)
     }
+
+    var trailers: HTTPFields? { nil }
 }
 
 /// Opens a gate when nobody holds it any more.
@@ -221,6 +225,8 @@ private struct PatternReader: BodyReader {
         offset += Int64(chunk.count)
         return chunk
     }
+
+    var trailers: HTTPFields? { nil }
 }
 
 extension Body {

@@ -54,5 +54,7 @@ struct FailingReader: BodyReader {
         hasGiven = true
         return Data("a".utf8)
     }
+
+    var trailers: HTTPFields? { nil }
 }
 #endif

@@ -75,4 +75,6 @@ private struct BlockReader: BodyReader {
         rest -= Int64(chunk.count)
         return chunk
     }
+
+    var trailers: HTTPFields? { nil }
 }

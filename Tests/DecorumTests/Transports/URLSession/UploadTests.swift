@@ -140,6 +140,8 @@ private struct EndlessReader: BodyReader {
         await Task.yield()
         return BytePattern.bytes(100)
     }
+
+    var trailers: HTTPFields? { nil }
 }
 
 private struct PausingReader: BodyReader {
@@ -151,6 +153,8 @@ private struct PausingReader: BodyReader {
         rest -= 1
         return rest >= 0 ? BytePattern.bytes(100) : nil
     }
+
+    var trailers: HTTPFields? { nil }
 }
 
 private struct PatternReader: BodyReader {
@@ -167,6 +171,8 @@ private struct PatternReader: BodyReader {
         offset += Int64(chunk.count)
         return chunk
     }
+
+    var trailers: HTTPFields? { nil }
 }
 
 extension Body {

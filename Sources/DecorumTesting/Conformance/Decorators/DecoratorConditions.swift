@@ -1,0 +1,22 @@
+public import Decorum
+
+/// The surroundings that a law gives to the decorator that is made for it.
+///
+/// ```swift
+/// try await law.check(answering: [busy]) { base, conditions in
+///     base.retrying(clock: conditions.clock).logging(to: conditions.log)
+/// }
+/// ```
+public struct DecoratorConditions: Sendable {
+    /// The clock for all that the decorator waits for.
+    ///
+    /// It ends each sleep at once, as ``ImpatientClock`` does, except for the law that cancels a sleep.
+    public let clock: any DatedClock
+    /// The log for all that the decorator writes; the laws look for secrets in it.
+    public let log: LogSink
+
+    init(clock: any DatedClock = ImpatientClock(), log: LogSink = LogSink { _ in }) {
+        self.clock = clock
+        self.log = log
+    }
+}

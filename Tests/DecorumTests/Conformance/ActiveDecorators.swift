@@ -1,0 +1,141 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+
+extension LawfulDecorator {
+    /// The decorators of the package that act on some answers, on these.
+    static let active: [LawfulDecorator] = [
+        .init(
+            "retrying what is overloaded, refused or lost",
+            answering: [.overloaded, .overloadedUpload, .refused, .broken]
+        ) { $0.retrying(clock: $1.clock) },
+        .init("retrying inside of a layer that makes requests idempotent", adding: [.idempotencyKey]) {
+            $0.retrying(clock: $1.clock)
+                .addingDefaultFields([.idempotencyKey: "7"])
+        },
+        .init("caching, in use", answering: [.keepable, .kept, .validated, .keptThenLost]) {
+            $0.caching(in: MemoryResponseStore(), clock: $1.clock)
+        },
+        .init("revalidating, in use", answering: [.validated, .keepable]) { base, _ in
+            base.revalidating(in: MemoryResponseStore())
+        },
+        .init("coalescing over failures", answering: [.broken]) { $0.coalescing(clock: $1.clock) },
+        .init("followingRedirects, in use", answering: [.led, .ledAfterPost, .ledUpload]) {
+            $0.followingRedirects(clock: $1.clock)
+        },
+        .init("authenticating with a field of one's own", adding: [.vendor]) { base, _ in
+            try base.authenticating(with: .field(.vendor, "token"), for: Origin(DecoratorLaw.origin))
+        },
+        .init("logging fields of failures", answering: [.refused, .broken, .overloaded]) {
+            $0.logging(to: $1.log, detail: .fields)
+        },
+        .init("logging bodies of failures", answering: [.refused, .broken, .overloaded]) {
+            $0.logging(to: $1.log, detail: .bodies())
+        },
+        .init(
+            "validatingStatus, in use", .all.excluding(.statuses, because: "It throws for the statuses not accepted."),
+            answering: [.overloaded]
+        ) { base, _ in base.validatingStatus() },
+        .init("relative, in use", answering: [.relative]) { base, _ in
+            try base.relative(to: DecoratorLaw.origin + "/api/")
+        },
+        .init("addingDefaultFields that are secret", adding: [.vendor]) { base, _ in
+            base.addingDefaultFields(secretFields: [.vendor]) { _ in [.vendor: "secret"] }
+        },
+        .init("overridingFields that are secret", adding: [.vendor]) { base, _ in
+            base.overridingFields(secretFields: [.vendor]) { _ in [.vendor: "secret"] }
+        },
+        .init("intercepting with a secret", adding: [.vendor]) { base, _ in
+            base.intercepting(facts: [.addsCredentials], secretFields: [.vendor]) { request, base in
+                var request = request
+                request.head.headerFields[.vendor] = "secret"
+                return try await base.send(request)
+            }
+        },
+        .init(
+            "a whole stack, in use", adding: [.authorization, .userAgent],
+            answering: [.overloaded, .broken, .led, .validated]
+        ) {
+            try $0.authenticating(with: .bearer("token"), for: Origin(DecoratorLaw.origin))
+                .retrying(clock: $1.clock)
+                .revalidating(in: MemoryResponseStore())
+                .followingRedirects(clock: $1.clock)
+                .addingDefaultFields([.userAgent: "law"])
+                .logging(to: $1.log, detail: .fields)
+        },
+    ]
+}
+
+extension DecoratorLaw.ActivePath {
+    fileprivate static let overloaded = Self("a 503") { _, number in
+        number < 3 ? Response(status: .serviceUnavailable, fields: [.retryAfter: "2"]) : Response(status: .ok)
+    }
+    fileprivate static let overloadedUpload = Self(
+        "a 503 for an upload", sending: Request(head: head(.put, "/upload"), body: "the content of an upload")
+    ) { _, number in
+        Response(status: number == 1 ? .serviceUnavailable : .ok)
+    }
+    fileprivate static let refused = Self("a connection that is refused") { _, number in
+        guard number > 1 else { throw TransportError(.connectionRefused, at: .connecting) }
+        return Response(status: .ok)
+    }
+    fileprivate static let broken = Self("a connection that breaks") { _, number in
+        guard number > 2 else { throw TransportError(.connectionLost, at: .head) }
+        return Response(status: .ok)
+    }
+    fileprivate static let kept = Self("a response that is kept", times: 2) { _, _ in
+        Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: "kept")
+    }
+    fileprivate static let validated = Self("a response that is confirmed", times: 2, adding: [.ifNoneMatch]) {
+        request, _ in
+        let fields: HTTPFields = [.cacheControl: "no-cache", .eTag: #""1""#]
+        guard !request.headerFields.contains(.ifNoneMatch) else {
+            return Response(status: .notModified, fields: fields)
+        }
+        return Response(status: .ok, fields: fields, body: "confirmed")
+    }
+    fileprivate static let keptThenLost = Self("a stale response of a lost server", times: 2, adding: [.ifNoneMatch]) {
+        _, number in
+        guard number == 1 else { throw TransportError(.unreachable, at: .connecting) }
+        return Response(status: .ok, fields: [.cacheControl: "max-age=0", .eTag: #""1""#], body: "stale")
+    }
+    fileprivate static let led = Self("two redirections", changing: [.target]) { _, number in
+        number < 3
+            ? Response(status: .found, fields: [.location: "/\(number)"]) : Response(status: .ok, body: "moved")
+    }
+    fileprivate static let ledAfterPost = Self(
+        "a redirection after a POST",
+        sending: Request(
+            head: head(.post, "/form", fields: [.contentType: "text/plain", .contentLength: "4"]), body: "form"),
+        adding: [.contentType, .contentLength, .contentLanguage],
+        changing: [.method, .target, .requestContent]
+    ) { _, number in
+        number == 1 ? Response(status: .seeOther, fields: [.location: "/done"]) : Response(status: .ok)
+    }
+    fileprivate static let ledUpload = Self(
+        "a redirection of an upload", sending: Request(head: head(.put, "/upload"), body: "the content of an upload"),
+        changing: [.target]
+    ) { _, number in
+        number == 1 ? Response(status: .temporaryRedirect, fields: [.location: "/new"]) : Response(status: .ok)
+    }
+    fileprivate static let relative = Self(
+        "a relative request",
+        sending: Request(head: HTTPRequest(method: .get, scheme: nil, authority: nil, path: "feed")),
+        changing: [.target]
+    ) { _, _ in Response(status: .ok) }
+
+    private static func head(
+        _ method: HTTPRequest.Method, _ path: String, fields: HTTPFields = [:]
+    ) -> HTTPRequest {
+        HTTPRequest(method: method, scheme: "https", authority: "origin.example", path: path, headerFields: fields)
+    }
+}
+
+extension HTTPField.Name {
+    // Both are names: literals without blanks.
+    // swift-format-ignore: NeverForceUnwrap
+    fileprivate static let vendor = HTTPField.Name("X-Vendor-Key")!
+    // swift-format-ignore: NeverForceUnwrap
+    fileprivate static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
+}

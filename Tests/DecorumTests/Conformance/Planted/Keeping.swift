@@ -1,0 +1,109 @@
+import Decorum
+import Foundation
+import HTTPTypes
+import Synchronization
+
+/// A layer that keeps responses which stay fresh.
+struct KeepingConnection: ComposedConnection {
+    /// The typical mistakes of layers that keep or share responses.
+    enum Mistake: CaseIterable, Sendable {
+        case keysByPath, keysByPrincipalAlone, keysByAuthorizationAlone, ignoresDeclaredSecrets, sharesFlights, isSilent
+        case readsAhead
+    }
+
+    let base: AnyConnection
+    var mistake: Mistake?
+    private let memory = Memory()
+
+    init(base: AnyConnection, mistake: Mistake? = nil) {
+        self.base = base
+        self.mistake = mistake
+    }
+
+    var layer: Layer {
+        Layer(name: "keeping", role: .caching, facts: mistake == .isSilent ? [] : [.answers])
+    }
+
+    func send(_ request: consuming Request) async throws -> Response {
+        let request = request
+        guard request.head.method == .get, let key = key(of: request) else { return try await base.send(request) }
+        if var response = memory.response(for: key) {
+            response.metadata.source = .cache
+            return response
+        }
+        if mistake == .sharesFlights {
+            return try await memory.flight(for: key) { [base] in try await base.send(request) }
+        }
+        var response = try await base.send(request)
+        guard response.status == .ok, response.head.headerFields[.cacheControl]?.contains("max-age") == true else {
+            return response
+        }
+        let head = response.head
+        if mistake == .readsAhead { response.body = Body(try await response.body.data(upTo: 1 << 20)) }
+        response.body = response.body.teed(upTo: 1 << 20) { [memory] content, _ in
+            memory.keep(Response(head: head, body: Body(content)), for: key)
+        }
+        return response
+    }
+
+    private func key(of request: Request) -> AnyHashableSendable? {
+        let path = request.head.path ?? ""
+        switch mistake {
+        case .keysByPath, .sharesFlights: return .init(path)
+        case .keysByPrincipalAlone: return .init([path, "\(request.options.principal.hashValue)"])
+        case .keysByAuthorizationAlone: return .init([path, request.head.headerFields[.authorization] ?? ""])
+        case .ignoresDeclaredSecrets:
+            var known = request
+            known.options.secretFields = []
+            return ResponseKey(known).map { .init($0) }
+        case .isSilent, .readsAhead, nil: return ResponseKey(request).map { .init($0) }
+        }
+    }
+}
+
+/// A key of any type.
+private struct AnyHashableSendable: Hashable, Sendable {
+    private let equals: @Sendable (AnyHashableSendable) -> Bool
+    private let value: any Hashable & Sendable
+
+    init<Value: Hashable & Sendable>(_ value: Value) {
+        self.value = value
+        equals = { other in other.value as? Value == value }
+    }
+
+    static func == (lhs: Self, rhs: Self) -> Bool { lhs.equals(rhs) }
+
+    func hash(into hasher: inout Hasher) { value.hash(into: &hasher) }
+}
+
+private final class Memory: Sendable {
+    private struct State {
+        var responses: [AnyHashableSendable: Response] = [:]
+        var flights: [AnyHashableSendable: Task<Response, any Error>] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    func response(for key: AnyHashableSendable) -> Response? { state.withLock { $0.responses[key] } }
+
+    func keep(_ response: Response, for key: AnyHashableSendable) { state.withLock { $0.responses[key] = response } }
+
+    /// Gives all who come while a request is under way its response.
+    func flight(
+        for key: AnyHashableSendable, _ send: @escaping @Sendable () async throws -> Response
+    ) async throws -> Response {
+        let task = state.withLock { state in
+            if let task = state.flights[key] { return task }
+            let task = Task {
+                var response = try await send()
+                response.body = Body(try await response.body.data(upTo: 1 << 20))
+                return response
+            }
+            state.flights[key] = task
+            return task
+        }
+        let result = await task.result
+        state.withLock { $0.flights[key] = nil }
+        return try result.get()
+    }
+}
