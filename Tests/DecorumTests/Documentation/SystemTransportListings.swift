@@ -1,9 +1,24 @@
 import Decorum
 import Foundation
 
-private func systemConnection() {
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+private func systemConnection() throws {
     let connection = SystemConnection()
         .retrying()
+    print(connection.layers)
+
+    let strict = try SystemConnection(fallingBack: false)
+    print(strict.layers)
+}
+
+private func sessionConfiguration() throws {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpMaximumConnectionsPerHost = 2
+    configuration.httpAdditionalHeaders = ["User-Agent": "App/1.0"]
+    let connection = try URLSessionConnection(configuration: configuration)
     print(connection.layers)
 }
 

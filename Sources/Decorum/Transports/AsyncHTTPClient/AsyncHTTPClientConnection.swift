@@ -33,6 +33,8 @@ import NIOSSL
 /// - A response with a status below 100 ends the process. Talk only to servers that you trust.
 /// - A request that is sent just when the server closes an idle connection fails with
 ///   ``TransportError/Code/connectionLost``. A layer that tries again decides whether it may.
+/// - A server that breaks the connection while content is sent to it may have answered before; the answer may be lost.
+/// - A connection that is in use has no greatest age; `maximumUsesPerConnection` of the configuration bounds its requests.
 /// - Of far more requests at once than a server of HTTP/2 allows streams, some stand still until the idle timeout.
 /// - Trailer fields in both directions, informational responses, reason phrases, and the bytes of fields that are not
 ///   UTF-8 are lost.
@@ -74,12 +76,16 @@ public struct AsyncHTTPClientConnection: Connection {
         clock: any DatedClock = SystemClock()
     ) {
         self.init(
-            AsyncHTTPClientOwner(HTTPClient(configuration: configuration), shutsDown: true), idleTimeout, clock,
+            AsyncHTTPClientOwner(configuration, clock: clock), idleTimeout, clock,
             .init("connectionsPerHost", configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit),
             showsClientCertificate: configuration.tlsConfiguration.map { !$0.certificateChain.isEmpty } ?? false)
     }
 
     /// Creates a connection over a client of yours, which you shut down once nothing is under way any more.
+    ///
+    /// Prefer ``init(configuration:idleTimeout:clock:)``. Over HTTP/2, a client of yours **ends the process** when a server
+    /// answers before it has all of a streamed content, and goes on to use a connection that is dead after a timeout.
+    /// Content in memory is sent to `https` in one piece for that reason, and the idle timeout counts how long that takes.
     ///
     /// Make its configuration from ``configuration(connectionsPerHost:)``. A client that follows redirections makes
     /// those that it has followed fail; one that decompresses leaves its responses with a `Content-Encoding` that no
@@ -96,7 +102,7 @@ public struct AsyncHTTPClientConnection: Connection {
         showsClientCertificate: Bool = true
     ) {
         self.init(
-            AsyncHTTPClientOwner(client, shutsDown: false), idleTimeout, clock, .init("client", "the app's own"),
+            AsyncHTTPClientOwner(client), idleTimeout, clock, .init("client", "the app's own"),
             showsClientCertificate: showsClientCertificate)
     }
 
@@ -149,10 +155,28 @@ public struct AsyncHTTPClientConnection: Connection {
         guard idleTimeout > .zero else { throw TransportError(.timedOut, at: .connecting) }
 
         request.reportSending(showingClientCertificate: showsClientCertificate)
-        let content = try await AsyncHTTPClientContent.make(request.body, for: client)
-        let exchange = AsyncHTTPClientExchange(request, content: content, idleTimeout: idleTimeout, watch: watch)
+        try client.transfers.begin()
+        let content: AsyncHTTPClientContent
+        do {
+            content = try await .make(request.body, for: client, isSecure: request.head.scheme == "https")
+        } catch {
+            client.transfers.end()
+            throw error
+        }
+        let exchange = AsyncHTTPClientExchange(
+            request, content: content, by: client, idleTimeout: idleTimeout, watch: watch)
         outgoing.body = content.body(in: exchange)
-        return try await exchange.response(to: outgoing, from: client)
+        return try await exchange.response(to: outgoing)
+    }
+
+    /// Ends what is under way in its own time, and refuses new requests.
+    ///
+    /// A request that is sent from now on fails with ``TransportError/Code/closed``, at the stage
+    /// ``TransportError/Stage/connecting``. The call returns when every response that is under way has been read to its
+    /// end, was dropped or has failed, and the client is shut down, unless it is the app's own. Where the task that calls
+    /// is cancelled, it returns at once. To close a second time does no harm.
+    public func close() async {
+        await client.close()
     }
 }
 #endif

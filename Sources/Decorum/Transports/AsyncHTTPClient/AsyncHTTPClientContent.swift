@@ -13,9 +13,11 @@ enum AsyncHTTPClientContent: Sendable {
     static let pieceSize = 64 << 10
 
     /// Brings a body into that form; one that cannot be opened fails before anything is sent.
-    static func make(_ body: Body, for client: AsyncHTTPClientOwner) async throws -> AsyncHTTPClientContent {
+    static func make(
+        _ body: Body, for client: AsyncHTTPClientOwner, isSecure: Bool
+    ) async throws -> AsyncHTTPClientContent {
         if body.isEmpty { return .none }
-        if let bytes = body.bytes, bytes.count <= pieceSize { return .bytes(bytes) }
+        if let bytes = body.bytes, bytes.count <= pieceSize || !mayStream(by: client, isSecure) { return .bytes(bytes) }
         do {
             return .stream(try await ContentSource(body, client), length: body.length)
         } catch let error as CancellationError {
@@ -23,6 +25,14 @@ enum AsyncHTTPClientContent: Sendable {
         } catch {
             throw TransportError(.unreadableBody, at: .connecting, underlying: error)
         }
+    }
+
+    /// Whether content in memory may be sent piece by piece, so that the idle timeout sees it move.
+    ///
+    /// With TLS it may be HTTP/2, over which a client of the app's ends the process when the server answers within a
+    /// stream.
+    private static func mayStream(by client: AsyncHTTPClientOwner, _ isSecure: Bool) -> Bool {
+        client.connections != nil || !isSecure
     }
 
     func body(in exchange: AsyncHTTPClientExchange) -> HTTPClientRequest.Body? {

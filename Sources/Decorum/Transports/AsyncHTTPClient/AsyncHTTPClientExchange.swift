@@ -41,6 +41,7 @@ final class AsyncHTTPClientExchange: TransportExchange {
     private static let bound = 256 << 10
 
     private let content: AsyncHTTPClientContent
+    private let owner: AsyncHTTPClientOwner
     private let method: HTTPRequest.Method
     private let url: String?
     private let idleTimeout: Duration
@@ -48,9 +49,11 @@ final class AsyncHTTPClientExchange: TransportExchange {
     private let state: Mutex<State>
 
     init(
-        _ request: borrowing Request, content: AsyncHTTPClientContent, idleTimeout: Duration, watch: IdleWatch
+        _ request: borrowing Request, content: AsyncHTTPClientContent, by owner: AsyncHTTPClientOwner,
+        idleTimeout: Duration, watch: IdleWatch
     ) {
         self.content = content
+        self.owner = owner
         method = request.head.method
         url = request.urlText
         self.idleTimeout = idleTimeout
@@ -59,7 +62,7 @@ final class AsyncHTTPClientExchange: TransportExchange {
     }
 
     /// Sends the request and waits for the head of the response.
-    func response(to request: HTTPClientRequest, from client: AsyncHTTPClientOwner) async throws -> Response {
+    func response(to request: HTTPClientRequest) async throws -> Response {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let end = state.withLock { state in
@@ -69,7 +72,7 @@ final class AsyncHTTPClientExchange: TransportExchange {
                 switch end {
                 case nil:
                     watch.add(self)
-                    begin(request, client)
+                    begin(request)
                 case .failure(let error): continuation.resume(throwing: error)
                 case .success: continuation.resume(throwing: TransportError(.other, at: .head))
                 }
@@ -79,8 +82,8 @@ final class AsyncHTTPClientExchange: TransportExchange {
         }
     }
 
-    private func begin(_ request: HTTPClientRequest, _ client: AsyncHTTPClientOwner) {
-        let transfer = start { await self.transfer(request, client) }
+    private func begin(_ request: HTTPClientRequest) {
+        let transfer = start { await self.transfer(request) }
         let isWanted = state.withLock { state in
             if state.end == nil { state.parties.transfer = transfer }
             return state.end == nil
@@ -97,9 +100,9 @@ final class AsyncHTTPClientExchange: TransportExchange {
         }
     }
 
-    @concurrent private func transfer(_ request: HTTPClientRequest, _ client: AsyncHTTPClientOwner) async {
+    @concurrent private func transfer(_ request: HTTPClientRequest) async {
         do {
-            let response = try await client.client.execute(request, deadline: .distantFuture)
+            let response = try await owner.client.execute(request, deadline: .distantFuture)
             let kept = try receive(response)
             for try await part in response.body {
                 guard await receive(part) else { break }
@@ -269,7 +272,13 @@ extension AsyncHTTPClientExchange {
 
     /// Fails the exchange when nothing was sent or received for too long.
     func timeOut() {
-        finish(.failure(TransportError(.timedOut, at: stage)))
+        let end = { @Sendable [self] in finish(.failure(TransportError(.timedOut, at: stage))) }
+        guard let connections = owner.connections else {
+            end()
+            return
+        }
+        // First, so that a request that follows upon the failure does not go to a connection that is dead.
+        connections.retire(silentFor: idleTimeout, then: end)
     }
 
     /// Ends the exchange because nobody wants it any more; what has arrived is dropped.
@@ -288,6 +297,7 @@ extension AsyncHTTPClientExchange {
         }
         guard let parties else { return }
         watch.remove(self)
+        owner.transfers.end()
         if case .failure(let error) = end {
             parties.transfer?.cancel()
             parties.head?.resume(throwing: error)

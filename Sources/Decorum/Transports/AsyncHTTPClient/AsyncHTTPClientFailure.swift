@@ -3,6 +3,7 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import NIOHTTP2
 import NIOPosix
 import NIOSSL
 
@@ -15,6 +16,8 @@ enum AsyncHTTPClientFailure {
         case let error as UnreadableContentError:
             TransportError(.unreadableBody, at: stage, underlying: error.underlying)
         case let error as HTTPClientError where error.isInvalidField: InvalidRequestError.field
+        // An error that SwiftNIO tells of one stream among those of a connection.
+        case let error as NIOHTTP2Errors.StreamError: Self.error(for: error.baseError, at: stage)
         default: failure(error, stage)
         }
     }
@@ -32,7 +35,11 @@ enum AsyncHTTPClientFailure {
         switch error {
         case let error as HTTPClientError: error.precedesSending
         case is NIOConnectionError, is SocketAddressError.UnknownHost: true
-        case let error as IOError: error.errnoCode == ECONNREFUSED
+        // Descriptors are made for connections alone.
+        case let error as IOError: [ECONNREFUSED, EMFILE, ENFILE].contains(error.errnoCode)
+        // Not processed, and safe to send again (RFC 9113, section 8.7).
+        case let error as NIOHTTP2Errors.StreamClosed: error.errorCode == .refusedStream
+        case is NIOHTTP2Errors.CreatedStreamAfterGoaway: true
         case let error as NIOSSLError: error.precedesSending
         case let error as NIOSSLExtraError: error.precedesSending
         case let error as BoringSSLError: error.precedesSending
@@ -49,6 +56,13 @@ enum AsyncHTTPClientFailure {
         case is SocketAddressError.UnknownHost: .hostNotFound
         case let error as ChannelError: code(error)
         case NIOSSLError.uncleanShutdown: stage == .body ? .truncated : .connectionLost
+        // The end of the stream, and not that of the content.
+        case let error as NIOHTTP2Errors.StreamClosed:
+            stage == .body && error.errorCode == .noError ? .truncated : .connectionLost
+        case is NIOHTTP2Errors.CreatedStreamAfterGoaway, is NIOHTTP2Errors.IOOnClosedConnection,
+            is NIOHTTP2Errors.NoSuchStream:
+            .connectionLost
+        case is any NIOHTTP2Error: .malformedResponse
         // With TLS 1.3 a server that refuses the client's certificate says so after the request.
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError: stage == .connecting ? .tls : .connectionLost
         default: .other
@@ -109,6 +123,8 @@ extension HTTPClientError {
             .timedOut
         // Cancelled: the client was shut down while the request was under way.
         case .remoteConnectionClosed, .cancelled, .uncleanShutdown: .connectionLost
+        case .alreadyShutdown: .closed
+        case .proxyAuthenticationRequired, .invalidProxyResponse: .proxyRefused
         default: .other
         }
     }

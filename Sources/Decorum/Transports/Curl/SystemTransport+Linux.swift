@@ -3,6 +3,8 @@
 struct SystemTransport {
     let connection: any Connection
     let reason: String
+    /// Why it is not the first choice; nil where it is.
+    let missing: (any Error)?
 
     init(
         connectionsPerHost: Int?, idleTimeout: Duration, clock: any DatedClock, libraries: [String] = CurlLibrary.names
@@ -12,10 +14,12 @@ struct SystemTransport {
             connection = try CurlConnection(
                 library: CurlLibrary(libraries), pool: pool, idleTimeout: idleTimeout, clock: clock)
             reason = "because libcurl is there"
+            missing = nil
         } catch {
             connection = URLSessionConnection(
                 connectionsPerHost: connectionsPerHost ?? 6, idleTimeout: idleTimeout, clock: clock)
             reason = "because libcurl is \(error.reason.name)\(error.version.map { ": \($0)" } ?? "")"
+            missing = error
         }
     }
 }

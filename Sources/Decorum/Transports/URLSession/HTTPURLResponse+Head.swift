@@ -21,6 +21,7 @@ extension HTTPResponse {
             }
             return HTTPField(name: name, value: value)
         }
+        guard named.count <= Self.fieldLimit else { return nil }
         for field in named.sorted(by: { $0.name.canonicalName < $1.name.canonicalName }) {
             guard field.name == .setCookie else {
                 fields.append(field)
@@ -33,22 +34,6 @@ extension HTTPResponse {
         }
         guard !Self.contradictsItself(fields) else { return nil }
         self.init(status: Status(code: response.statusCode), headerFields: fields)
-    }
-
-    /// The length of the content as it goes over the wire; nil where the head does not tell.
-    var contentLength: Int64? {
-        guard !headerFields.contains(.transferEncoding),
-            let value = headerFields.first(where: { $0.name == .contentLength })?.value
-        else { return nil }
-        return Int64(value.prefix { $0 != "," })
-    }
-
-    /// Whether there are two lengths, of which a proxy may have believed the other (RFC 9112, section 6.3).
-    static func contradictsItself(_ fields: HTTPFields) -> Bool {
-        guard fields.contains(.contentLength), let value = fields[.contentLength] else { return false }
-        // One number, as nearly every response has.
-        if value.allUTF8({ (0x30...0x39).contains($0) }) { return false }
-        return Set(value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }).count > 1
     }
 
     /// Removes the fields that describe content before the platform decoded it, and returns the codings.

@@ -18,6 +18,8 @@ final class LargeUpload: Sendable {
         guard body.length == file.length else { throw BodyLengthError() }
     }
 
+    var length: Int64? { body.length }
+
     static func upload(of body: Body) async throws -> Upload {
         .large(LargeUpload(body))
     }

@@ -10,13 +10,15 @@ struct LargeUpload: Sendable {
     private static let memoryBound = 1 << 20
 
     private let file: SpoolFile
-    private let length: Int64
+    private let count: Int64
 
     init(_ body: BodyFile) throws {
         file = try SpoolFile(reading: body.url)
-        length = body.length
-        guard try file.length() >= length else { throw BodyLengthError() }
+        count = body.length
+        guard try file.length() >= body.length else { throw BodyLengthError() }
     }
+
+    var length: Int64? { count }
 
     /// Reads a stream to its end, into memory while it is small.
     static func upload(of body: Body) async throws -> Upload {
@@ -41,7 +43,7 @@ struct LargeUpload: Sendable {
             offset += Int64(data.count)
             chunk = try await reader.next()
         }
-        length = offset
+        count = offset
     }
 
     /// Makes a task with a stream as its body.
@@ -54,8 +56,8 @@ struct LargeUpload: Sendable {
         var request = request
         // Without a coding of the caller's, libcurl would choose the chunked one for a stream.
         request.setValue(URLSessionPlatform.absentField, forHTTPHeaderField: "Transfer-Encoding")
-        request.setValue(String(length), forHTTPHeaderField: "Content-Length")
-        request.httpBodyStream = FileInputStream(file, length: length) { [weak exchange] error in
+        request.setValue(String(count), forHTTPHeaderField: "Content-Length")
+        request.httpBodyStream = FileInputStream(file, length: count) { [weak exchange] error in
             exchange?.abort(with: TransportError(.unreadableBody, at: .head, underlying: error))
         }
         return session.dataTask(with: request)

@@ -3,6 +3,8 @@
 struct SystemTransport {
     let connection: any Connection
     let reason = "because the system has URLSession"
+    /// Why it is not the first choice; nil where it is.
+    let missing: (any Error)? = nil
 
     init(connectionsPerHost: Int?, idleTimeout: Duration, clock: any DatedClock) {
         connection = URLSessionConnection(

@@ -47,11 +47,25 @@ import FoundationNetworking
 /// Swift 6.3.1 has limits that nobody can mend from outside. Use another transport where they matter, above all for
 /// servers that you do not trust.
 ///
-/// - **A server can end the process**: by trailer fields after a chunked body, and by closing the connection within
-///   the head of a response.
+/// - **A server can end the process**: by trailer fields after a chunked body, by closing the connection within the
+///   head of a response, and by a `Content-Length` of 9223372036854775807. With a head of 100,000 lines it keeps all
+///   other requests waiting.
 /// - A request without content, or with content that libcurl had not begun to send, is sent a second time in silence
-///   when a pooled connection turns out to be dead; ``ResponseMetadata/attempts`` does not count it. A request whose
+///   when a pooled connection turns out to be dead, even when the server has read it, and whatever its method is;
+///   ``ResponseMetadata/attempts`` does not count it. A request whose
 ///   content was under way fails with ``TransportError/Code/connectionLost`` at the stage ``TransportError/Stage/head``.
+/// - After a head that leaves open where its answer ends, such as one with two lengths, libcurl may take the rest of the
+///   answer for the next one. The request fails with ``TransportError/Code/malformedResponse``, those that wait for an
+///   answer of the same server fail with ``TransportError/Code/connectionLost``, and later ones get new connections.
+///   Two things go unnoticed: of two lengths whose names differ in letter case one is lost; and bytes that come later
+///   than the next request cannot be told from its answer.
+/// - An answer that comes before all of the content was sent is complete at once where it has a length, and else only
+///   when the content is.
+/// - Over TLS, a body without a length that ends with the connection counts as complete, whether or not the server has
+///   said that it ends there.
+/// - Another answer of a proxy to `CONNECT` than a `407`, which is ``TransportError/Code/proxyRefused``, comes as if the
+///   server had sent it.
+/// - A connection that is in use has no greatest age: the name of its server is not resolved again.
 /// - There is no way to slow a server down. A body comes as fast as the network gives it, into the ``Backlog``.
 /// - A stream is read to its end before it is sent, into memory up to 1 MiB and else into a temporary file without a
 ///   name, which is gone after the request however it ends. Its progress is that of the reading.
@@ -76,6 +90,7 @@ public struct URLSessionConnection: Connection {
     private let idleTimeout: Duration
     private let backlog: Backlog
     private let showsClientCertificate: Bool
+    private let additionalFields: HTTPFields
 
     /// Creates a connection with a session of its own, which lives as long as the connection and what it sent.
     ///
@@ -100,31 +115,55 @@ public struct URLSessionConnection: Connection {
         connectionsPerHost: Int, idleTimeout: Duration, backlog: Backlog, clock: any DatedClock,
         platform: URLSessionPlatform
     ) {
-        self.connectionsPerHost = max(connectionsPerHost, 1)
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.httpMaximumConnectionsPerHost = max(connectionsPerHost, 1)
+        self.init(
+            configuration, additionalFields: [:], idleTimeout: idleTimeout, backlog: backlog, clock: clock,
+            platform: platform)
+    }
+
+    /// Creates a connection from a configuration that nobody else changes.
+    init(
+        _ configuration: URLSessionConfiguration, additionalFields: HTTPFields, idleTimeout: Duration,
+        backlog: Backlog, clock: any DatedClock, platform: URLSessionPlatform
+    ) {
+        connectionsPerHost = configuration.httpMaximumConnectionsPerHost
+        self.additionalFields = additionalFields
         self.idleTimeout = idleTimeout
         self.backlog = backlog
         showsClientCertificate = platform.showsClientCertificate
-        owner = URLSessionOwner(connectionsPerHost: self.connectionsPerHost, platform: platform)
+        owner = URLSessionOwner(configuration, platform: platform)
         watch = IdleWatch(clock: clock)
     }
 
     /// One layer, the transport.
     public var layers: [Layer] {
-        [
+        var settings: [Layer.Setting] = [
+            .init("connectionsPerHost", connectionsPerHost), .init("idleTimeout", idleTimeout),
+            .init("backlog", backlog),
+        ]
+        let names = Set(additionalFields.map(\.name))
+        if !names.isEmpty {
+            settings.append(.init("additionalFields", names.map(\.rawName).sorted().joined(separator: " ")))
+        }
+        let facts: Set<Layer.Fact> =
+            names.isDisjoint(with: [.authorization, .cookie]) ? [.readsClock] : [.readsClock, .addsCredentials]
+        return [
             Layer(
-                name: "URLSessionConnection", role: .transport,
-                settings: [
-                    .init("connectionsPerHost", connectionsPerHost), .init("idleTimeout", idleTimeout),
-                    .init("backlog", backlog),
-                ],
-                facts: [.readsClock])
+                name: "URLSessionConnection", role: .transport, settings: settings, facts: facts, secretFields: names)
         ]
     }
 
     /// Sends a request over the network.
     public func send(_ request: consuming Request) async throws -> Response {
-        let request = request
+        var request = request
+        request.head.headerFields.addMissing(additionalFields)
+        return try await send(final: request)
+    }
+
+    private func send(final request: Request) async throws -> Response {
         try request.validate()
+        let origin = try Origin(request.head)
         let head = try URLRequest(request.head)
         let idleTimeout = request.options.idleTimeout ?? idleTimeout
         guard idleTimeout >= .zero else {
@@ -138,10 +177,36 @@ public struct URLSessionConnection: Connection {
         guard idleTimeout > .zero else { throw TransportError(.timedOut, at: .connecting) }
 
         request.reportSending(showingClientCertificate: showsClientCertificate)
-        let upload = try await Upload(request.body)
+        try owner.transfers.begin()
+        let upload: Upload
+        do {
+            upload = try await Upload(request.body)
+        } catch {
+            owner.transfers.end()
+            throw error
+        }
         let exchange = URLSessionExchange(
-            request, upload: upload, idleTimeout: min(idleTimeout, Self.longestIdleTimeout), backlog: backlog,
-            watch: watch, control: owner.control)
+            request, to: origin, upload: upload, idleTimeout: min(idleTimeout, Self.longestIdleTimeout),
+            backlog: backlog, watch: watch, owner: owner)
         return try await exchange.response { owner.start(exchange, head) }
+    }
+
+    /// Ends what is under way in its own time, and refuses new requests.
+    ///
+    /// A request that is sent from now on fails with ``TransportError/Code/closed``, at the stage
+    /// ``TransportError/Stage/connecting``. The call returns when every response that is under way has been read to its
+    /// end, was dropped or has failed. Where the task that calls is cancelled, it returns at once. To close a second time
+    /// does no harm.
+    public func close() async {
+        await owner.close()
+    }
+}
+
+extension HTTPFields {
+    /// Adds the fields of which there is none yet.
+    fileprivate mutating func addMissing(_ fields: HTTPFields) {
+        guard !fields.isEmpty else { return }
+        let present = Set(map(\.name))
+        for field in fields where !present.contains(field.name) { append(field) }
     }
 }

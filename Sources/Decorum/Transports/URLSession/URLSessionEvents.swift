@@ -9,21 +9,58 @@ import FoundationNetworking
 ///
 /// On Linux it runs on the queue that carries the network of all sessions in the process: it never waits.
 final class URLSessionEvents: NSObject, URLSessionDataDelegate {
-    private let exchanges = Mutex<[Int: URLSessionExchange]>([:])
+    private struct State {
+        var exchanges: [Int: URLSessionExchange] = [:]
+        /// Those that have answered in a way that leaves open where the answer ends.
+        var unreliable: Set<Origin> = []
+    }
+
+    private let state = Mutex(State())
     let control: DispatchQueue
     let platform: URLSessionPlatform
+    private let replace: @Sendable (URLSessionEvents) -> Void
 
-    init(control: DispatchQueue, platform: URLSessionPlatform) {
+    /// Creates a delegate.
+    ///
+    /// - Parameters:
+    ///   - control: The queue that tasks are made and cancelled on.
+    ///   - platform: What the platform needs to be told.
+    ///   - replace: Is called when the session must have no more tasks.
+    init(
+        control: DispatchQueue, platform: URLSessionPlatform, replace: @escaping @Sendable (URLSessionEvents) -> Void
+    ) {
         self.control = control
         self.platform = platform
+        self.replace = replace
     }
 
     func add(_ exchange: URLSessionExchange, for task: URLSessionTask) {
-        exchanges.withLock { $0[task.taskIdentifier] = exchange }
+        state.withLock { $0.exchanges[task.taskIdentifier] = exchange }
     }
 
     func exchange(of task: URLSessionTask) -> URLSessionExchange? {
-        exchanges.withLock { $0[task.taskIdentifier] }
+        state.withLock { $0.exchanges[task.taskIdentifier] }
+    }
+
+    /// Gives up the session for an answer of which the end is not certain.
+    ///
+    /// The platform may have put its connection back into the pool, with the rest of the answer on it. Later requests go
+    /// to another session. One to the same server that waits for its answer may have gone out on that connection, and
+    /// fails, since what comes may be that rest.
+    private func distrust(_ answered: URLSessionExchange) {
+        let origin = answered.origin
+        let exchanges = state.withLock { state in
+            state.unreliable.insert(origin)
+            return state.exchanges.values.filter { $0 !== answered && $0.origin == origin }
+        }
+        replace(self)
+        for exchange in exchanges where exchange.stage == .head {
+            exchange.abort(with: TransportError(.connectionLost, at: .head))
+        }
+    }
+
+    private func isReliable(_ origin: Origin) -> Bool {
+        state.withLock { !$0.unreliable.contains(origin) }
     }
 
     func urlSession(
@@ -32,8 +69,18 @@ final class URLSessionEvents: NSObject, URLSessionDataDelegate {
         didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-        if let response = response as? HTTPURLResponse { exchange(of: dataTask)?.receive(response) }
+        if let response = response as? HTTPURLResponse, let exchange = exchange(of: dataTask) {
+            receive(response, for: exchange)
+        }
         completionHandler(.allow)
+    }
+
+    private func receive(_ response: HTTPURLResponse, for exchange: URLSessionExchange) {
+        guard isReliable(exchange.origin) else {
+            exchange.abort(with: TransportError(.connectionLost, at: .head))
+            return
+        }
+        exchange.receive(response) { distrust(exchange) }
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
@@ -47,7 +94,7 @@ final class URLSessionEvents: NSObject, URLSessionDataDelegate {
         totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64
     ) {
-        exchange(of: task)?.progress()
+        exchange(of: task)?.sent(totalBytesSent)
     }
 
     func urlSession(
@@ -61,7 +108,7 @@ final class URLSessionEvents: NSObject, URLSessionDataDelegate {
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        let exchange = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
-        exchange?.complete(with: error, task.response)
+        guard let exchange = state.withLock({ $0.exchanges.removeValue(forKey: task.taskIdentifier) }) else { return }
+        exchange.complete(with: error, task.response) { distrust(exchange) }
     }
 }

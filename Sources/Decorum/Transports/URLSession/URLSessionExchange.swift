@@ -12,38 +12,51 @@ import FoundationNetworking
 /// what comes later is ignored.
 final class URLSessionExchange: TransportExchange {
     private struct State {
+        /// Whether the body is there as the head has announced it.
+        var isWhole: Bool { hasHead && expected == received }
+
         var task: URLSessionTask?
         var head: CheckedContinuation<Response, any Error>?
         var hasHead = false
         var end: Result<Void, any Error>?
+        /// How much of the body must be there at the end; nil where the head does not tell.
+        var expected: Int64?
+        var received: Int64 = 0
+        /// How much of the content was sent.
+        var sent: Int64 = 0
         var informational: [HTTPResponse] = []
         var upload: Upload
         var lastProgress: ContinuousClock.Instant
     }
 
     let buffer: ResponseBuffer
+    let origin: Origin
     private let flow = FlowControl()
     private let method: HTTPRequest.Method
     private let url: String?
     private let idleTimeout: Duration
     private let watch: IdleWatch
     private let control: DispatchQueue
+    private let transfers: OpenTransfers
     private let state: Mutex<State>
 
     init(
         _ request: borrowing Request,
+        to origin: Origin,
         upload: Upload,
         idleTimeout: Duration,
         backlog: URLSessionConnection.Backlog,
         watch: IdleWatch,
-        control: DispatchQueue
+        owner: URLSessionOwner
     ) {
         buffer = ResponseBuffer(backlog)
+        self.origin = origin
         method = request.head.method
         url = request.urlText
         self.idleTimeout = idleTimeout
         self.watch = watch
-        self.control = control
+        control = owner.control
+        transfers = owner.transfers
         state = Mutex(State(upload: upload, lastProgress: watch.clock.now))
     }
 
@@ -94,9 +107,16 @@ final class URLSessionExchange: TransportExchange {
 
 extension URLSessionExchange {
     /// Takes the head of a response, which is informational, or answers the request.
-    func receive(_ response: HTTPURLResponse) {
+    ///
+    /// Where it makes no sense, its connection is distrusted before the caller is told and may send another request.
+    func receive(_ response: HTTPURLResponse, orDistrust distrust: () -> Void) {
         guard let head = HTTPResponse(response) else {
+            distrust()
             abort(with: TransportError(.malformedResponse, at: .head))
+            return
+        }
+        guard !URLSessionPlatform.isRefusal(head, byProxyOf: origin) else {
+            abort(with: TransportError(.proxyRefused, at: .connecting))
             return
         }
         guard head.status.kind != .informational else {
@@ -110,7 +130,31 @@ extension URLSessionExchange {
             return (state.head, state.informational)
         }
         progress()
-        waiter?.resume(returning: answer(head, informational: informational))
+        let response = answer(head, informational: informational)
+        let expected = response.body.length
+        state.withLock { $0.expected = expected }
+        waiter?.resume(returning: response)
+        endIfAnswered()
+    }
+
+    /// Ends the exchange where the whole answer has come before all of the content was sent.
+    ///
+    /// On Linux, the platform would wait for a server that does not read on.
+    private func endIfAnswered() {
+        let task = state.withLock { state in
+            guard state.isWhole, let length = state.upload.length, state.sent < length else {
+                return nil as URLSessionTask?
+            }
+            return state.task
+        }
+        guard let task, finish(.success(())) else { return }
+        control.async { task.cancel() }
+    }
+
+    /// Takes note of how much of the content was sent.
+    func sent(_ count: Int64) {
+        progress()
+        state.withLock { $0.sent = count }
     }
 
     private func answer(_ head: consuming HTTPResponse, informational: [HTTPResponse]) -> Response {
@@ -131,9 +175,11 @@ extension URLSessionExchange {
     /// Takes a part of the body.
     func receive(_ data: Data) {
         progress()
+        state.withLock { $0.received += Int64(data.count) }
         do {
             try buffer.append(data)
             flow.received(by: buffer, state.withLock { $0.task }, on: control)
+            endIfAnswered()
         } catch {
             abort(with: error)
             buffer.discard(error)
@@ -151,20 +197,24 @@ extension URLSessionExchange {
         state.withLock { $0.lastProgress = now }
     }
 
-    /// Takes the end of the task.
-    func complete(with error: (any Error)?, _ response: URLResponse?) {
-        if let error {
-            finish(.failure(URLSessionFailure.error(for: error, at: stage)))
-            return
-        }
+    /// Takes the end of the task; its connection is distrusted where the head and the platform do not agree on the end.
+    func complete(with error: (any Error)?, _ response: URLResponse?, orDistrust distrust: () -> Void) {
         // On Linux, a redirection without a usable Location ends without a head, and what body it had is lost.
-        if stage == .head, let response = response as? HTTPURLResponse {
-            receive(response)
+        if error == nil, stage == .head, let response = response as? HTTPURLResponse {
+            receive(response, orDistrust: distrust)
             let hasLostBody = HTTPResponse(response)?.contentLength != 0
             finish(hasLostBody ? .failure(TransportError(.truncated, at: .body)) : .success(()))
             return
         }
-        finish(.success(()))
+        let (isWhole, hasLength) = state.withLock { ($0.isWhole, $0.expected != nil) }
+        switch error {
+        // A server that breaks the connection behind its answer has answered.
+        case let error? where !isWhole: finish(.failure(URLSessionFailure.error(for: error, at: stage)))
+        case nil where hasLength && !isWhole:
+            distrust()
+            finish(.failure(TransportError(.malformedResponse, at: .body)))
+        default: finish(.success(()))
+        }
     }
 
     /// Ends the exchange before its time, and its task with it.
@@ -203,6 +253,7 @@ extension URLSessionExchange {
         }
         guard isFirst else { return false }
         watch.remove(self)
+        transfers.end()
         buffer.finish(end)
         switch end {
         case .success: waiter?.resume(throwing: TransportError(.connectionLost, at: .head))

@@ -17,13 +17,14 @@ enum URLSessionFailure {
         guard code != .cancelled else { return CancellationError() }
         // Made anew without the URL, whose query may hold secrets.
         let underlying = URLError(code, userInfo: [NSLocalizedDescriptionKey: text])
-        let cause = Self.cause(code) ?? Self.cause(text) ?? .other
+        var cause = Self.cause(code) ?? Self.cause(text) ?? .other
         let neverSent = stage == .head && Self.precedesSending.contains(cause)
+        if cause == .unreachable, URLSessionPlatform.isOutOfDescriptors { cause = .limitExceeded }
         return TransportError(cause, at: neverSent ? .connecting : stage, underlying: underlying)
     }
 
     private static let precedesSending: Set<TransportError.Code> = [
-        .connectionRefused, .hostNotFound, .unreachable, .tls, .unreadableBody,
+        .connectionRefused, .hostNotFound, .unreachable, .tls, .unreadableBody, .proxyRefused,
     ]
 
     private static func cause(_ code: URLError.Code) -> TransportError.Code? {
@@ -54,6 +55,8 @@ enum URLSessionFailure {
     // The first phrase that is found counts: a connection that breaks within TLS was a connection, over which the
     // request may have gone.
     private static let causes: [(phrase: String, cause: TransportError.Code)] = [
+        ("CONNECT tunnel failed", .proxyRefused),
+        ("from proxy after CONNECT", .proxyRefused),
         ("Send failure", .connectionLost),
         ("Recv failure", .connectionLost),
         ("SSL_read", .connectionLost),
@@ -64,6 +67,8 @@ enum URLSessionFailure {
         ("end of response with", .truncated),
         ("content encoding", .undecodableContent),
         ("unencoding", .undecodableContent),
+        // Whatever else keeps a socket from being made or connected has a code of its own.
+        ("Couldn't connect", .unreachable),
         ("SSL", .tls),
         ("certificate", .tls),
         ("TLS", .tls),

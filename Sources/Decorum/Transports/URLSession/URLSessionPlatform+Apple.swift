@@ -19,6 +19,21 @@ struct URLSessionPlatform: Sendable {
     /// Whether servers that ask for a certificate of the client get one.
     var showsClientCertificate: Bool { tls.clientCredential != nil }
 
+    init(tls: URLSessionConnection.TLS = .init()) {
+        self.tls = tls
+    }
+
+    /// Leaves the versions of TLS as the configuration has them.
+    init(_ configuration: URLSessionConfiguration) {
+        tls.minimumVersion = configuration.tlsMinimumSupportedProtocolVersion
+    }
+
+    /// Nothing that URLSession takes for another failure.
+    static let isOutOfDescriptors = false
+
+    /// Never: URLSession keeps the answers of proxies to itself.
+    static func isRefusal(_ head: HTTPResponse, byProxyOf origin: Origin) -> Bool { false }
+
     static func validate(_ url: URL) throws(InvalidRequestError) {}
 
     func configure(_ configuration: URLSessionConfiguration) {

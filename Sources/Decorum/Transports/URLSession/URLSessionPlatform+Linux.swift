@@ -22,11 +22,31 @@ struct URLSessionPlatform: Sendable {
     /// Whether servers that ask for a certificate of the client get one; there is no way to set one here.
     let showsClientCertificate = false
 
+    init() {}
+
+    /// There is nothing that the platform takes from a configuration by itself.
+    init(_ configuration: URLSessionConfiguration) {}
+
     static func validate(_ url: URL) throws(InvalidRequestError) {
         guard url.host?.contains(":") != true else {
             throw InvalidRequestError(
                 .invalidHost, "URLSession on Linux cannot reach an IPv6 address; use a name that resolves to it.")
         }
+    }
+
+    /// Whether no more files can be opened, which libcurl tells like a host that cannot be reached.
+    static var isOutOfDescriptors: Bool {
+        let descriptor = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return errno == EMFILE || errno == ENFILE }
+        close(descriptor)
+        return false
+    }
+
+    /// Whether a head is a proxy's answer to CONNECT, which libcurl hands over as if it came from the server.
+    ///
+    /// Only a proxy asks for its own credentials (RFC 9110, section 15.5.8), and within TLS there is none.
+    static func isRefusal(_ head: HTTPResponse, byProxyOf origin: Origin) -> Bool {
+        origin.scheme == "https" && head.status == .proxyAuthenticationRequired
     }
 
     func configure(_ configuration: URLSessionConfiguration) {}
@@ -53,7 +73,8 @@ extension URLSessionEvents {
         didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        exchange(of: task)?.complete(with: nil, task.response)
+        // Its length, where there is one, was kept.
+        exchange(of: task)?.complete(with: nil, task.response) {}
         control.async { completionHandler(.cancelAuthenticationChallenge, nil) }
     }
 

@@ -25,6 +25,15 @@ enum Upload: Sendable {
         }
     }
 
+    /// The number of bytes; nil where it is not known.
+    var length: Int64? {
+        switch self {
+        case .none: 0
+        case .data(let data): Int64(data.count)
+        case .large(let upload): upload.length
+        }
+    }
+
     /// Makes the task that sends the content; a failure to read it fails the exchange.
     func makeTask(
         with request: URLRequest, in session: URLSession, for exchange: URLSessionExchange

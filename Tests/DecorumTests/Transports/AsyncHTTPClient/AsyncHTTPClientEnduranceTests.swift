@@ -33,6 +33,27 @@ extension IsolatedTests {
             }
         }
 
+        @Test func `That no more files can be opened is told, and nothing was sent`() async {
+            await #expect(processExitsWith: .success) {
+                IsolatedTests.failAfterAMinute()
+                let origin = try LoopbackOrigin()
+                let other = try LoopbackOrigin()
+                origin.route(.get, "/", LoopbackOrigin.Answer(body: "ok"))
+                let connection = AsyncHTTPClientConnection()
+                // SwiftNIO starts its threads with the first request, and ends the process where it cannot.
+                for _ in 0..<100 { _ = try await connection.send(.get(origin.url + "/")).body.drain(upTo: 10) }
+                var held: [Int32] = []
+                while let descriptor = Optional(dup(0)), descriptor >= 0 { held.append(descriptor) }
+
+                let error = await #expect(throws: TransportError.self) {
+                    try await connection.send(.post(other.url + "/", body: "hello"))
+                }
+                for descriptor in held { close(descriptor) }
+                #expect(error?.code == .limitExceeded)
+                #expect(error?.stage == .connecting)
+            }
+        }
+
         @Test func `Ten thousand requests leave nothing behind`() async {
             await #expect(processExitsWith: .success) {
                 IsolatedTests.failAfterAMinute()

@@ -5,6 +5,7 @@ import Foundation
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
+import NIOHTTP2
 import NIOSSL
 import Testing
 
@@ -42,8 +43,9 @@ import Testing
         Row(HTTPClientError.remoteConnectionClosed, .head, .connectionLost, .head),
         Row(HTTPClientError.remoteConnectionClosed, .body, .connectionLost, .body),
         Row(HTTPClientError.cancelled, .body, .connectionLost, .body),
-        Row(HTTPClientError.alreadyShutdown, .head, .other, .connecting),
-        Row(HTTPClientError.proxyAuthenticationRequired, .head, .other, .connecting),
+        Row(HTTPClientError.alreadyShutdown, .head, .closed, .connecting),
+        Row(HTTPClientError.proxyAuthenticationRequired, .head, .proxyRefused, .connecting),
+        Row(HTTPClientError.invalidProxyResponse, .head, .proxyRefused, .connecting),
         Row(IOError(errnoCode: ECONNREFUSED, reason: "connect"), .head, .connectionRefused, .connecting),
         // From a connection that carries the request as likely as from one that could not be made.
         Row(IOError(errnoCode: ENETUNREACH, reason: "write"), .head, .unreachable, .head),
@@ -53,7 +55,19 @@ import Testing
         Row(IOError(errnoCode: ECONNRESET, reason: "read"), .head, .connectionLost, .head),
         Row(IOError(errnoCode: EPIPE, reason: "write"), .head, .connectionLost, .head),
         Row(IOError(errnoCode: ECONNRESET, reason: "read"), .body, .connectionLost, .body),
-        Row(IOError(errnoCode: EMFILE, reason: "socket"), .head, .limitExceeded, .head),
+        // A descriptor is only made for a connection.
+        Row(IOError(errnoCode: EMFILE, reason: "socket"), .head, .limitExceeded, .connecting),
+        Row(IOError(errnoCode: ENFILE, reason: "socket"), .head, .limitExceeded, .connecting),
+        Row(NIOHTTP2Errors.streamClosed(streamID: 1, errorCode: .refusedStream), .head, .connectionLost, .connecting),
+        Row(NIOHTTP2Errors.streamClosed(streamID: 1, errorCode: .cancel), .head, .connectionLost, .head),
+        Row(NIOHTTP2Errors.streamClosed(streamID: 1, errorCode: .cancel), .body, .connectionLost, .body),
+        Row(NIOHTTP2Errors.streamClosed(streamID: 1, errorCode: .noError), .body, .truncated, .body),
+        Row(NIOHTTP2Errors.createdStreamAfterGoaway(), .head, .connectionLost, .connecting),
+        Row(NIOHTTP2Errors.ioOnClosedConnection(), .head, .connectionLost, .head),
+        Row(NIOHTTP2Errors.missingPseudoHeader(":status"), .head, .malformedResponse, .head),
+        Row(
+            NIOHTTP2Errors.streamError(streamID: 1, baseError: NIOHTTP2Errors.missingPseudoHeader(":status")), .head,
+            .malformedResponse, .head),
         Row(ChannelError.connectTimeout(.seconds(1)), .head, .timedOut, .head),
         Row(ChannelError.ioOnClosedChannel, .head, .connectionLost, .head),
         Row(ChannelError.operationUnsupported, .head, .other, .head),
@@ -127,6 +141,7 @@ import Testing
         Answer("size of a chunk", .malformedResponse, .body, chunked + "zz\r\nhello\r\n"),
         Answer("not HTTP", .malformedResponse, .head, "SSH-2.0-OpenSSH\r\nabc\r\n\r\n"),
         Answer("status that is no number", .malformedResponse, .head, "HTTP/1.1 abc OK\r\n\r\n"),
+        Answer("head that starts with a fold", .malformedResponse, .head, ok + " folded\r\nContent-Length: 0\r\n\r\n"),
         Answer("field without a colon", .malformedResponse, .head, ok + "no colon\r\nContent-Length: 0\r\n\r\n"),
         Answer("length that is no number", .malformedResponse, .head, ok + "Content-Length: x\r\n\r\n"),
         Answer(
@@ -179,6 +194,20 @@ import Testing
             try await AsyncHTTPClientConnection().send(.get("http://decorum.invalid/"))
         }
         #expect(error?.code == .hostNotFound)
+        #expect(error?.stage == .connecting)
+    }
+
+    @Test(arguments: ["407 Proxy Authentication Required", "403 Forbidden", "502 Bad Gateway"])
+    func `A proxy that refuses to connect is told, and nothing was sent`(status: String) async throws {
+        let proxy = try LoopbackOrigin()
+        proxy.route(nil, "*", .script(.raw("HTTP/1.1 \(status)\r\nContent-Length: 2\r\n\r\nno")))
+        var configuration = AsyncHTTPClientConnection.configuration()
+        configuration.proxy = .server(host: "127.0.0.1", port: proxy.port)
+
+        let error = await #expect(throws: TransportError.self) {
+            try await AsyncHTTPClientConnection(configuration: configuration).send(.get("https://decorum.invalid/"))
+        }
+        #expect(error?.code == .proxyRefused)
         #expect(error?.stage == .connecting)
     }
 

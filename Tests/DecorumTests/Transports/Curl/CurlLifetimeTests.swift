@@ -125,6 +125,21 @@ extension IsolatedTests {
 
             #expect(connection.layers.map(\.name) == ["URLSessionConnection"])
             #expect(connection.layers.first?.settings.last?.value == "because libcurl is missing")
+            #expect(connection.layers.description.contains("fallback: true"))
+        }
+
+        @Test func `A fallback that is refused says why, and how to mend it`() throws {
+            let choice = SystemTransport(
+                connectionsPerHost: nil, idleTimeout: .seconds(60), clock: SystemClock(), libraries: ["nowhere.so"])
+
+            let error = #expect(throws: CurlUnavailableError.self) {
+                try SystemConnection(choice, fallingBack: false)
+            }
+            #expect(error?.reason == .missing)
+            #expect(error?.description.contains("install libcurl") == true)
+            #expect(try SystemConnection(choice, fallingBack: true).layers.map(\.name) == ["URLSessionConnection"])
+            #expect(try SystemConnection(fallingBack: false).layers.map(\.name) == ["CurlConnection"])
+            #expect(!SystemConnection().layers.description.contains("fallback"))
         }
 
         @Test func `Where libcurl is there, the system's connection is libcurl`() async throws {

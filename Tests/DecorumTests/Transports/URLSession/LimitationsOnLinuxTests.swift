@@ -40,13 +40,23 @@ import Testing
         #expect(response.metadata.attempts == 1)
     }
 
-    @Test func `A method without content is sent twice in silence too`() async throws {
+    @Test(arguments: [HTTPRequest.Method.delete, .post])
+    func `A method without content is sent twice in silence too`(method: HTTPRequest.Method) async throws {
+        // The origin has read the first one before it closes the connection.
         origin.enqueue(LoopbackOrigin.Answer(), .closing, LoopbackOrigin.Answer())
         _ = try await connection.send(.get(origin.url + "/"))
 
-        let response = try await connection.send(.delete(origin.url + "/"))
+        let response = try await connection.send(Request(method, origin.url + "/"))
         #expect(response.status == .ok)
-        #expect(origin.requests.map(\.method) == [.get, .delete, .delete])
+        #expect(origin.requests.map(\.method) == [.get, method, method])
+    }
+
+    @Test func `Of two lengths whose names are spelled differently one is lost, and the other one counts`() async throws
+    {
+        origin.enqueue(.script(.raw("HTTP/1.1 200 OK\r\ncontent-length: 9\r\nContent-Length: 3\r\n\r\nabc")))
+
+        let response = try await connection.send(.get(origin.url + "/"))
+        #expect(try await response.body.text(upTo: 10) == "abc")
     }
 
     @Test func `Fields that repeat in other letters lose all but one`() async throws {

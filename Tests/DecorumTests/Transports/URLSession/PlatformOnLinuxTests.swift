@@ -34,6 +34,69 @@ extension IsolatedTests {
             }
         }
 
+        @Test func `The largest length that fits ends the process`() async {
+            await #expect(processExitsWith: .failure) {
+                IsolatedTests.succeedAfterAMinute()
+                let origin = try LoopbackOrigin()
+                origin.route(
+                    .get, "/",
+                    .script(.raw("HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nabc"), .close))
+                let response = try? await URLSessionConnection().send(.get(origin.url + "/"))
+                _ = try? await response?.body.drain(upTo: 100)
+                exit(EXIT_SUCCESS)
+            }
+        }
+
+        @Test func `A proxy that refuses to connect is told, and nothing was sent`() async {
+            await #expect(processExitsWith: .success) {
+                IsolatedTests.failAfterAMinute()
+                let proxy = try LoopbackOrigin()
+                proxy.route(nil, "*", .script(.raw("HTTP/1.1 407 Who\r\nContent-Length: 2\r\n\r\nno")))
+                unsafe setenv("https_proxy", proxy.url, 1)
+                unsafe unsetenv("no_proxy")
+                unsafe unsetenv("NO_PROXY")
+
+                let error = await #expect(throws: TransportError.self) {
+                    try await URLSessionConnection().send(.get("https://decorum.invalid/"))
+                }
+                #expect(error?.code == .proxyRefused)
+                #expect(error?.stage == .connecting)
+            }
+        }
+
+        @Test func `Another answer of a proxy to CONNECT comes as if the server had sent it`() async {
+            await #expect(processExitsWith: .success) {
+                IsolatedTests.failAfterAMinute()
+                let proxy = try LoopbackOrigin()
+                proxy.route(nil, "*", .script(.raw("HTTP/1.1 403 No\r\nContent-Length: 2\r\n\r\nno")))
+                unsafe setenv("https_proxy", proxy.url, 1)
+                unsafe unsetenv("no_proxy")
+                unsafe unsetenv("NO_PROXY")
+
+                let response = try await URLSessionConnection().send(.get("https://decorum.invalid/"))
+                #expect(response.status == .forbidden)
+                let error = await #expect(throws: TransportError.self) { try await response.body.data(upTo: 100) }
+                #expect(error?.code == .proxyRefused)
+            }
+        }
+
+        @Test func `That no more files can be opened is told, and nothing was sent`() async {
+            await #expect(processExitsWith: .success) {
+                IsolatedTests.failAfterAMinute()
+                let origin = try LoopbackOrigin()
+                let connection = URLSessionConnection()
+                var held: [Int32] = []
+                while let descriptor = Optional(dup(0)), descriptor >= 0 { held.append(descriptor) }
+
+                let error = await #expect(throws: TransportError.self) {
+                    try await connection.send(.post(origin.url + "/", body: "hello"))
+                }
+                for descriptor in held { close(descriptor) }
+                #expect(error?.code == .limitExceeded)
+                #expect(error?.stage == .connecting)
+            }
+        }
+
         @Test func `A session that is used after it was invalidated ends the process`() async throws {
             await #expect(processExitsWith: .failure) {
                 IsolatedTests.succeedAfterAMinute()

@@ -66,6 +66,11 @@ import FoundationNetworking
         Row(.unknown, "SSL certificate problem: self-signed certificate", .head, .tls, .connecting),
         Row(
             .unknown, "SSL: no alternative certificate subject name matches target host name", .head, .tls, .connecting),
+        Row(.unknown, "CONNECT tunnel failed, response 407", .head, .proxyRefused, .connecting),
+        Row(.unknown, "Received HTTP code 407 from proxy after CONNECT", .head, .proxyRefused, .connecting),
+        Row(
+            .unknown, "Failed to connect to a port 80 after 0 ms: Couldn't connect to server", .head, .unreachable,
+            .connecting),
         Row(.unknown, "something new", .head, .other, .head),
         Row(.zeroByteResource, "", .body, .other, .body),
     ]

@@ -1,0 +1,63 @@
+#if AsyncHTTPClient
+import NIOCore
+import NIOHTTP2
+
+/// Tells what is heard on one HTTP/2 connection, and keeps what the server has said of streams.
+final class HTTP2ConnectionHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame
+    typealias InboundOut = HTTP2Frame
+
+    /// An event upon which no new stream is opened on the connection.
+    struct Retirement: Sendable {}
+
+    /// The last stream that the server has taken, once it has said so with GOAWAY.
+    private(set) var lastStream: HTTP2StreamID?
+    /// The last stream that the server has reset.
+    private(set) var resetStream: HTTP2StreamID?
+    private let connections: HTTP2Connections
+    private let channel: any Channel
+
+    init(_ connections: HTTP2Connections, _ channel: any Channel) {
+        self.connections = connections
+        self.channel = channel
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        connections.add(channel)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        connections.remove(channel)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = unwrapInboundIn(data)
+        switch frame.payload {
+        case .goAway(let stream, _, _): lastStream = min(lastStream ?? .maxID, stream)
+        case .rstStream: resetStream = frame.streamID
+        default: break
+        }
+        context.fireChannelRead(data)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        connections.received(on: channel)
+        context.fireChannelReadComplete()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case is NIOHTTP2StreamCreatedEvent: connections.countStreams(on: channel, by: 1)
+        case is StreamClosedEvent: connections.countStreams(on: channel, by: -1)
+        case is Retirement:
+            // The one thing upon which AsyncHTTPClient looks for another connection and lets this one finish.
+            let frame = HTTP2Frame(
+                streamID: .rootStream, payload: .goAway(lastStreamID: .maxID, errorCode: .noError, opaqueData: nil))
+            context.fireChannelRead(wrapInboundOut(frame))
+            return
+        default: break
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+}
+#endif

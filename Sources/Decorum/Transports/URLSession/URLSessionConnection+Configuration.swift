@@ -1,0 +1,56 @@
+import HTTPTypes
+
+#if canImport(FoundationNetworking)
+import Foundation
+public import FoundationNetworking
+#else
+public import Foundation
+#endif
+
+extension URLSessionConnection {
+    /// Creates a connection with a session that is made from a configuration of the app's.
+    ///
+    /// ```swift
+    /// let configuration = URLSessionConfiguration.ephemeral
+    /// configuration.httpMaximumConnectionsPerHost = 2
+    /// configuration.httpAdditionalHeaders = ["User-Agent": "App/1.0"]
+    /// let connection = try URLSessionConnection(configuration: configuration)
+    /// ```
+    ///
+    /// The configuration is copied: what is changed in it later has no effect. `httpAdditionalHeaders` become fields of
+    /// each request that does not have them, whatever its host is, before anything looks at the request; so prefer
+    /// `authenticating(with:for:)` for credentials. These settings are overruled, since they do the work of layers, or
+    /// that of the idle timeout: `urlCache`, `requestCachePolicy`, `httpCookieStorage`, `httpShouldSetCookies`,
+    /// `httpCookieAcceptPolicy`, `urlCredentialStorage`, `timeoutIntervalForRequest` and `timeoutIntervalForResource`.
+    /// A configuration of a background session cannot be used. On Linux, URLSession itself ignores
+    /// `connectionProxyDictionary` and the versions of TLS.
+    ///
+    /// - Parameters:
+    ///   - configuration: What the session is made from; its `httpMaximumConnectionsPerHost` is the limit of the pool.
+    ///   - idleTimeout: How long a transfer may stand still where the request does not say. More than seven days count
+    ///     as seven days; with a negative time, sending throws.
+    ///   - backlog: How much of a response may wait for a slow reader.
+    ///   - clock: The clock that the idle timeout goes by.
+    /// - Throws: ``InvalidRequestError`` when an additional header has a name that is no token, or no text as its value.
+    public init(
+        configuration: URLSessionConfiguration,
+        idleTimeout: Duration = .seconds(60),
+        backlog: Backlog = Backlog(),
+        clock: any DatedClock = SystemClock()
+    ) throws(InvalidRequestError) {
+        guard let own = configuration.copy() as? URLSessionConfiguration else {
+            throw InvalidRequestError(.invalidField, "The configuration cannot be copied.")
+        }
+        var fields = HTTPFields()
+        for (name, value) in own.httpAdditionalHeaders ?? [:] {
+            guard let name = (name as? String).flatMap({ HTTPField.Name($0) }), let value = value as? String else {
+                throw InvalidRequestError(
+                    .invalidField, "An additional header of the configuration has no name or no text as its value.")
+            }
+            fields.append(HTTPField(name: name, value: value))
+        }
+        self.init(
+            own, additionalFields: fields, idleTimeout: idleTimeout, backlog: backlog, clock: clock,
+            platform: URLSessionPlatform(own))
+    }
+}

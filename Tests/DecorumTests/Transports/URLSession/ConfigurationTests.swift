@@ -1,0 +1,94 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// A session that is made from a configuration of the app's.
+@Suite(.timeLimit(.minutes(3))) struct ConfigurationTests {
+    let configuration = URLSessionConfiguration.default
+    let origin: LoopbackOrigin
+
+    init() throws {
+        origin = try LoopbackOrigin()
+        origin.route(nil, "*", .init(fields: ["Set-Cookie": "a=1", "Cache-Control": "max-age=600"], body: "ok"))
+    }
+
+    @Test func `Additional headers become fields of requests that have none of their own`() async throws {
+        configuration.httpAdditionalHeaders = ["X-Tenant": "a", "user-agent": "App/1.0", "Accept": "text/plain"]
+        let connection = try URLSessionConnection(configuration: configuration)
+        configuration.httpAdditionalHeaders = ["X-Tenant": "b"]
+
+        let request = try Request.get(origin.url + "/", fields: [.userAgent: "Own/2.0"])
+        try await connection.send(request).body.drain(upTo: 10)
+
+        let fields = try #require(origin.requests.last).fields
+        #expect(fields.values(of: "X-Tenant") == ["a"])
+        #expect(fields.values(of: "User-Agent") == ["Own/2.0"])
+        #expect(fields.values(of: "Accept") == ["text/plain"])
+        #expect(
+            connection.layers.first?.secretFields.map(\.canonicalName).sorted() == ["accept", "user-agent", "x-tenant"])
+        #expect(connection.layers.first?.facts == [.readsClock])
+        #expect(connection.layers.first?.description.contains("1.0") == false)
+    }
+
+    @Test func `Credentials among the additional headers are declared`() throws {
+        configuration.httpAdditionalHeaders = ["Authorization": "Bearer s3cret"]
+        let connection = try URLSessionConnection(configuration: configuration)
+
+        #expect(connection.layers.first?.facts.contains(.addsCredentials) == true)
+        #expect(!String(reflecting: connection.layers).contains("s3cret"))
+    }
+
+    @Test(arguments: [["no token": "a"], ["": "a"]])
+    func `An additional header that cannot be a field is refused`(headers: [String: String]) {
+        configuration.httpAdditionalHeaders = headers
+
+        let error = #expect(throws: InvalidRequestError.self) { try URLSessionConnection(configuration: configuration) }
+        #expect(error?.reason == .invalidField)
+    }
+
+    @Test func `An additional header without text is refused`() {
+        configuration.httpAdditionalHeaders = ["X-Number": 5]
+
+        #expect(throws: InvalidRequestError.self) { try URLSessionConnection(configuration: configuration) }
+    }
+
+    @Test func `Cookies, stored responses and timers of the configuration are overruled`() async throws {
+        configuration.httpCookieStorage = HTTPCookieStorage.shared
+        configuration.httpShouldSetCookies = true
+        configuration.httpCookieAcceptPolicy = .always
+        configuration.urlCache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 0, diskPath: nil)
+        configuration.requestCachePolicy = .returnCacheDataElseLoad
+        // On Linux, this is the time from which every request fails at once.
+        configuration.timeoutIntervalForRequest = 0
+        let connection = try URLSessionConnection(configuration: configuration)
+
+        for _ in 0..<3 { try await connection.send(.get(origin.url + "/")).body.drain(upTo: 10) }
+
+        #expect(origin.requests.map { $0.fields["Cookie"] } == [nil, nil, nil])
+        #expect(HTTPCookieStorage.shared.cookies?.isEmpty != false)
+        // The app's own configuration is as it was.
+        #expect(configuration.urlCache != nil)
+        #expect(configuration.timeoutIntervalForRequest == 0)
+    }
+
+    @Test func `The limit of the pool is that of the configuration`() async throws {
+        configuration.httpMaximumConnectionsPerHost = 2
+        let connection = try URLSessionConnection(configuration: configuration)
+        let gate = Gate()
+        origin.route(.get, "/wait", LoopbackOrigin.Answer(body: "ok").after(.wait(gate)))
+        let request = try Request.get(origin.url + "/wait")
+        let tasks = (0..<6).map { _ in Task { try await connection.send(request).body.text(upTo: 10) } }
+        try await gate.waitForWaiting(2)
+        gate.open()
+        for task in tasks { #expect(try await task.value == "ok") }
+
+        #expect(origin.connectionCount == 2)
+        #expect(connection.layers.first?.settings.first?.value == "2")
+    }
+}
