@@ -5,6 +5,9 @@
 ///     Response(status: .ok, body: Body("You asked for \(request.head.path ?? "/")"))
 /// }
 /// ```
+///
+/// A closure that sends the request as it is, or answers it, may call ``Request/reportSending(showingClientCertificate:)``; until
+/// it does, no layer shares or stores its responses for a request without a ``RequestOptions/principal``.
 public struct ClosureConnection: Connection {
     private let name: String
     private let answer: @Sendable (consuming Request) async throws -> Response

@@ -29,7 +29,8 @@
 /// ## Writing one
 ///
 /// A decorator conforms to ``ComposedConnection``. A transport or a test double conforms to this protocol
-/// directly, or is a ``ClosureConnection``.
+/// directly, or is a ``ClosureConnection``. It calls ``Request/reportSending(showingClientCertificate:)`` before it sends, so
+/// that layers further out know whether they may share and store the response.
 ///
 /// An implementation may answer without sending, send once, or send several times. An HTTP status is not an error:
 /// throw only for what kept you from getting an answer, let the errors of `base` pass as they are, and leave

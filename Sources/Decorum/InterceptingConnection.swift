@@ -20,7 +20,8 @@ extension Connection {
     ///   - name: The name of the layer in ``Connection/layers``.
     ///   - facts: What the closure does that others have to know; ``Layer/Fact/addsCredentials`` keeps layers further out
     ///     from sharing responses.
-    ///   - secretFields: The fields with secrets that the closure sets.
+    ///   - secretFields: The fields with secrets that the closure sets. Each request carries their names to the layers
+    ///     further in, so that a redirection drops them and a log does not show them.
     ///   - interceptor: Gets the request and the wrapped connection, and answers.
     /// - Returns: A connection that answers with what the closure returns.
     public func intercepting(
@@ -38,8 +39,19 @@ struct InterceptingConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let layer: Layer
     let interceptor: @Sendable (consuming Request, Base) async throws -> Response
+    private let declaresSecrets: Bool
+
+    init(
+        base: Base, layer: Layer, interceptor: @escaping @Sendable (consuming Request, Base) async throws -> Response
+    ) {
+        self.base = base
+        self.layer = layer
+        self.interceptor = interceptor
+        declaresSecrets = !layer.secretFields.isEmpty
+    }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        try await interceptor(request, base)
+        if declaresSecrets { request.options.declareSecret(layer.secretFields) }
+        return try await interceptor(request, base)
     }
 }

@@ -31,6 +31,8 @@ public struct RequestOptions: Sendable {
     // What is asked for or set with nearly every request is kept beside the list, which takes a search or a copy.
     var callContext: CallContext?
     var attempt: Int?
+    /// Where transports report what they send for the request; nil where no layer asked.
+    var sentRequests: SentRequests?
 
     /// On whose behalf the request is made; nil where nobody said.
     ///

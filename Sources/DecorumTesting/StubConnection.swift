@@ -67,6 +67,7 @@ public final class StubConnection: Connection {
     public func send(_ request: consuming Request) async throws -> Response {
         let request = request
         try Task.checkCancellation()
+        request.reportSending()
         let answer = state.withLock { state in
             state.requests.append(request)
             return state.answers.popFirst()

@@ -39,6 +39,8 @@ struct CacheErrand: Sendable {
     let fallback: StaleFallback?
     /// Whether a response that cannot be stored makes stored ones worthless.
     let isReplacing: Bool
+    /// Collects what is sent for the errand.
+    let sent: SentRequests
 
     init(
         _ plain: Request, key: ResponseKey, asking stored: [StoredResponse], because reason: CacheStatus.ForwardReason,
@@ -70,6 +72,10 @@ struct CacheErrand: Sendable {
         _ plain: Request, _ request: Request, _ key: ResponseKey, _ purpose: Purpose,
         _ reason: CacheStatus.ForwardReason, _ fallback: StaleFallback?, _ isReplacing: Bool
     ) {
+        var plain = plain
+        var request = request
+        sent = plain.collectSent()
+        request.options.sentRequests = plain.options.sentRequests
         self.plain = plain
         self.request = request
         self.key = key

@@ -38,8 +38,10 @@ extension Connection {
     ///
     /// **Principals**: responses are kept by ``RequestOptions/principal`` and by the credentials that a request carries
     /// itself: see ``ResponseKey``. A request with a cookie may get a fresh response that was stored without one, unless it
-    /// varies by `Cookie`. Where a layer further in adds credentials and the request names no principal, nothing is
-    /// stored, and nothing stored is used. ``ResponseStore/removeResponses(of:)`` forgets what one principal has.
+    /// varies by `Cookie`. Where a layer further in declares that it adds credentials and the request names no principal,
+    /// nothing is stored, and nothing stored is used. Where a layer adds them without declaring it, or changes the request
+    /// in another way that may tell the server who asks, nothing is stored without a principal either: transports report
+    /// what they send, see ``SentRequests``. ``ResponseStore/removeResponses(of:)`` forgets what one principal has.
     ///
     /// Apply it inside of ``followingRedirects(upTo:policy:clock:)``, which so remembers permanent redirections, and
     /// outside of ``retrying(_:clock:generator:)`` and of what adds credentials. See RFC 9111, RFC 5861 and RFC 8246.
@@ -96,8 +98,10 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         let variants = await cache.responses(for: key)
         switch CacheDecision.decide(request.head, wanting: wanted, from: variants, at: now, policy: cache.policy) {
         case .serve(let stored, let age, let timeToLive):
+            request.reportStoredAnswer()
             return cache.answer(request, with: stored, age: age, timeToLive: timeToLive)
         case .serveStale(let stale, let age, let timeToLive):
+            request.reportStoredAnswer()
             cache.validateBehind(request, key: key, stale, over: base)
             return cache.answer(request, with: stale.stored, age: age, timeToLive: timeToLive)
         case .refuse(let reason):
@@ -123,6 +127,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         if wanted.isOnlyIfCached { return cache.refuse(because: reason) }
         let head = request.head
         let date = cache.clock.date
+        let sent = key == nil ? nil : request.collectSent()
         var response: Response
         do {
             response = try await base.send(request)
@@ -133,13 +138,13 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         }
         await cache.forget(by: response.head, to: head)
         var isStored = false
-        if let key, head.method == .post, reason == .method,
+        if let key, let sent, head.method == .post, reason == .method,
             (try? StoringRules.check(response.head, toPost: head)) != nil, cache.policy.mayStore(head, response.head)
         {
             let departure = cache.changes.departure(of: key, for: cache.store, at: date)
-            isStored = await cache.store(&response, to: head, departure, for: key, replacing: false)
+            isStored = await cache.store(&response, to: head, sent, departure, for: key, replacing: false)
         }
-        cache.note(CacheStatus(cache.policy.name, forwarding: reason, isStored: isStored), in: &response)
+        cache.note(CacheStatus(cache.policy.name, forwarding: reason, isStored: isStored, for: sent), in: &response)
         return response
     }
 }

@@ -55,12 +55,15 @@ extension ResponseCache {
             head: head, body: stored.body, request: errand.plain.head,
             requestDate: isRefreshed ? departure.date : stored.requestDate, date: date)
         let mayStay = mayStay(head, answering: errand.plain.head)
-        let isStored = mayStay && isRefreshed && changes.isCurrent(departure, of: errand.key, in: store)
+        let isStored =
+            mayStay && isRefreshed && errand.sent.allowsSharing
+            && changes.isCurrent(departure, of: errand.key, in: store)
         if isStored { await keep(refreshed, departure, for: errand.key) }
         if !mayStay { await store.removeResponses(for: errand.key) }
         var response = response
         response.metadata.storedResponse = refreshed
-        response.metadata.cacheStatus = CacheStatus(policy.name, forwarding: errand.reason, isStored: isStored)
+        response.metadata.cacheStatus = CacheStatus(
+            policy.name, forwarding: errand.reason, isStored: isStored, for: errand.sent)
         return response
     }
 
@@ -79,15 +82,17 @@ extension ResponseCache {
         var isStored = false
         let request = errand.plain.head
         if request.method == .head {
-            await update(errand.key, with: response.head, to: request, departure)
+            if errand.sent.allowsSharing { await update(errand.key, with: response.head, to: request, departure) }
         } else if errand.fallback?.replaces(response.head) != true {
             let isReplacing = isReplacing && StoringRules.replaces(response.status)
             if (try? StoringRules.check(response.head, to: request)) != nil, policy.mayStore(request, response.head) {
-                isStored = await store(&response, to: request, departure, for: errand.key, replacing: isReplacing)
+                isStored = await store(
+                    &response, to: request, errand.sent, departure, for: errand.key, replacing: isReplacing)
             }
             if isReplacing, !isStored { await store.removeResponses(for: errand.key) }
         }
-        response.metadata.cacheStatus = CacheStatus(policy.name, forwarding: errand.reason, isStored: isStored)
+        response.metadata.cacheStatus = CacheStatus(
+            policy.name, forwarding: errand.reason, isStored: isStored, for: errand.sent)
         return response
     }
 
@@ -113,16 +118,17 @@ extension ResponseCache {
             departure, for: key)
     }
 
-    /// Stores a response at once, or while its body is read, unless something was changed in the meantime.
+    /// Stores a response at once, or while its body is read, unless something was changed in the meantime, or the
+    /// response is for the caller alone.
     ///
     /// With `isReplacing`, what was stored is forgotten where the body turns out not to be wanted.
     ///
     /// - Returns: Whether it is stored, if its body is read to its end.
     func store(
-        _ response: inout Response, to request: HTTPRequest, _ departure: OriginChanges.Departure, for key: ResponseKey,
-        replacing isReplacing: Bool
+        _ response: inout Response, to request: HTTPRequest, _ sent: SentRequests,
+        _ departure: OriginChanges.Departure, for key: ResponseKey, replacing isReplacing: Bool
     ) async -> Bool {
-        guard store.bodyLimit > 0, response.body.length ?? 0 <= store.bodyLimit,
+        guard sent.allowsSharing, store.bodyLimit > 0, response.body.length ?? 0 <= store.bodyLimit,
             changes.isCurrent(departure, of: key, in: store)
         else { return false }
         let date = clock.date
@@ -149,7 +155,11 @@ extension ResponseCache {
             BodyStoring(
                 start: start?.body,
                 open: { [store] in await store.writer(for: announced, key: key) },
-                keep: { [self] writer in await keep(arrival, departure, for: key) { await writer.finish() } },
+                keep: { [self] writer in
+                    // A layer that continues a body that broke off has sent again since the head came.
+                    guard sent.allowsSharing else { return }
+                    await keep(arrival, departure, for: key) { await writer.finish() }
+                },
                 giveUp: { [store] in if isReplacing { await store.removeResponses(for: key) } }))
         return true
     }
@@ -188,9 +198,12 @@ extension Request {
 }
 
 extension CacheStatus {
-    init(_ cache: String, forwarding reason: ForwardReason, isStored: Bool) {
+    init(_ cache: String, forwarding reason: ForwardReason, isStored: Bool, for sent: SentRequests? = nil) {
         self.init(cache: cache)
         forwardReason = reason
         self.isStored = isStored
+        if !isStored, let sent, !sent.allowsSharing, let difference = sent.difference {
+            detail = "not stored without a principal, since \(difference)"
+        }
     }
 }

@@ -191,7 +191,10 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
         guard errand.request.options.allowsCoalescing, let key = ErrandKey(errand, ignoring: ignoredFields) else {
             return try await perform(errand, over: base)
         }
-        let response = try await flights.response(for: key) { [self] in try await perform(errand, over: base) }
+        let response = try await flights.response(for: key, to: errand.plain, collecting: errand.sent) { [self] in
+            try await perform(errand, over: base)
+        }
+        guard let response else { return try await perform(errand, over: base) }
         guard response.metadata.isCoalesced else { return response }
         let confirmed = response.metadata.storedResponse
         let isForOne = confirmed == nil && StoringRules.isForOneRequest(response.head)

@@ -4,8 +4,8 @@ public import HTTPTypes
 ///
 /// Two requests that have different principals, or differ in a field that holds credentials, have different keys. Such a
 /// field is each one that ``Redaction/standard`` knows, such as `Authorization`, `Cookie` and `X-My-Token`, that
-/// ``RequestOptions/secretFields`` names, or that is marked as never to be indexed. The same goes for `Host`. A key is
-/// not described, since it holds those fields.
+/// ``RequestOptions/secretFields`` names, or that is marked as never to be indexed. The same goes for `Host` and for fields
+/// that name a user, such as `From`, `X-User-Id` and `X-Tenant`. A key is not described, since it holds those fields.
 public struct ResponseKey: Sendable, Hashable {
     /// A URI without its fragment, in the parts that a request has.
     public struct URI: Sendable, Hashable {
@@ -37,7 +37,7 @@ public struct ResponseKey: Sendable, Hashable {
     public let uri: URI
     /// On whose behalf the request is made.
     public let principal: Principal?
-    // With them the Host field, by which a server may tell apart what the URI does not.
+    // With them the fields by which a server may tell apart what the URI does not, such as Host.
     let credentials: [HTTPField]
 
     /// Creates the key of a request.
@@ -73,8 +73,20 @@ public struct ResponseKey: Sendable, Hashable {
     }
 
     private static let tellingFields = FieldNames(
-        Redaction.standard.fields.union([HTTPField.Name("Host")].compactMap { $0 }),
-        endings: Redaction.standardFieldEndings)
+        Redaction.standard.fields.union(publicNames), endings: Redaction.standardFieldEndings + publicEndings)
+
+    // The fields that tell who asks, or whom, and hold no secret.
+    private static let publicFields = FieldNames(publicNames, endings: publicEndings)
+
+    private static let publicNames = Set(
+        ["Host", "From", "User", "User-Id", "Username", "Tenant", "Tenant-Id", "Account", "Account-Id", "On-Behalf-Of"]
+            .compactMap { HTTPField.Name($0) })
+
+    private static let publicEndings = [
+        "account", "account-id", "accountid", "customer", "customer-id", "on-behalf-of", "organization",
+        "organization-id", "org-id", "tenant", "tenant-id", "tenantid", "user", "user-id", "userid", "username",
+        "user-name", "user-email",
+    ]
 
     /// Hashes what tells most keys apart.
     public func hash(into hasher: inout Hasher) {
@@ -86,7 +98,7 @@ public struct ResponseKey: Sendable, Hashable {
 
     /// Whether the request carries a secret itself, by which its responses are told apart.
     var holdsSecret: Bool {
-        credentials.contains { $0.name.canonicalName != "host" }
+        credentials.contains { !Self.publicFields.contains($0.name) }
     }
 
     /// The key of the same request from somebody who has no cookie; nil where there is none, or where there are

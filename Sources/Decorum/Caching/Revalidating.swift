@@ -17,8 +17,9 @@ extension Connection {
     /// A `200` with a validator is stored while its body is read, and only once the body was read to its end. It is
     /// stored neither with `Cache-Control: no-store` on either side nor with `Vary: *`. Responses are kept by method, URI, the
     /// fields that `Vary` names, ``RequestOptions/principal``, and the credentials that the request carries: see
-    /// ``ResponseKey``. Where a layer further in adds credentials and the request names no principal, nothing is stored and
-    /// nothing stored is used.
+    /// ``ResponseKey``. Where a layer further in declares that it adds credentials and the request names no principal, nothing
+    /// is stored and nothing stored is used; where one adds them without declaring it, nothing is stored: see
+    /// ``SentRequests``.
     ///
     /// A request with a precondition of its own, or with `Range`, passes through, and its `304` reaches the caller.
     ///
@@ -85,22 +86,23 @@ struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedC
             let key = ResponseKey(request)
         else { return try await base.send(request) }
 
+        let sent = request.collectSent()
         let head = request.head
         let variants = await store.responses(for: key)
         guard let stored = variants.first(where: { $0.isSelected(by: head) }) else {
             let response = try await base.send(request)
             // What cannot be stored has nothing to replace where nothing was.
             guard !variants.isEmpty || Revalidation.mayStore(response.head) else { return response }
-            return await storing(response, to: head, for: key)
+            return await storing(response, to: head, sent, for: key)
         }
         let response = try await base.send(Revalidation.validation(of: stored, for: request))
-        guard response.status == .notModified else { return await storing(response, to: head, for: key) }
+        guard response.status == .notModified else { return await storing(response, to: head, sent, for: key) }
         let attempts = response.metadata.attempts
-        if let answer = await confirmed(stored, by: consume response, to: head, for: key) { return answer }
+        if let answer = await confirmed(stored, by: consume response, to: head, sent, for: key) { return answer }
 
         // The server confirms a response that is not the one it was asked about: ask it without conditions.
         try Task.checkCancellation()
-        var complete = await storing(try await base.send(request), to: head, for: key)
+        var complete = await storing(try await base.send(request), to: head, sent, for: key)
         complete.metadata.attempts += attempts
         return complete
     }
@@ -109,7 +111,8 @@ struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedC
     ///
     /// The `304` ends its life in here unless it is the answer: its transfer must not outlast it.
     private func confirmed(
-        _ stored: StoredResponse, by response: consuming Response, to request: HTTPRequest, for key: ResponseKey
+        _ stored: StoredResponse, by response: consuming Response, to request: HTTPRequest, _ sent: SentRequests,
+        for key: ResponseKey
     ) async -> Response? {
         guard let refreshed = Revalidation.refresh(stored, for: request, with: response.head, at: clock.date) else {
             await store.removeResponses(for: key)
@@ -117,7 +120,7 @@ struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedC
         }
         if CacheControl(refreshed.head.headerFields).contains("no-store") {
             await store.removeResponses(for: key)
-        } else {
+        } else if sent.allowsSharing {
             await store.store(refreshed, for: key)
         }
         return answered(response, with: refreshed)
@@ -137,8 +140,10 @@ struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedC
     }
 
     /// Stores a response that may be, at once or while its body is read.
-    private func storing(_ response: Response, to request: HTTPRequest, for key: ResponseKey) async -> Response {
-        guard response.status == .ok else { return response }
+    private func storing(
+        _ response: Response, to request: HTTPRequest, _ sent: SentRequests, for key: ResponseKey
+    ) async -> Response {
+        guard response.status == .ok, sent.allowsSharing else { return response }
         guard Revalidation.mayStore(response.head) else {
             await store.removeResponses(for: key)
             return response
@@ -157,6 +162,7 @@ struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedC
             BodyStoring(
                 open: { [store, stored] in await store.writer(for: stored, key: key) },
                 keep: { [store] writer in
+                    guard sent.allowsSharing else { return }
                     await store.keep(for: key, unless: { store.removalCount != removals }) { await writer.finish() }
                 }))
         return response

@@ -51,6 +51,7 @@ struct DefaultFieldsConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let layer: Layer
     let source: FieldSource
+    private let declaresSecrets: Bool
 
     init(base: Base, name: String, settings: [Layer.Setting]? = nil, source: FieldSource) {
         self.base = base
@@ -58,9 +59,11 @@ struct DefaultFieldsConnection<Base: Connection>: ComposedConnection {
         layer = Layer(
             name: name, role: .preparation, settings: settings ?? [source.setting], facts: source.facts,
             secretFields: source.secretFields)
+        declaresSecrets = !layer.secretFields.isEmpty
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
+        if declaresSecrets { request.options.declareSecret(layer.secretFields) }
         switch source {
         case .fixed(let fields): request.head.headerFields.add(defaults: fields)
         case .computed(let compute, _): request.head.headerFields.add(defaults: try await compute(request))

@@ -41,15 +41,21 @@ extension Connection {
 
 struct OverridingFieldsConnection<Base: Connection>: ComposedConnection {
     let base: Base
+    let layer: Layer
     let source: FieldSource
+    private let declaresSecrets: Bool
 
-    var layer: Layer {
-        Layer(
+    init(base: Base, source: FieldSource) {
+        self.base = base
+        self.source = source
+        layer = Layer(
             name: "overridingFields", role: .preparation, settings: [source.setting], facts: source.facts,
             secretFields: source.secretFields)
+        declaresSecrets = !layer.secretFields.isEmpty
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
+        if declaresSecrets { request.options.declareSecret(layer.secretFields) }
         switch source {
         case .fixed(let fields): request.head.headerFields.override(with: fields)
         case .computed(let compute, _): request.head.headerFields.override(with: try await compute(request))

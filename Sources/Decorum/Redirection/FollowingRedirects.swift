@@ -105,6 +105,7 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
             }
             try trail.add(redirection, after: response, to: request.head.method, limit: limit)
             try await response.body.discard(on: clock)
+            request.reportRedirection(to: next.head)
             request = next
             return nil
         }

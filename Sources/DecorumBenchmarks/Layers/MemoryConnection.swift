@@ -11,6 +11,7 @@ struct MemoryConnection: Connection {
 
     // What a transport does is never merged into its caller.
     @inline(never) func send(_ request: consuming Request) async throws -> Response {
-        response
+        request.reportSending()
+        return response
     }
 }

@@ -7,6 +7,7 @@ struct StreamingConnection: Connection {
     private let chunk = Data(repeating: 0x78, count: 100)
 
     @inline(never) func send(_ request: consuming Request) async throws -> Response {
+        request.reportSending()
         let chunk = chunk
         return Response(
             status: .ok, fields: [.contentType: "text/plain", .contentLength: "100"],

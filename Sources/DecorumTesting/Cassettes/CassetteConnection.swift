@@ -65,6 +65,7 @@ public struct CassetteConnection: Connection {
     public func send(_ request: consuming Request) async throws -> Response {
         try Task.checkCancellation()
         guard let connection = upstream?.connection else {
+            request.reportSending()
             let recorded = try await RecordedRequest(reading: request, in: cassette)
             return try await cassette.played(try cassette.play(recorded))
         }
@@ -74,7 +75,10 @@ public struct CassetteConnection: Connection {
         case .append:
             // What answers depends on the content, which is therefore read first.
             let recorded = try await RecordedRequest(reading: request, in: cassette)
-            if let outcome = try cassette.playIfRecorded(recorded) { return try await cassette.played(outcome) }
+            if let outcome = try cassette.playIfRecorded(recorded) {
+                request.reportSending()
+                return try await cassette.played(outcome)
+            }
             request.body = request.body.replay == .once ? Body(recorded.body.bytes) : request.body
             return try await send(request, through: connection, recording: cassette.record(recorded))
         case .rewrite, .verify:

@@ -48,6 +48,18 @@ struct BrokenTransport: Sendable, CustomTestStringConvertible {
         },
         .init("caches", .caching) { $0.revalidating(in: MemoryResponseStore()) },
         .init("throws for statuses", .answeredStatuses, .challenges, .noContent) { $0.validatingStatus(.codes([200])) },
+        .init("signs in silence", .reportedRequests) { base in
+            base.intercepting { request, base in
+                try await base.send(Request(head: request.head, body: request.body))
+            }
+        },
+        .init("signs in public", .reportedRequests) { base in
+            base.intercepting { request, base in
+                var request = request
+                request.head.headerFields[.authorization] = "Bearer own"
+                return try await base.send(request)
+            }
+        },
         .init("names itself", .addedFields) { $0.addingDefaultFields([.userAgent: "broken"]) },
         .init("waits for the content", .earlyHead, .chunksAsTheyArrive, .unreadDrop) { base in
             base.intercepting { request, base in

@@ -91,3 +91,36 @@ nonisolated extension ResponseMetadata {
         set { self[SunsetKey.self] = newValue }
     }
 }
+
+private struct RememberingConnection<Base: Connection>: ComposedConnection {
+    let base: Base
+    let memory: OfflineMemory
+
+    func send(_ request: Request) async throws -> Response {
+        guard let key = ResponseKey(request) else { return try await base.send(request) }
+        var request = request
+        let sent = request.collectSent()
+        let response = try await base.send(request)
+        if sent.allowsSharing {
+            await memory.keep(response, for: key)
+        }
+        return response
+    }
+}
+
+@Test func `What a layer keeps is for all, or for one principal`() async throws {
+    let memory = OfflineMemory()
+    let open = StubConnection(Response(status: .ok), Response(status: .ok))
+    let closed = open.intercepting { request, base in
+        var request = request
+        request.head.headerFields[.authorization] = "Bearer alice"
+        return try await base.send(request)
+    }
+    let request = try Request.get("https://example.com/")
+    let key = try #require(ResponseKey(request))
+
+    _ = try await RememberingConnection(base: closed, memory: memory).send(request)
+    #expect(await memory.response(for: key) == nil)
+    _ = try await RememberingConnection(base: open, memory: memory).send(request)
+    #expect(await memory.response(for: key) != nil)
+}

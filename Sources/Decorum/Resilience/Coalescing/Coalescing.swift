@@ -31,7 +31,9 @@ extension Connection {
     /// ``CoalescingPolicy/patience`` in all; from then on its reading throws ``CoalescingBacklogError``.
     ///
     /// All other requests pass through: those with a body or another method, with `Cache-Control: no-store`, or that opt
-    /// out. Where a layer further in adds credentials, so do those without a principal.
+    /// out. Where a layer further in declares that it adds credentials, so do those without a principal. Where it adds them
+    /// without declaring it, or changes the request in another way, a response to a request without a principal goes to
+    /// the caller alone who caused it, and the others are then sent by themselves: see ``SentRequests``.
     ///
     /// It belongs inside of caching and of what makes requests the same, such as default fields, and outside of
     /// ``retrying(_:clock:generator:)``, so that all wait for the same attempts. See RFC 9110, section 9.2.1, and
@@ -107,8 +109,13 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
 
     /// Sends a request, or shares the response of the one that is in flight under a key.
     func send(_ request: consuming Request, key: FlightKey) async throws -> Response {
-        let request = request
-        return try await flights.response(for: key) { [base] in try await base.send(request) }
+        let plain = copy request
+        let sent = request.collectSent()
+        let response = try await flights.response(for: key, to: plain, collecting: sent) { [base, request = copy request] in
+            try await base.send(request)
+        }
+        guard let response else { return try await base.send(plain) }
+        return response
     }
 
     /// Sends a request that may change what others read: who asks from then on must not get what was asked for before.

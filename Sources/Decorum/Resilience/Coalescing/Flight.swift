@@ -14,10 +14,13 @@ final class Flight: Sendable {
     fileprivate enum Passenger {
         /// Has joined and is about to wait.
         case coming
-        case waiting(CheckedContinuation<Response, any Error>)
+        case waiting(CheckedContinuation<Response?, any Error>)
         /// Finds the outcome as soon as it waits.
-        case arrived(Result<Response, any Error>)
+        case arrived(Outcome)
     }
+
+    /// What a passenger gets: a response, an error, or nil where both are for the first passenger alone.
+    fileprivate typealias Outcome = Result<Response?, any Error>
 
     fileprivate struct State {
         var isOpen = true
@@ -31,13 +34,16 @@ final class Flight: Sendable {
 
     static let firstPassenger = 0
 
+    /// What was sent, which tells whether the response is for all passengers.
+    let sent: SentRequests
     private let settings: FlightSettings
     private let onClose: @Sendable (Flight) -> Void
     private let state = Mutex(State())
 
     /// Creates a flight with its first passenger.
-    init(_ settings: FlightSettings, onClose: @escaping @Sendable (Flight) -> Void) {
+    init(_ settings: FlightSettings, _ sent: SentRequests, onClose: @escaping @Sendable (Flight) -> Void) {
         self.settings = settings
+        self.sent = sent
         self.onClose = onClose
     }
 
@@ -66,8 +72,8 @@ final class Flight: Sendable {
         }
     }
 
-    /// Waits for a passenger's own response.
-    func response(for passenger: Int) async throws -> Response {
+    /// Waits for a passenger's own response; nil is returned where the response is not for this passenger.
+    func response(for passenger: Int) async throws -> Response? {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 if let outcome = wait(passenger, continuation) {
@@ -83,8 +89,8 @@ final class Flight: Sendable {
     }
 
     private func wait(
-        _ passenger: Int, _ continuation: CheckedContinuation<Response, any Error>
-    ) -> Result<Response, any Error>? {
+        _ passenger: Int, _ continuation: CheckedContinuation<Response?, any Error>
+    ) -> Outcome? {
         state.withLock { state in
             if case .arrived(let outcome) = state.passengers[passenger] {
                 state.passengers[passenger] = nil
@@ -99,7 +105,7 @@ final class Flight: Sendable {
     private func cancel(_ passenger: Int) {
         let (continuation, task) = state.withLock { state in
             guard case .waiting(let continuation) = state.passengers[passenger] else {
-                return (nil as CheckedContinuation<Response, any Error>?, nil as Task<Void, Never>?)
+                return (nil as CheckedContinuation<Response?, any Error>?, nil as Task<Void, Never>?)
             }
             if state.passengers.count > 1 {
                 state.passengers[passenger] = nil
@@ -122,16 +128,17 @@ final class Flight: Sendable {
     }
 
     private func land(_ outcome: consuming Result<Response, any Error>) {
+        let isForAll = sent.allowsSharing
         let (isOpen, landed) = state.withLock { state in
             state.hasLanded = true
             state.task = nil
-            if !settings.isOpenAfterLanding { state.isOpen = false }
-            if state.isOpen || state.passengers.count > 1, let shared = shared(outcome) {
+            if !isForAll || !settings.isOpenAfterLanding { state.isOpen = false }
+            if isForAll, state.isOpen || state.passengers.count > 1, let shared = shared(outcome) {
                 state.shared = shared
             } else {
                 state.isOpen = false
             }
-            return (state.isOpen, state.land(outcome))
+            return (state.isOpen, state.land(outcome, isForAll: isForAll))
         }
         // From here on the transfer is its readers', who may let go of it before this function returns.
         outcome = .failure(CancellationError())
@@ -153,11 +160,11 @@ final class Flight: Sendable {
 extension Flight.State {
     /// Gives each passenger their own response, all of them before any can begin to read.
     fileprivate mutating func land(
-        _ outcome: Result<Response, any Error>
-    ) -> [(CheckedContinuation<Response, any Error>, Result<Response, any Error>)] {
-        var landed: [(CheckedContinuation<Response, any Error>, Result<Response, any Error>)] = []
+        _ outcome: Result<Response, any Error>, isForAll: Bool
+    ) -> [(CheckedContinuation<Response?, any Error>, Flight.Outcome)] {
+        var landed: [(CheckedContinuation<Response?, any Error>, Flight.Outcome)] = []
         for number in passengers.keys.sorted() {
-            let outcome = self.outcome(outcome, for: number)
+            let outcome = self.outcome(outcome, isForAll: isForAll, for: number)
             if case .waiting(let continuation) = passengers[number] {
                 passengers[number] = nil
                 landed.append((continuation, outcome))
@@ -169,11 +176,12 @@ extension Flight.State {
     }
 
     private func outcome(
-        _ outcome: Result<Response, any Error>, for passenger: Int
-    ) -> Result<Response, any Error> {
+        _ outcome: Result<Response, any Error>, isForAll: Bool, for passenger: Int
+    ) -> Flight.Outcome {
         let isCoalesced = passenger != Flight.firstPassenger
+        guard isForAll || !isCoalesced else { return .success(nil) }
         if let response = shared?.response(isCoalesced: isCoalesced) { return .success(response) }
-        guard isCoalesced, case .success(var response) = outcome else { return outcome }
+        guard isCoalesced, case .success(var response) = outcome else { return outcome.map { $0 } }
         response.metadata.isCoalesced = true
         return .success(response)
     }

@@ -23,31 +23,39 @@ final class Flights<Key: Hashable & Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - key: What callers have in common who may share.
+    ///   - request: The caller's request.
+    ///   - sent: Collects what `send` sends.
     ///   - send: Sends the request, in a task of its own, for the caller who starts the flight.
-    /// - Returns: The caller's own response, which says whether it is shared.
+    /// - Returns: The caller's own response, which says whether it is shared; nil where the flight has ended with a
+    ///   response or an error that is for the caller alone who started it.
     /// - Throws: The error of `send`, or `CancellationError` for a caller who is cancelled.
     func response(
-        for key: Key, _ send: @escaping @Sendable () async throws -> Response
-    ) async throws -> Response {
+        for key: Key, to request: Request, collecting sent: SentRequests, _ send: @escaping @Sendable () async throws -> Response
+    ) async throws -> Response? {
         try Task.checkCancellation()
-        let (flight, boarding) = board(key)
+        let (flight, boarding) = board(key, sent)
         switch boarding {
         case .arrived(let response):
+            flight.sent.reportSending(of: request)
             return response
+        case .waiting(Flight.firstPassenger):
+            flight.start(send)
+            return try await flight.response(for: Flight.firstPassenger)
         case .waiting(let passenger):
-            if passenger == Flight.firstPassenger { flight.start(send) }
-            return try await flight.response(for: passenger)
+            let response = try await flight.response(for: passenger)
+            if response != nil { flight.sent.reportSending(of: request) }
+            return response
         }
     }
 
-    private func board(_ key: Key) -> (Flight, Flight.Boarding) {
+    private func board(_ key: Key, _ sent: SentRequests) -> (Flight, Flight.Boarding) {
         // Keys cost more to look up than all the rest, so that each way takes one look.
-        table.withLock { board(key, &$0[key]) }
+        table.withLock { board(key, sent, &$0[key]) }
     }
 
-    private func board(_ key: Key, _ entry: inout Flight?) -> (Flight, Flight.Boarding) {
+    private func board(_ key: Key, _ sent: SentRequests, _ entry: inout Flight?) -> (Flight, Flight.Boarding) {
         if let flight = entry, let boarding = flight.board() { return (flight, boarding) }
-        let flight = Flight(settings) { [weak self] flight in self?.remove(flight, for: key) }
+        let flight = Flight(settings, sent) { [weak self] flight in self?.remove(flight, for: key) }
         entry = flight
         return (flight, .waiting(Flight.firstPassenger))
     }

@@ -2,6 +2,7 @@
 public import AsyncHTTPClient
 import HTTPTypes
 import NIOCore
+import NIOSSL
 
 /// Sends requests with swift-server's AsyncHTTPClient, on SwiftNIO.
 ///
@@ -45,6 +46,7 @@ public struct AsyncHTTPClientConnection: Connection {
     private let watch: IdleWatch
     private let idleTimeout: Duration
     private let settings: [Layer.Setting]
+    private let showsClientCertificate: Bool
 
     /// Creates a connection with a client of its own, which ends with the connection and what it sent.
     ///
@@ -75,7 +77,8 @@ public struct AsyncHTTPClientConnection: Connection {
     ) {
         self.init(
             AsyncHTTPClientOwner(configuration, clock: clock), idleTimeout, clock,
-            .init("connectionsPerHost", configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit))
+            .init("connectionsPerHost", configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit),
+            showsClientCertificate: configuration.tlsConfiguration.map { !$0.certificateChain.isEmpty } ?? false)
     }
 
     /// Creates a connection over a client of yours, which you shut down once nothing is under way any more.
@@ -92,19 +95,25 @@ public struct AsyncHTTPClientConnection: Connection {
     ///   - client: The client.
     ///   - idleTimeout: How long a transfer may stand still where the request does not say.
     ///   - clock: The clock that the idle timeout goes by.
+    ///   - showsClientCertificate: Whether the client has a certificate that it shows to servers. Since its configuration
+    ///     cannot be read, layers share no response without a principal unless this is set to false.
     public init(
-        _ client: HTTPClient, idleTimeout: Duration = .seconds(60), clock: any DatedClock = SystemClock()
+        _ client: HTTPClient, idleTimeout: Duration = .seconds(60), clock: any DatedClock = SystemClock(),
+        showsClientCertificate: Bool = true
     ) {
         self.init(
-            AsyncHTTPClientOwner(client), idleTimeout, clock, .init("client", "the app's own"))
+            AsyncHTTPClientOwner(client), idleTimeout, clock, .init("client", "the app's own"),
+            showsClientCertificate: showsClientCertificate)
     }
 
     private init(
-        _ client: AsyncHTTPClientOwner, _ idleTimeout: Duration, _ clock: any DatedClock, _ setting: Layer.Setting
+        _ client: AsyncHTTPClientOwner, _ idleTimeout: Duration, _ clock: any DatedClock, _ setting: Layer.Setting,
+        showsClientCertificate: Bool
     ) {
         self.client = client
         self.idleTimeout = idleTimeout
         watch = IdleWatch(clock: clock)
+        self.showsClientCertificate = showsClientCertificate
         settings = [setting, .init("idleTimeout", idleTimeout)]
     }
 
@@ -146,6 +155,7 @@ public struct AsyncHTTPClientConnection: Connection {
         guard idleTimeout > .zero else { throw TransportError(.timedOut, at: .connecting) }
 
         try client.transfers.begin()
+        request.reportSending(showingClientCertificate: showsClientCertificate)
         let content: AsyncHTTPClientContent
         do {
             content = try await .make(request.body, for: client, isSecure: request.head.scheme == "https")

@@ -106,6 +106,7 @@ public struct CurlConnection: Connection {
         try Task.checkCancellation()
         guard idleTimeout > .zero else { throw TransportError(.timedOut, at: .connecting) }
 
+        request.reportSending(showingClientCertificate: settings.tls.identity != nil)
         let upload = try await CurlUpload(request.body)
         let exchange = CurlExchange(
             request, head, upload: upload, idleTimeout: min(idleTimeout, IdleWatch.longestTimeout), watch: watch,

@@ -90,6 +90,7 @@ public struct URLSessionConnection: Connection {
     private let idleTimeout: Duration
     private let backlog: Backlog
     private let additionalFields: HTTPFields
+    private let showsClientCertificate: Bool
 
     /// Creates a connection with a session of its own, which lives as long as the connection and what it sent.
     ///
@@ -130,6 +131,7 @@ public struct URLSessionConnection: Connection {
         self.additionalFields = additionalFields
         self.idleTimeout = idleTimeout
         self.backlog = backlog
+        showsClientCertificate = platform.showsClientCertificate
         owner = URLSessionOwner(configuration, platform: platform)
         watch = IdleWatch(clock: clock)
     }
@@ -175,6 +177,7 @@ public struct URLSessionConnection: Connection {
         guard idleTimeout > .zero else { throw TransportError(.timedOut, at: .connecting) }
 
         try owner.transfers.begin()
+        request.reportSending(showingClientCertificate: showsClientCertificate)
         let upload: Upload
         do {
             upload = try await Upload(request.body)

@@ -16,6 +16,9 @@ struct URLSessionPlatform: Sendable {
 
     var tls = URLSessionConnection.TLS()
 
+    /// Whether servers that ask for a certificate of the client get one.
+    var showsClientCertificate: Bool { tls.clientCredential != nil }
+
     init(tls: URLSessionConnection.TLS = .init()) {
         self.tls = tls
     }

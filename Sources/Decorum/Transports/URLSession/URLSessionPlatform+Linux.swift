@@ -19,6 +19,9 @@ struct URLSessionPlatform: Sendable {
     // libcurl leaves out a field whose value is one blank; it sends one whose value is empty.
     static let absentField = " "
 
+    /// Whether servers that ask for a certificate of the client get one; there is no way to set one here.
+    let showsClientCertificate = false
+
     init() {}
 
     /// There is nothing that the platform takes from a configuration by itself.

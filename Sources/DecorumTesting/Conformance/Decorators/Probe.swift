@@ -21,6 +21,7 @@ final class Probe: Connection {
     /// Answers also in a task that is cancelled: what reaches it then is what a law wants to know.
     func send(_ request: consuming Request) async throws -> Response {
         let request = request
+        request.reportSending()
         let number = received.withLock { received in
             received.append(request)
             return received.count

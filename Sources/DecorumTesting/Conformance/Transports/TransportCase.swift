@@ -33,7 +33,7 @@ public struct TransportCase: ConformanceCase {
     public static let all = ConformanceSuite<TransportCase>(
         [
             framing, malformed, fields, streaming, uploads, untouched, cancellations, timeouts, pool, stress, tls,
-            http2,
+            http2, reports,
         ].flatMap(\.self))
 
     /// The same case over HTTP/2, through nginx; one that cannot be tried where nginx or openssl is missing.

@@ -37,8 +37,11 @@ struct CacheCaseRun {
 
     func verdict(throughCacheIn store: some ResponseStore) async throws -> Verdict {
         let origin = CacheCaseOrigin(test, token: token, clock: clock)
-        let connection = ClosureConnection { request in try origin.answer(request) }
-            .caching(in: store, clock: clock, spawner: spawner)
+        let connection = ClosureConnection { request in
+            request.reportSending()
+            return try origin.answer(request)
+        }
+        .caching(in: store, clock: clock, spawner: spawner)
         do {
             var responses: [Int: HTTPFields] = [:]
             for (index, entry) in test.requests.enumerated() {

@@ -167,3 +167,18 @@ private final class TransferLedger: Sendable {
         return transfer
     }
 }
+
+extension Flights {
+    /// Shares what somebody sends as it was asked for.
+    fileprivate func response(
+        for key: Key, _ send: @escaping @Sendable () async throws -> Response
+    ) async throws -> Response {
+        var request = try Request.get("https://a.example/")
+        let sent = request.collectSent()
+        let response = try await response(for: key, to: request, collecting: sent) { [request] in
+            request.reportSending()
+            return try await send()
+        }
+        return try #require(response)
+    }
+}

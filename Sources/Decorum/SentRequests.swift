@@ -1,0 +1,263 @@
+public import HTTPTypes
+import Synchronization
+
+/// Collects the requests that transports really send for one request, so that a layer knows who its response is for.
+///
+/// A layer that gives one response to several requests, as a cache does, has to know that the server was asked for
+/// the same as the layer was, and by the same user. A layer further in may add credentials without saying so. Therefore the
+/// sharing layer puts a collector into the request, every transport reports each request that it sends, and the
+/// layer shares the response only where ``allowsSharing`` says so:
+///
+/// ```swift
+/// var request = request
+/// let sent = request.collectSent()
+/// let response = try await base.send(request)
+/// if sent.allowsSharing {
+///     await memory.keep(response, for: key)
+/// }
+/// ```
+///
+/// The collector adds up all that is sent for the request: each retry and each hop of a redirection. A field may be
+/// added or changed without being a difference where it tells the server nothing about the user, such as `User-Agent`,
+/// `Accept-Encoding`, `Date`, `traceparent` and the conditional fields, unless the request declares it secret.
+/// `Proxy-Authorization` is for a proxy and is no difference either. Fields that are taken away are none.
+public final class SentRequests: Sendable {
+    /// A way in which a request that was sent is not the one that was asked for, as an open set.
+    public struct Difference: Sendable, Hashable, CustomStringConvertible {
+        /// The difference in a few words, without a value of the request.
+        public let description: String
+
+        /// Creates a difference of your own.
+        ///
+        /// - Parameter description: The difference in a few words, without a value of the request.
+        public init(_ description: String) {
+            self.description = description
+        }
+
+        /// No transport reported that it sent the request, so it is not known what was sent.
+        public static let unreported = Difference("no transport reported what it sent")
+        /// Another URI was requested, other than by a redirection that was reported.
+        public static let target = Difference("another target was requested")
+        /// Another method was used.
+        public static let method = Difference("another method was used")
+        /// Other content was sent.
+        public static let content = Difference("other content was sent")
+        /// The transport shows servers a certificate of the client.
+        public static let clientCertificate = Difference("the transport shows a client certificate")
+        /// A layer further in set the principal.
+        public static let principal = Difference("a layer further in set the principal")
+
+        /// A field was added or changed.
+        ///
+        /// - Parameter name: The name of the field.
+        /// - Returns: The difference.
+        public static func field(_ name: HTTPField.Name) -> Difference {
+            Difference("the field \(name.canonicalName) was added or changed")
+        }
+    }
+
+    fileprivate struct State {
+        var isReported = false
+        var difference: Difference?
+        var redirections: [Asked.Target] = []
+    }
+
+    /// What was asked for; nil where the request names a principal, so that nothing has to be compared.
+    private let asked: Asked?
+    private let state = Mutex(State())
+
+    fileprivate init(_ asked: Asked?) {
+        self.asked = asked
+    }
+
+    /// The collector of all requests that name a principal.
+    fileprivate static let ofPrincipal = SentRequests(nil)
+
+    /// The first way in which something that was sent differs from what was asked for; nil where nothing does, and where
+    /// the request names a principal, for which nothing is compared.
+    ///
+    /// It is ``Difference/unreported`` until a transport reports. A body that is still being read may cause more to be
+    /// sent, so a layer that keeps a body looks again at its end.
+    public var difference: Difference? {
+        guard asked != nil else { return nil }
+        return state.withLock { $0.isReported ? $0.difference : .unreported }
+    }
+
+    /// Whether others who ask for the same may get the response: the request names a principal, by which responses are
+    /// kept apart, or all that was sent is what was asked for.
+    public var allowsSharing: Bool { difference == nil }
+
+    fileprivate func report(_ request: borrowing Request, showingClientCertificate: Bool) {
+        guard let asked else { return }
+        let fixed = showingClientCertificate ? .clientCertificate : asked.fixedDifference(of: request)
+        let head = request.head
+        state.withLock { state in
+            state.isReported = true
+            guard state.difference == nil else { return }
+            if fixed != nil {
+                state.difference = fixed
+            } else if !asked.hasTarget(of: head), !state.redirections.contains(where: { $0.hasTarget(of: head) }) {
+                state.difference = .target
+            } else if asked.method != head.method, !state.redirections.contains(where: { $0.method == head.method }) {
+                state.difference = .method
+            }
+        }
+        asked.outer?.report(request, showingClientCertificate: showingClientCertificate)
+    }
+
+    fileprivate func report(redirectionTo head: HTTPRequest) {
+        let target = Asked.Target(head)
+        state.withLock { $0.redirections.append(target) }
+        asked?.outer?.report(redirectionTo: head)
+    }
+
+    private func report(_ difference: Difference) {
+        state.withLock { state in
+            state.isReported = true
+            if state.difference == nil { state.difference = difference }
+        }
+        asked?.outer?.report(difference)
+    }
+
+    /// Reports for another request, which was asked for the same and got the response to this one.
+    ///
+    /// A layer further out, which may not know the principal, hears nothing where there is one.
+    func reportSending(of other: borrowing Request) {
+        guard asked != nil, let collector = other.options.sentRequests else { return }
+        if let difference {
+            collector.report(difference)
+        } else {
+            other.reportSending()
+        }
+    }
+}
+
+/// What was asked for, without what would have to be copied when layers further in change the request.
+private struct Asked: Sendable {
+    struct Target: Sendable {
+        let method: HTTPRequest.Method
+        private let scheme: String?
+        private let authority: String?
+        private let path: String?
+
+        init(_ head: HTTPRequest) {
+            method = head.method
+            scheme = head.scheme
+            authority = head.authority
+            path = head.path
+        }
+
+        func hasTarget(of other: HTTPRequest) -> Bool {
+            if path == other.path, authority == other.authority, scheme == other.scheme { return true }
+            guard (path ?? "/") == (other.path ?? "/") else { return false }
+            let own = HTTPRequest(method: method, scheme: scheme, authority: authority, path: path)
+            // An authority with a user name is no origin, and is another target.
+            guard let origin = try? Origin(own) else { return false }
+            return origin == (try? Origin(other))
+        }
+    }
+
+    private let target: Target
+    private let fields: [HTTPField]
+    private let content: Body
+    /// The collector of a layer further out, which has to know as well.
+    let outer: SentRequests?
+
+    var method: HTTPRequest.Method { target.method }
+
+    init(_ request: borrowing Request) {
+        target = Target(request.head)
+        fields = Array(request.head.headerFields)
+        content = request.body
+        outer = request.options.sentRequests
+    }
+
+    func hasTarget(of other: HTTPRequest) -> Bool { target.hasTarget(of: other) }
+
+    /// Tells what differs whatever redirections were reported.
+    func fixedDifference(of sent: borrowing Request) -> SentRequests.Difference? {
+        if sent.options.principal != nil { return .principal }
+        // Content that was dropped, as after a 303, tells the server nothing.
+        if !sent.body.isEmpty, sent.body != content { return .content }
+        return difference(of: sent.head.headerFields, secretFields: sent.options.secretFields)
+    }
+
+    private func difference(
+        of sent: HTTPFields, secretFields: Set<HTTPField.Name>
+    ) -> SentRequests.Difference? {
+        var next = 0
+        for index in sent.indices {
+            let field = sent[index]
+            // Mostly all fields are those that were asked for, in the same order.
+            if next < fields.count, fields[next] == field {
+                next += 1
+                continue
+            }
+            let isNeutral =
+                Self.neutralFields.contains(field.name) && !secretFields.contains(field.name)
+                && field.indexingStrategy != .disallow
+            guard isNeutral || values(of: field.name) == sent[values: field.name] else { return .field(field.name) }
+        }
+        return nil
+    }
+
+    private func values(of name: HTTPField.Name) -> [String] {
+        fields.filter { $0.name == name }.map(\.value)
+    }
+
+    /// The fields that tell the server nothing about the user for whom a response is.
+    private static let neutralFields = FieldNames(
+        Set(
+            [
+                "Accept", "Accept-Encoding", "Cache-Control", "Connection", "Content-Length", "Date", "Expect",
+                "If-Match",
+                "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since", "Keep-Alive", "Pragma",
+                "Priority",
+                "Proxy-Authorization", "Range", "TE", "Trailer", "Transfer-Encoding", "User-Agent",
+                "b3", "Idempotency-Key", "traceparent", "tracestate", "X-B3-Flags", "X-B3-ParentSpanId", "X-B3-Sampled",
+                "X-B3-SpanId", "X-B3-TraceId", "X-Correlation-ID", "X-Request-ID",
+            ].compactMap { HTTPField.Name($0) }))
+}
+
+extension Request {
+    /// Puts a collector into the request, which every transport further in reports to.
+    ///
+    /// Collectors of layers further out hear of the same reports.
+    ///
+    /// - Returns: The collector.
+    public mutating func collectSent() -> SentRequests {
+        // By a principal, responses are kept apart whatever is sent.
+        guard options.principal == nil else { return .ofPrincipal }
+        let sent = SentRequests(Asked(self))
+        options.sentRequests = sent
+        return sent
+    }
+
+    /// Reports that the request is sent as it is now, to the layers that collect what is sent.
+    ///
+    /// Every transport calls it for each request before it sends it, after the last change to the head. A transport that does
+    /// not is safe to use, but no layer shares or stores its responses for a request without a principal.
+    /// ``ClosureConnection`` does not call it, since its closure may change the request: the closure calls it.
+    ///
+    /// - Parameter showingClientCertificate: Whether the transport proves with a certificate of its own who the client is, where
+    ///   a server asks for one.
+    public borrowing func reportSending(showingClientCertificate: Bool = false) {
+        options.sentRequests?.report(self, showingClientCertificate: showingClientCertificate)
+    }
+
+    /// Reports that the request is answered with a stored response, which was found to be for all who ask the same.
+    ///
+    /// A response that is stored for a principal is not: a layer further out may not know the principal.
+    borrowing func reportStoredAnswer() {
+        if options.principal == nil { reportSending() }
+    }
+
+    /// Reports that a redirection has led from the request to a new target, which is then no difference.
+    ///
+    /// A layer that follows redirections calls it before it sends the next request.
+    ///
+    /// - Parameter next: The head of the next request.
+    public borrowing func reportRedirection(to next: HTTPRequest) {
+        options.sentRequests?.report(redirectionTo: next)
+    }
+}

@@ -1,0 +1,140 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// Which differences between what was asked for and what was sent keep a response from being shared.
+struct SentRequestsTests {
+    private static let asked = "https://example.com/page?a=b"
+
+    /// Changes a request as a layer further in would, reports it, and returns the difference.
+    private func difference(
+        of asked: Request? = nil, showingClientCertificate: Bool = false, _ change: (inout Request) throws -> Void
+    ) throws -> SentRequests.Difference? {
+        var request = try asked ?? .get(Self.asked, fields: [.accept: "text/plain"])
+        let sent = request.collectSent()
+        try change(&request)
+        request.reportSending(showingClientCertificate: showingClientCertificate)
+        return sent.difference
+    }
+
+    @Test func `A request that is sent as it was asked for has no difference`() throws {
+        #expect(try difference { _ in } == nil)
+    }
+
+    @Test func `A request that no transport reports is not known to be the same`() throws {
+        var request = try Request.get(Self.asked)
+        let sent = request.collectSent()
+        #expect(sent.difference == .unreported)
+        #expect(!sent.allowsSharing)
+    }
+
+    @Test func `A principal keeps responses apart, whatever was sent`() throws {
+        var request = try Request.get(Self.asked)
+        request.options.principal = Principal("alice")
+        let sent = request.collectSent()
+        request.head.headerFields[.authorization] = "Bearer alice"
+        request.reportSending()
+        #expect(sent.allowsSharing)
+        #expect(sent.difference == nil)
+    }
+
+    @Test(arguments: [
+        "Authorization", "Cookie", "X-API-Key", "X-User-Id", "X-Tenant", "X-Zeug", "From", "Accept-Language",
+    ])
+    func `A field that is added or changed is a difference`(name: String) throws {
+        let name = try #require(HTTPField.Name(name))
+        #expect(try difference { $0.head.headerFields[name] = "alice" } == .field(name))
+
+        let asked = try Request.get(Self.asked, fields: [name: "bob", .accept: "text/plain"])
+        #expect(try difference(of: asked) { $0.head.headerFields[name] = "alice" } == .field(name))
+        #expect(
+            try difference(of: asked) { $0.head.headerFields.append(HTTPField(name: name, value: "alice")) }
+                == .field(name))
+        #expect(try difference(of: asked) { $0.head.headerFields[name] = nil } == nil)
+    }
+
+    @Test(
+        arguments: [
+            "Accept-Encoding", "User-Agent", "traceparent", "Date", "If-None-Match", "If-Modified-Since", "Range",
+            "Proxy-Authorization", "Idempotency-Key", "X-Request-ID",
+        ])
+    func `A field that tells the server nothing about the user is none`(name: String) throws {
+        let name = try #require(HTTPField.Name(name))
+        #expect(try difference { $0.head.headerFields[name] = "1" } == nil)
+        #expect(
+            try difference { request in
+                request.head.headerFields[name] = "1"
+                request.options.secretFields.insert(name)
+            } == .field(name))
+        #expect(
+            try difference { request in
+                var field = HTTPField(name: name, value: "1")
+                field.indexingStrategy = .disallow
+                request.head.headerFields.append(field)
+            } == .field(name))
+    }
+
+    @Test func `Another order of the same fields is none`() throws {
+        let asked = try Request.get(Self.asked, fields: [.accept: "a", .cookie: "b", .from: "c"])
+        #expect(try difference(of: asked) { $0.head.headerFields = [.from: "c", .accept: "a", .cookie: "b"] } == nil)
+    }
+
+    @Test func `Another target, method, content, principal or certificate is a difference`() throws {
+        #expect(try difference { $0.head.path = "/page?a=b&key=alice" } == .target)
+        #expect(try difference { $0.head.authority = "alice@example.com" } == .target)
+        #expect(try difference { $0.head.authority = "alice.example.com" } == .target)
+        #expect(try difference { $0.head.scheme = "http" } == .target)
+        #expect(try difference { $0.head.method = .head } == .method)
+        #expect(try difference { $0.body = "alice" } == .content)
+        #expect(try difference { $0.options.principal = Principal("alice") } == .principal)
+        #expect(try difference(showingClientCertificate: true) { _ in } == .clientCertificate)
+    }
+
+    @Test func `The same origin in another spelling is the same target`() throws {
+        #expect(try difference { $0.head.authority = "EXAMPLE.com:443" } == nil)
+    }
+
+    @Test func `Content that is dropped is none`() throws {
+        let asked = try Request.post(Self.asked, body: "alice")
+        #expect(try difference(of: asked) { $0.body = .empty } == nil)
+        #expect(try difference(of: asked) { _ in } == nil)
+    }
+
+    @Test func `A redirection that was reported is none, and what was sent before it counts`() throws {
+        let target = try Request.get("https://other.example/page").head
+        #expect(
+            try difference { request in
+                request.reportSending()
+                request.reportRedirection(to: target)
+                request.head = target
+            } == nil)
+        #expect(
+            try difference { request in
+                request.head.headerFields[.authorization] = "Bearer alice"
+                request.reportSending()
+                request.reportRedirection(to: target)
+                request.head = target
+            } == .field(.authorization))
+        #expect(try difference { $0.head = target } == .target)
+    }
+
+    @Test func `A layer further out hears of what one further in collects`() throws {
+        var request = try Request.get(Self.asked)
+        let outer = request.collectSent()
+        request.head.headerFields[.authorization] = "Bearer alice"
+        let inner = request.collectSent()
+        request.reportSending()
+        #expect(inner.difference == nil)
+        #expect(outer.difference == .field(.authorization))
+    }
+
+    @Test func `A difference holds no value of the request`() throws {
+        let difference = try difference { request in
+            request.head.headerFields[.authorization] = "Bearer alice"
+            request.head.path = "/alice"
+        }
+        #expect(difference?.description.contains("alice") == false)
+    }
+}

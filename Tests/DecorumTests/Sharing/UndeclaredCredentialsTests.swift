@@ -1,0 +1,264 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// Two users of one stack, in which a layer adds credentials that no layer declares: each gets a response of their own.
+@Suite(.timeLimit(.minutes(3))) struct UndeclaredCredentialsTests {
+    let spawner = TrackingSpawner()
+
+    /// A layer that shares or stores responses.
+    enum Sharing: String, CaseIterable, CustomTestStringConvertible {
+        case caching, revalidating, coalescing
+
+        var testDescription: String { rawValue }
+
+        func stack(on base: some Connection, in store: some ResponseStore, _ spawner: TrackingSpawner) -> any Connection
+        {
+            switch self {
+            case .caching: base.caching(in: store, spawner: spawner)
+            case .revalidating: base.revalidating(in: store)
+            case .coalescing: base.coalescing(spawner: spawner)
+            }
+        }
+    }
+
+    /// A server that answers each user with their name, and lets everybody store it.
+    private let server = StubConnection { request in
+        let user = request.user ?? "public"
+        let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"\(user)\""]
+        if request.head.headerFields[.ifNoneMatch] == fields[.eTag] {
+            return Response(status: .notModified, fields: fields)
+        }
+        return Response(
+            status: .ok, fields: fields, body: Body(length: nil, replay: .once) { _ in try await Body(user).open() })
+    }
+
+    private func get(as user: String, principal: Principal? = nil) throws -> Request {
+        var request = try Request.get("https://example.com/page")
+        request.options[UserKey.self] = user
+        request.options.principal = principal
+        return request
+    }
+
+    /// Sends requests of two users at the same time, and then one after the other, and holds each to its own response.
+    private func requireOwnResponses(from connection: any Connection, principals: Bool = false) async throws {
+        let users = (0..<40).map { $0 % 2 == 0 ? "alice" : "bob" }
+        try await withThrowingTaskGroup { group in
+            for user in users {
+                group.addTask {
+                    let request = try get(as: user, principal: principals ? Principal(user) : nil)
+                    let text = try await connection.send(request).body.text(upTo: 100)
+                    #expect(text == user)
+                }
+            }
+            try await group.waitForAll()
+        }
+        for user in users.prefix(6) {
+            let request = try get(as: user, principal: principals ? Principal(user) : nil)
+            #expect(try await connection.send(request).body.text(upTo: 100) == user)
+        }
+        try await spawner.finished()
+    }
+
+    @Test(arguments: Sharing.allCases, Identification.allCases)
+    func `A layer that adds credentials without saying so gives no response to another user`(
+        sharing: Sharing, identification: Identification
+    ) async throws {
+        let base = server.intercepting { request, base in
+            var request = request
+            identification.identify(&request)
+            return try await base.send(request)
+        }
+        try await requireOwnResponses(from: sharing.stack(on: base, in: MemoryResponseStore(), spawner))
+    }
+
+    @Test(arguments: Sharing.allCases)
+    func `With a principal, responses are shared and stored all the same`(sharing: Sharing) async throws {
+        let base = server.intercepting { request, base in
+            var request = request
+            Identification.authorization.identify(&request)
+            return try await base.send(request)
+        }
+        let store = MemoryResponseStore()
+        let connection = sharing.stack(on: base, in: store, spawner)
+        try await requireOwnResponses(from: connection, principals: true)
+        // Revalidating asks the server each time.
+        #expect(sharing == .revalidating || server.requests.count < 46)
+    }
+
+    @Test func `The reason why nothing is stored is told`() async throws {
+        let connection = server.intercepting { request, base in
+            var request = request
+            Identification.tenant.identify(&request)
+            return try await base.send(request)
+        }.caching(in: MemoryResponseStore())
+        let response = try await connection.send(get(as: "alice"))
+        let status = try #require(response.metadata.cacheStatus)
+        #expect(status.isStored == false)
+        #expect(status.detail == "not stored without a principal, since the field x-tenant was added or changed")
+    }
+
+    @Test func `A redirection inside of the cache that drops the bearer on its second hop counts as a whole`()
+        async throws
+    {
+        let origin = StubConnection { request in
+            if request.head.authority == "other.example" {
+                // A URL that the first hop has made for one user.
+                return Response(
+                    status: .ok, fields: [.cacheControl: "max-age=60"],
+                    body: Body(request.head.path.map { String($0.dropFirst()) } ?? ""))
+            }
+            return Response(
+                status: .found, fields: [.location: "https://other.example/\(request.user ?? "public")"])
+        }
+        let connection = origin.intercepting { request, base in
+            var request = request
+            if request.head.authority == "example.com" { Identification.authorization.identify(&request) }
+            return try await base.send(request)
+        }.followingRedirects().caching(in: MemoryResponseStore())
+        try await requireOwnResponses(from: connection)
+    }
+
+    @Test func `A redirection inside of the cache without credentials is stored`() async throws {
+        let origin = StubConnection { request in
+            request.head.path == "/page"
+                ? Response(status: .found, fields: [.location: "https://other.example/there"])
+                : Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: "public")
+        }
+        let connection = origin.followingRedirects().caching(in: MemoryResponseStore())
+        for _ in 0..<3 { #expect(try await connection.send(get(as: "alice")).body.text(upTo: 10) == "public") }
+        #expect(origin.requests.count == 2)
+    }
+
+    @Test(arguments: Sharing.allCases)
+    func `A layer that builds a new response hides nothing`(sharing: Sharing) async throws {
+        let base = server.intercepting { request, base in
+            var request = request
+            Identification.apiKey.identify(&request)
+            let response = try await base.send(request)
+            return Response(head: response.head, body: response.body)
+        }
+        try await requireOwnResponses(from: sharing.stack(on: base, in: MemoryResponseStore(), spawner))
+    }
+
+    @Test(arguments: Sharing.allCases)
+    func `A layer that builds a new request hides nothing`(sharing: Sharing) async throws {
+        let base = server.intercepting { request, base in
+            var request = request
+            Identification.apiKey.identify(&request)
+            return try await base.send(Request(head: request.head, body: request.body))
+        }
+        try await requireOwnResponses(from: sharing.stack(on: base, in: MemoryResponseStore(), spawner))
+    }
+
+    @Test(arguments: Sharing.allCases)
+    func `A transport made by hand shares nothing until it reports what it sends`(sharing: Sharing) async throws {
+        let silent = ClosureConnection { [server] request in
+            var request = request
+            Identification.cookie.identify(&request)
+            return try await server.send(Request(head: request.head))
+        }
+        try await requireOwnResponses(from: sharing.stack(on: silent, in: MemoryResponseStore(), spawner))
+    }
+
+    @Test func `What a transport made by hand reports is stored`() async throws {
+        let transport = ClosureConnection { request in
+            request.reportSending()
+            return Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: "public")
+        }
+        let connection = transport.caching(in: MemoryResponseStore())
+        _ = try await connection.send(get(as: "alice")).body.text(upTo: 10)
+        #expect(try await connection.send(get(as: "bob")).metadata.source == .cache)
+    }
+
+    @Test(arguments: Sharing.allCases)
+    func `A client certificate is a credential, also over two stores on one directory`(sharing: Sharing) async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "certificates-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        for user in ["alice", "bob", "alice", "bob"] {
+            let transport = ClosureConnection { request in
+                request.reportSending(showingClientCertificate: true)
+                return Response(status: .ok, fields: [.cacheControl: "max-age=60", .eTag: "\"1\""], body: Body(user))
+            }
+            let store = FileResponseStore(directory: directory)
+            let connection = sharing.stack(on: transport, in: store, spawner)
+            #expect(try await connection.send(get(as: user)).body.text(upTo: 10) == user)
+            try await spawner.finished()
+        }
+    }
+
+    @Test func `What is harmless is stored as before`() async throws {
+        let base = server.intercepting { request, base in
+            var request = request
+            request.head.headerFields[.userAgent] = "app/1"
+            request.head.headerFields[.acceptEncoding] = "gzip"
+            return try await base.send(request)
+        }
+        let connection = base.caching(in: MemoryResponseStore())
+        for _ in 0..<5 { #expect(try await connection.send(get(as: "alice")).body.text(upTo: 10) == "public") }
+        #expect(server.requests.count == 1)
+    }
+
+    @Test(arguments: Sharing.allCases, Sharing.allCases)
+    func `One sharing layer within another still shares what is for all`(outer: Sharing, inner: Sharing) async throws {
+        let store = MemoryResponseStore()
+        let innerStack = inner.stack(on: server, in: store, spawner)
+        let connection = outer.stack(on: AnyConnection(innerStack), in: MemoryResponseStore(), spawner)
+        for _ in 0..<4 { #expect(try await connection.send(get(as: "alice")).body.text(upTo: 10) == "public") }
+        // Layers that share requests alone keep nothing for later, and one that validates asks each time.
+        let stored = [outer, inner].contains(.caching)
+        #expect(server.requests.count == (stored ? 1 : 4))
+    }
+
+    @Test(arguments: Sharing.allCases, Sharing.allCases)
+    func `Credentials between two sharing layers are those of one user`(outer: Sharing, inner: Sharing) async throws {
+        for identification in [Identification.authorization, .query] {
+            let innerStack = inner.stack(on: server, in: MemoryResponseStore(), spawner)
+            let base = innerStack.intercepting { request, base in
+                var request = request
+                identification.identify(&request)
+                return try await base.send(request)
+            }
+            let connection = outer.stack(on: base, in: MemoryResponseStore(), spawner)
+            try await requireOwnResponses(from: connection)
+        }
+    }
+
+    @Test func `A principal that a layer further in sets is no other user's`() async throws {
+        let inner = server.intercepting { request, base in
+            var request = request
+            Identification.unknownField.identify(&request)
+            return try await base.send(request)
+        }.caching(in: MemoryResponseStore())
+        let connection = inner.intercepting { request, base in
+            var request = request
+            request.options.principal = request.options[UserKey.self].map { Principal($0) }
+            return try await base.send(request)
+        }.caching(in: MemoryResponseStore())
+        try await requireOwnResponses(from: connection)
+    }
+
+    @Test func `An error is not shared with another user either`() async throws {
+        let base = ClosureConnection { request in throw NamedError(user: request.options[UserKey.self] ?? "public") }
+        let gate = Gate()
+        let slow = base.intercepting { request, base in
+            try await gate.wait()
+            return try await base.send(request)
+        }
+        let connection = slow.coalescing(spawner: spawner)
+        let calls = ["alice", "bob", "alice"].map { user in
+            Task { [self] in try await connection.send(get(as: user)) }
+        }
+        try await gate.waitForWaiting(1)
+        gate.open()
+        for (call, user) in zip(calls, ["alice", "bob", "alice"]) {
+            await #expect(throws: NamedError(user: user)) { try await call.value }
+        }
+    }
+}
+
+private struct NamedError: Error, Hashable {
+    let user: String
+}
