@@ -154,8 +154,8 @@ public struct AsyncHTTPClientConnection: Connection {
         try Task.checkCancellation()
         guard idleTimeout > .zero else { throw TransportError(.timedOut, at: .connecting) }
 
-        request.reportSending(showingClientCertificate: showsClientCertificate)
         try client.transfers.begin()
+        request.reportSending(showingClientCertificate: showsClientCertificate)
         let content: AsyncHTTPClientContent
         do {
             content = try await .make(request.body, for: client, isSecure: request.head.scheme == "https")

@@ -89,8 +89,8 @@ public struct URLSessionConnection: Connection {
     private let connectionsPerHost: Int
     private let idleTimeout: Duration
     private let backlog: Backlog
-    private let showsClientCertificate: Bool
     private let additionalFields: HTTPFields
+    private let showsClientCertificate: Bool
 
     /// Creates a connection with a session of its own, which lives as long as the connection and what it sent.
     ///
@@ -176,8 +176,8 @@ public struct URLSessionConnection: Connection {
         try Task.checkCancellation()
         guard idleTimeout > .zero else { throw TransportError(.timedOut, at: .connecting) }
 
-        request.reportSending(showingClientCertificate: showsClientCertificate)
         try owner.transfers.begin()
+        request.reportSending(showingClientCertificate: showsClientCertificate)
         let upload: Upload
         do {
             upload = try await Upload(request.body)

@@ -34,8 +34,12 @@ final class URLSessionEvents: NSObject, URLSessionDataDelegate {
         self.replace = replace
     }
 
-    func add(_ exchange: URLSessionExchange, for task: URLSessionTask) {
-        state.withLock { $0.exchanges[task.taskIdentifier] = exchange }
+    /// Takes an exchange whose task has not been started; false where its server cannot be relied upon any more.
+    func add(_ exchange: URLSessionExchange, for task: URLSessionTask) -> Bool {
+        state.withLock { state in
+            state.exchanges[task.taskIdentifier] = exchange
+            return !state.unreliable.contains(exchange.origin)
+        }
     }
 
     func exchange(of task: URLSessionTask) -> URLSessionExchange? {

@@ -48,7 +48,10 @@ final class URLSessionOwner: Sendable {
             let current = takeCurrent()
             let make = { (upload: Upload) in upload.makeTask(with: request, in: current.session, for: exchange) }
             guard let task = exchange.begin(make) else { return }
-            current.events.add(exchange, for: task)
+            guard current.events.add(exchange, for: task) else {
+                exchange.abort(with: TransportError(.connectionLost, at: .connecting))
+                return
+            }
             task.resume()
         }
     }

@@ -273,6 +273,8 @@ extension Body {
 }
 
 private struct EndlessReader: BodyReader {
+    let trailers: HTTPFields? = nil
+
     mutating func next() async throws -> Data? { Data(count: 10_000) }
 }
 #endif

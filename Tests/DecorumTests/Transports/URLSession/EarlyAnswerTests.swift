@@ -37,14 +37,13 @@ import Testing
     ) async throws {
         let gate = Gate()
         for text in ["early", ""] {
-            origin.enqueue(
-                .script(
-                    .receive(atLeast: 1), .head(status, ["Content-Length": "\(text.utf8.count)"]), .raw(text),
-                    .wait(gate), .reset),
-                answering: .afterHead)
+            let early = LoopbackOrigin.Answer.script(
+                .receive(atLeast: 1), .head(status, ["Content-Length": "\(text.utf8.count)"]), .raw(text),
+                .wait(gate), .reset)
+            origin.route(.put, "/early/\(text)", answering: .afterHead, early)
             async let beside = connection.send(.get(origin.url + "/")).body.text(upTo: 10)
 
-            let response = try await connection.send(.put(origin.url + "/early", body: source.body))
+            let response = try await connection.send(.put(origin.url + "/early/\(text)", body: source.body))
             #expect(response.status == status)
             #expect(try await response.body.text(upTo: 10) == text)
             #expect(try await beside == "ok")
