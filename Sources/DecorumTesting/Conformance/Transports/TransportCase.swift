@@ -32,7 +32,7 @@ public struct TransportCase: ConformanceCase {
     /// All cases.
     public static let all = ConformanceSuite<TransportCase>(
         [
-            framing, malformed, fields, streaming, uploads, untouched, cancellations, timeouts, pool, stress, tls,
+            framing, malformed, foreignAnswers, fields, streaming, uploads, untouched, cancellations, timeouts, pool, stress, tls,
             http2,
         ].flatMap(\.self))
 
