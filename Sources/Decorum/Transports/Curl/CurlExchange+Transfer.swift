@@ -183,18 +183,23 @@ extension CurlExchange {
             return true
         }
         guard isBlank else {
+            // libcurl takes each line that starts so for the end of the head, whatever stands behind.
+            guard let first = unsafe line.first, first != UInt8(ascii: "\r") else { return refuseHead() }
             unsafe wire.head.append(line)
             return true
         }
         return receiveHead()
     }
 
+    /// Fails the exchange before libcurl can use its connection for another one.
+    private func refuseHead() -> Bool {
+        easy?.closeConnection()
+        abort(with: TransportError(.malformedResponse, at: .head))
+        return false
+    }
+
     private func receiveHead() -> Bool {
-        guard let status = wire.head.status else {
-            easy?.closeConnection()
-            abort(with: TransportError(.malformedResponse, at: .head))
-            return false
-        }
+        guard let status = wire.head.status, wire.head.hasClearFraming else { return refuseHead() }
         // After a 101 the connection speaks another protocol: the response is final.
         guard status >= 200 || status == 101 else {
             wire.informational.append(wire.head)
@@ -239,6 +244,7 @@ extension CurlExchange {
     /// Takes content, unless much of it waits for its reader.
     func receive(content: UnsafeRawBufferPointer) -> Acceptance {
         guard !wire.isDiscarding else { return .taken }
+        guard wire.hasHead else { return refuseHead() ? .taken : .never }
         let acceptance = state.withLock { state -> Acceptance in
             guard state.end == nil else { return .never }
             guard unsafe state.content.append(content) else {

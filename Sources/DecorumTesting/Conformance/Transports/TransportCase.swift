@@ -32,7 +32,8 @@ public struct TransportCase: ConformanceCase {
     /// All cases.
     public static let all = ConformanceSuite<TransportCase>(
         [
-            framing, malformed, foreignAnswers, fields, streaming, uploads, untouched, cancellations, timeouts, pool, stress, tls,
+            framing, malformed, foreignAnswers, fields, streaming, uploads, untouched, cancellations, timeouts, pool,
+            stress, tls,
             http2,
         ].flatMap(\.self))
 
