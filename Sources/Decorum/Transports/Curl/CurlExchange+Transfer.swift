@@ -207,13 +207,32 @@ extension CurlExchange {
             return true
         }
         wire.status = status
+        wire.missingBytes = [204, 304].contains(status) ? 0 : wire.head.contentLength
         let head = Head(final: wire.head, informational: wire.informational, timings: timings)
         state.withLock { state in
             state.head = head
             state.stage = .body
         }
         wire.head = RawHead()
+        endBeforeUpload()
         return true
+    }
+
+    /// Ends the exchange where its response is complete, though its request is not.
+    ///
+    /// libcurl would go on until all is sent, for which the server may never wait. The connection closes, since the server
+    /// could not tell the rest of the content from another request.
+    private func endBeforeUpload() {
+        guard wire.missingBytes == 0, isUploading else { return }
+        easy?.closeConnection()
+        wire.end.end(after: easy?.time(DECORUM_CURL_INFORMATION_TOTAL_TIME) ?? .zero)
+        if finish(.success(wire.trailers)) { engine.post(.remove(self)) }
+    }
+
+    /// Whether some of the request's content was not sent.
+    private var isUploading: Bool {
+        guard let uploadLength else { return !wire.hasSuppliedEnd }
+        return wire.sentBytes < uploadLength
     }
 
     private var timings: TransferTimings {
@@ -254,12 +273,13 @@ extension CurlExchange {
             return .taken
         }
         switch acceptance {
-        case .taken: break
+        case .taken: wire.missingBytes? -= Int64(content.count)
         case .later: wire.marksHandle = true
         // The transfer ends here, before the loop is told to end it.
         case .never: easy?.closeConnection()
         }
         noteProgress()
+        endBeforeUpload()
         return acceptance
     }
 
@@ -272,6 +292,7 @@ extension CurlExchange {
             return result
         }
         producer?.resume(returning: true)
+        if supply == .end { wire.hasSuppliedEnd = true }
         // libcurl would wait for the rest until the server gives up.
         if supply == .short {
             easy?.closeConnection()

@@ -13,6 +13,10 @@ final class CurlWire {
     var trailers = RawHead()
     var lineBytes = 0
     var sentBytes: Int64 = 0
+    /// Whether libcurl has all of the request's content.
+    var hasSuppliedEnd = false
+    /// How much of the response's content is to come; nil where its head does not tell.
+    var missingBytes: Int64?
     /// Whether the handle may keep something of the exchange that its next one would suffer from.
     var marksHandle = false
     var isDiscarding = false
