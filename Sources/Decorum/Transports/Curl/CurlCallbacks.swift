@@ -1,5 +1,6 @@
 #if os(Linux)
 import DecorumCurl
+import Foundation
 
 /// The functions that libcurl calls, each with an exchange for its context.
 enum CurlCallbacks {
@@ -49,14 +50,10 @@ enum CurlCallbacks {
         return Int32(DECORUM_CURL_TRAILERS_OK)
     }
 
-    static let socket: decorum_curl_socket_callback = { context, _, _ in
-        unsafe exchange(context)?.beginAttempt()
-        return 0
-    }
-
-    static let resolver: decorum_curl_resolver_callback = { _, _, context in
-        unsafe exchange(context)?.beginAttempt()
-        return 0
+    static let socket: decorum_curl_socket_callback = { context, _, address in
+        let descriptor = unsafe decorum_curl_open_socket(address)
+        if descriptor < 0 { unsafe exchange(context)?.noteMissingSocket(errno) }
+        return descriptor
     }
 
     static let prerequest: decorum_curl_prerequest_callback = { context, _, _, _, _ in

@@ -119,13 +119,7 @@ import DecorumCurl
     func setSocketCallback(_ value: @escaping decorum_curl_socket_callback) {
         note(
             unsafe decorum_curl_set_socket_callback(library.functions, pointer, value),
-            of: DECORUM_CURL_OPTION_SOCKOPTFUNCTION.rawValue)
-    }
-
-    func setResolverCallback(_ value: @escaping decorum_curl_resolver_callback) {
-        note(
-            unsafe decorum_curl_set_resolver_callback(library.functions, pointer, value),
-            of: DECORUM_CURL_OPTION_RESOLVER_START_FUNCTION.rawValue)
+            of: DECORUM_CURL_OPTION_OPENSOCKETFUNCTION.rawValue)
     }
 
     func refuseRewinding() {

@@ -38,10 +38,8 @@ extension CurlExchange {
         unsafe easy.set(DECORUM_CURL_OPTION_HEADERFUNCTION, CurlCallbacks.line)
         unsafe easy.set(DECORUM_CURL_OPTION_WRITEFUNCTION, CurlCallbacks.content)
         unsafe easy.setPrerequestCallback(CurlCallbacks.prerequest)
-        unsafe easy.set(DECORUM_CURL_OPTION_SOCKOPTDATA, context)
+        unsafe easy.set(DECORUM_CURL_OPTION_OPENSOCKETDATA, context)
         unsafe easy.setSocketCallback(CurlCallbacks.socket)
-        unsafe easy.set(DECORUM_CURL_OPTION_RESOLVER_START_DATA, context)
-        unsafe easy.setResolverCallback(CurlCallbacks.resolver)
     }
 
     private func setUpload(of easy: CurlEasy) {
@@ -102,7 +100,8 @@ extension CurlExchange {
         let failure = CurlFailure(
             code: code, stage: state.withLock { $0.stage },
             systemError: Int32(truncatingIfNeeded: easy?.number(DECORUM_CURL_INFORMATION_OS_ERRNO) ?? 0),
-            proxyStatus: easy?.number(DECORUM_CURL_INFORMATION_HTTP_CONNECTCODE) ?? 0, detail: easy?.detail ?? "")
+            proxyStatus: easy?.number(DECORUM_CURL_INFORMATION_HTTP_CONNECTCODE) ?? 0,
+            lacksSockets: wire.lacksSockets, detail: easy?.detail ?? "")
         finish(.failure(failure.error(underlying: library.error(code))))
     }
 
@@ -118,9 +117,6 @@ extension CurlExchange {
         wire.isEventful = true
         wire.loop?.note(self)
     }
-
-    /// Whether bytes were sent or received in this turn of the loop.
-    var hasProgress: Bool { wire.hasProgress }
 
     /// Ends a turn of the loop in which something happened.
     func endTurn(at instant: ContinuousClock.Instant) {
@@ -140,14 +136,9 @@ extension CurlExchange {
     /// The longest head, with the informational ones before it and the trailers behind it.
     private static let lineLimit = 256 << 10
 
-    /// Takes note that the exchange's turn has come: a host is looked up, or a socket opened.
-    func beginAttempt() {
-        let now = watch.clock.now
-        state.withLock { state in
-            guard state.isQueued else { return }
-            state.isQueued = false
-            state.lastProgress = now
-        }
+    /// Takes note that the system gives no socket, for one of the reasons of `errno`.
+    func noteMissingSocket(_ reason: Int32) {
+        if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(reason) { wire.lacksSockets = true }
     }
 
     /// Takes note of an attempt to send; only the first one is let.
@@ -160,10 +151,7 @@ extension CurlExchange {
             abort(with: TransportError(code, at: state.withLock { $0.stage }))
             return false
         }
-        state.withLock { state in
-            state.isQueued = false
-            state.stage = .head
-        }
+        state.withLock { $0.stage = .head }
         noteProgress()
         return true
     }

@@ -41,6 +41,10 @@ import DecorumCurl
             wakeReaders()
             if isRunning { inbox.sleep(forMilliseconds: isFollowed ? 1 : 60_000) }
         }
+        // Of a closed connection, what has ended may not have been told to libcurl.
+        for easy in Array(active.values) {
+            remove(easy, isClean: false)
+        }
         idle = []
         inbox.close()
     }
@@ -64,9 +68,8 @@ import DecorumCurl
 
     private func wakeReaders() {
         guard let first = eventful.first else { return }
-        // The exchanges of a loop share their clock and their engine.
+        // The exchanges of a loop share their clock.
         let now = first.watch.clock.now
-        if eventful.contains(where: \.hasProgress) { first.engine.noteProgress(at: now) }
         for exchange in eventful {
             exchange.endTurn(at: now)
         }

@@ -17,6 +17,8 @@ final class CurlWire {
     var hasSuppliedEnd = false
     /// How much of the response's content is to come; nil where its head does not tell.
     var missingBytes: Int64?
+    /// Whether the system had no descriptor or memory for a socket.
+    var lacksSockets = false
     /// Whether the handle may keep something of the exchange that its next one would suffer from.
     var marksHandle = false
     var isDiscarding = false

@@ -1,0 +1,57 @@
+#include "Library.h"
+
+#if defined(__linux__)
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+int decorum_curl_open_socket(const struct decorum_curl_address *address) {
+    return socket(address->family, address->type | SOCK_CLOEXEC, address->protocol);
+}
+
+/// Whether bytes are on their way into a descriptor or out of it.
+static int holds_bytes(int descriptor) {
+    int incoming = 0;
+    int outgoing = 0;
+    ioctl(descriptor, FIONREAD, &incoming);
+    ioctl(descriptor, SIOCOUTQ, &outgoing);
+    return incoming > 0 || outgoing > 0;
+}
+
+static int may_wake(int descriptor) {
+    struct stat status;
+    int flags = fcntl(descriptor, F_GETFD);
+    if (flags < 0 || (flags & FD_CLOEXEC) || fstat(descriptor, &status) != 0) return 0;
+    return S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode);
+}
+
+/// Whether a descriptor holds bytes exactly while the handle was woken and has not slept since.
+static int wakes(const decorum_curl *library, void *multi, int descriptor) {
+    for (int round = 0; round < 2; round++) {
+        if (holds_bytes(descriptor)) return 0;
+        library->multi_wakeup(multi);
+        int is_woken = holds_bytes(descriptor);
+        library->multi_poll(multi, NULL, 0, 0, NULL);
+        if (!is_woken) return 0;
+    }
+    return !holds_bytes(descriptor);
+}
+
+void decorum_curl_multi_close_on_exec(const decorum_curl *library, void *multi) {
+    DIR *folder = opendir("/proc/self/fd");
+    if (!folder) return;
+    struct dirent *entry;
+    while ((entry = readdir(folder))) {
+        int descriptor = atoi(entry->d_name);
+        if (entry->d_name[0] == '.' || !may_wake(descriptor) || !wakes(library, multi, descriptor)) continue;
+        fcntl(descriptor, F_SETFD, fcntl(descriptor, F_GETFD) | FD_CLOEXEC);
+    }
+    closedir(folder);
+}
+
+#endif
