@@ -57,6 +57,10 @@ int decorum_curl_set_prerequest_callback(
     return library->easy_setopt(easy, (int)DECORUM_CURL_OPTION_PREREQFUNCTION, callback);
 }
 
+int decorum_curl_set_close_callback(const decorum_curl *library, void *easy, decorum_curl_close_callback callback) {
+    return library->easy_setopt(easy, (int)DECORUM_CURL_OPTION_CLOSESOCKETFUNCTION, callback);
+}
+
 int decorum_curl_set_socket_callback(const decorum_curl *library, void *easy, decorum_curl_socket_callback callback) {
     return library->easy_setopt(easy, (int)DECORUM_CURL_OPTION_OPENSOCKETFUNCTION, callback);
 }

@@ -3,15 +3,40 @@
 #if defined(__linux__)
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/sockios.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 int decorum_curl_open_socket(const struct decorum_curl_address *address) {
     return socket(address->family, address->type | SOCK_CLOEXEC, address->protocol);
+}
+
+int decorum_curl_close_socket(int descriptor) { return close(descriptor); }
+
+int decorum_curl_local_port(int descriptor) {
+    union {
+        struct sockaddr any;
+        struct sockaddr_in version4;
+        struct sockaddr_in6 version6;
+    } address;
+    socklen_t length = sizeof address;
+    if (getsockname(descriptor, &address.any, &length) != 0) return -1;
+    switch (address.any.sa_family) {
+    case AF_INET: return ntohs(address.version4.sin_port);
+    case AF_INET6: return ntohs(address.version6.sin6_port);
+    default: return -1;
+    }
+}
+
+int decorum_curl_has_input(int descriptor) {
+    char byte;
+    return recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
 }
 
 /// Whether bytes are on their way into a descriptor or out of it.

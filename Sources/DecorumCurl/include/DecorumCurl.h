@@ -26,6 +26,7 @@ enum decorum_curl_number_option {
     DECORUM_CURL_OPTION_NOPROGRESS = 43,
     DECORUM_CURL_OPTION_NOBODY = 44,
     DECORUM_CURL_OPTION_UPLOAD = 46,
+    DECORUM_CURL_OPTION_FRESH_CONNECT = 74,
     DECORUM_CURL_OPTION_FORBID_REUSE = 75,
     DECORUM_CURL_OPTION_HTTP_VERSION = 84,
     DECORUM_CURL_OPTION_BUFFERSIZE = 98,
@@ -76,6 +77,7 @@ enum decorum_curl_pointer_option {
     DECORUM_CURL_OPTION_HEADERDATA = 10029,
     DECORUM_CURL_OPTION_XFERINFODATA = 10057,
     DECORUM_CURL_OPTION_OPENSOCKETDATA = 10164,
+    DECORUM_CURL_OPTION_CLOSESOCKETDATA = 10209,
     DECORUM_CURL_OPTION_RESOLVE = 10203,
     DECORUM_CURL_OPTION_TRAILERDATA = 10284,
     DECORUM_CURL_OPTION_PREREQDATA = 10313,
@@ -99,6 +101,7 @@ enum decorum_curl_data_callback_option {
 enum decorum_curl_callback_option {
     DECORUM_CURL_OPTION_OPENSOCKETFUNCTION = 20163,
     DECORUM_CURL_OPTION_SEEKFUNCTION = 20167,
+    DECORUM_CURL_OPTION_CLOSESOCKETFUNCTION = 20208,
     DECORUM_CURL_OPTION_XFERINFOFUNCTION = 20219,
     DECORUM_CURL_OPTION_TRAILERFUNCTION = 20283,
     DECORUM_CURL_OPTION_PREREQFUNCTION = 20312,
@@ -168,6 +171,7 @@ struct decorum_curl_address {
 
 /// Gives a descriptor, or -1.
 typedef int (*decorum_curl_socket_callback)(void *context, int purpose, struct decorum_curl_address *address);
+typedef int (*decorum_curl_close_callback)(void *context, int socket);
 typedef int (*decorum_curl_prerequest_callback)(
     void *context, char *remoteAddress, char *localAddress, int remotePort, int localPort);
 
@@ -210,9 +214,15 @@ int decorum_curl_set_trailers_callback(
     const decorum_curl *library, void *easy, decorum_curl_trailers_callback callback);
 int decorum_curl_set_prerequest_callback(
     const decorum_curl *library, void *easy, decorum_curl_prerequest_callback callback);
+int decorum_curl_set_close_callback(const decorum_curl *library, void *easy, decorum_curl_close_callback callback);
 int decorum_curl_set_socket_callback(const decorum_curl *library, void *easy, decorum_curl_socket_callback callback);
 /// Opens a socket that no child process inherits; -1 where the system gives none.
 int decorum_curl_open_socket(const struct decorum_curl_address *address);
+int decorum_curl_close_socket(int descriptor);
+/// The port of this end of a connection; -1 where it has none.
+int decorum_curl_local_port(int descriptor);
+/// Whether a read would not wait, since there are bytes, the end or an error.
+int decorum_curl_has_input(int descriptor);
 /// Lets no content be sent from its start again.
 int decorum_curl_refuse_rewinding(const decorum_curl *library, void *easy);
 

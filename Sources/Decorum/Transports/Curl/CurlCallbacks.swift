@@ -52,12 +52,20 @@ enum CurlCallbacks {
 
     static let socket: decorum_curl_socket_callback = { context, _, address in
         let descriptor = unsafe decorum_curl_open_socket(address)
-        if descriptor < 0 { unsafe exchange(context)?.noteMissingSocket(errno) }
+        let reason = errno
+        unsafe exchange(context)?.noteSocket(descriptor, reason)
         return descriptor
     }
 
-    static let prerequest: decorum_curl_prerequest_callback = { context, _, _, _, _ in
-        guard let exchange = unsafe exchange(context), exchange.allowAttempt() else {
+    /// The one function whose context is the loop's sockets, since a connection outlives the exchange that made it.
+    static let close: decorum_curl_close_callback = { context, descriptor in
+        guard let context = unsafe context else { return decorum_curl_close_socket(descriptor) }
+        return unsafe Unmanaged<CurlSockets>.fromOpaque(context).takeUnretainedValue().close(descriptor)
+    }
+
+    static let prerequest: decorum_curl_prerequest_callback = { context, _, _, remote, local in
+        let ends = CurlSockets.Ends(local: local, remote: remote)
+        guard let exchange = unsafe exchange(context), exchange.allowAttempt(between: ends) else {
             return Int32(DECORUM_CURL_PREREQUEST_ABORT)
         }
         return Int32(DECORUM_CURL_PREREQUEST_OK)

@@ -116,6 +116,12 @@ import DecorumCurl
             of: DECORUM_CURL_OPTION_PREREQFUNCTION.rawValue)
     }
 
+    func setCloseCallback(_ value: @escaping decorum_curl_close_callback) {
+        note(
+            unsafe decorum_curl_set_close_callback(library.functions, pointer, value),
+            of: DECORUM_CURL_OPTION_CLOSESOCKETFUNCTION.rawValue)
+    }
+
     func setSocketCallback(_ value: @escaping decorum_curl_socket_callback) {
         note(
             unsafe decorum_curl_set_socket_callback(library.functions, pointer, value),

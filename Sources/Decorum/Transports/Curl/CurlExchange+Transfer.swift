@@ -20,6 +20,8 @@ extension CurlExchange {
         if let target = request.target { easy.set(DECORUM_CURL_OPTION_REQUEST_TARGET, target) }
         unsafe easy.set(DECORUM_CURL_OPTION_HTTPHEADER, request.fields.pointer)
         easy.set(DECORUM_CURL_OPTION_CONNECTTIMEOUT_MS, Int(min(connectTimeout / .milliseconds(1), 0x7FFF_FFFF)))
+        if wire.isRestarting { easy.set(DECORUM_CURL_OPTION_FRESH_CONNECT, 1) }
+        wire.isRestarting = false
         setCallbacks(of: easy)
         if method == .head {
             easy.set(DECORUM_CURL_OPTION_NOBODY, 1)
@@ -40,6 +42,9 @@ extension CurlExchange {
         unsafe easy.setPrerequestCallback(CurlCallbacks.prerequest)
         unsafe easy.set(DECORUM_CURL_OPTION_OPENSOCKETDATA, context)
         unsafe easy.setSocketCallback(CurlCallbacks.socket)
+        guard let sockets = wire.loop?.sockets else { return }
+        unsafe easy.set(DECORUM_CURL_OPTION_CLOSESOCKETDATA, Unmanaged.passUnretained(sockets).toOpaque())
+        unsafe easy.setCloseCallback(CurlCallbacks.close)
     }
 
     private func setUpload(of easy: CurlEasy) {
@@ -136,13 +141,26 @@ extension CurlExchange {
     /// The longest head, with the informational ones before it and the trailers behind it.
     private static let lineLimit = 256 << 10
 
-    /// Takes note that the system gives no socket, for one of the reasons of `errno`.
-    func noteMissingSocket(_ reason: Int32) {
-        if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(reason) { wire.lacksSockets = true }
+    /// Whether the exchange ended before anything was sent, to start again on another connection.
+    var isRestarting: Bool { wire.isRestarting }
+
+    /// Takes note of a socket, or of the reason of `errno` for which the system gives none.
+    func noteSocket(_ socket: Int32, _ reason: Int32) {
+        if socket >= 0 { wire.opened.append(socket) }
+        if socket < 0, [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(reason) { wire.lacksSockets = true }
     }
 
     /// Takes note of an attempt to send; only the first one is let.
-    func allowAttempt() -> Bool {
+    func allowAttempt(between ends: CurlSockets.Ends) -> Bool {
+        wire.ends = ends
+        if wire.attempts == 0, let sockets = wire.loop?.sockets, !sockets.add(wire.opened, between: ends),
+            sockets.hasInput(between: ends)
+        {
+            // What came without being asked for would be taken for the answer to this request.
+            easy?.closeConnection()
+            wire.isRestarting = true
+            return false
+        }
         wire.attempts += 1
         guard wire.attempts == 1 else {
             // The connection was found dead, and the server may have seen the request. After a 417, libcurl drops the
@@ -195,6 +213,7 @@ extension CurlExchange {
             return true
         }
         wire.status = status
+        if let ends = wire.ends, wire.head.isOfHTTP1 { wire.loop?.sockets.noteAnswer(between: ends) }
         wire.missingBytes = [204, 304].contains(status) ? 0 : wire.head.contentLength
         let head = Head(final: wire.head, informational: wire.informational, timings: timings)
         state.withLock { state in

@@ -11,6 +11,7 @@ import DecorumCurl
     private var active: [Int: CurlEasy] = [:]
     private var idle: [CurlEasy] = []
     private var eventful: [CurlExchange] = []
+    let sockets = CurlSockets()
 
     init(_ inbox: CurlInbox, _ settings: CurlSettings) {
         self.inbox = inbox
@@ -46,7 +47,8 @@ import DecorumCurl
             remove(easy, isClean: false)
         }
         idle = []
-        inbox.close()
+        // libcurl closes its connections, and tells of each.
+        withExtendedLifetime(sockets) { inbox.close() }
     }
 
     /// Returns whether to go on.
@@ -101,6 +103,11 @@ import DecorumCurl
         var code: Int32 = 0
         while let pointer = unsafe decorum_curl_multi_next_ended(inbox.library.functions, inbox.multi, &code) {
             guard let easy = active[Int(bitPattern: pointer)] else { continue }
+            if let exchange = easy.exchange, exchange.isRestarting {
+                remove(easy, isClean: false)
+                start(exchange)
+                continue
+            }
             easy.exchange?.complete(code)
             remove(easy, isClean: code == DECORUM_CURL_OK)
         }

@@ -17,6 +17,12 @@ final class CurlWire {
     var hasSuppliedEnd = false
     /// How much of the response's content is to come; nil where its head does not tell.
     var missingBytes: Int64?
+    /// The sockets that were opened for the exchange.
+    var opened: [Int32] = []
+    /// The ports of the connection that the request goes out on.
+    var ends: CurlSockets.Ends?
+    /// Whether the exchange starts again on a connection of its own, before anything was sent.
+    var isRestarting = false
     /// Whether the system had no descriptor or memory for a socket.
     var lacksSockets = false
     /// Whether the handle may keep something of the exchange that its next one would suffer from.

@@ -27,6 +27,9 @@ struct RawHead: Sendable {
         return (100...999).contains(status) ? status : nil
     }
 
+    /// Whether the version of a status line is HTTP/1.0 or 1.1.
+    var isOfHTTP1: Bool { bytes.starts(with: "HTTP/1.".utf8) }
+
     /// The version of a status line.
     var version: String {
         String(decoding: bytes.prefix { $0 > 0x20 && $0 < 0x7F }, as: UTF8.self)

@@ -4,7 +4,7 @@ import HTTPTypes
 
 extension TransportCase {
     /// Heads after which a transport could give one request the answer to another.
-    public static let foreignAnswers: [TransportCase] = [.hostileHeads, .hostileHeadsRefused]
+    public static let foreignAnswers: [TransportCase] = [.hostileHeads, .hostileHeadsRefused, .waitingBytes]
 
     /// Where a head leaves open how long its content is, the connection must not serve another request.
     public static let hostileHeads = TransportCase(
@@ -36,6 +36,30 @@ extension TransportCase {
                 _ = try await response.body.collectAll()
             }
             try await bench.requireClosed(after: "a head with \(head.name)")
+        }
+    }
+
+    /// Bytes that nobody asked for are no answer (RFC 9112, section 6.3).
+    public static let waitingBytes = TransportCase(
+        "waiting bytes", "Bytes that wait on an idle connection are never the answer to the next request."
+    ) { subject in
+        let bench = try await subject.bench()
+        let (sends, rests) = (Gate(), Gate())
+        bench.origin.enqueue(
+            .script(
+                .head(.ok, ["Content-Length": "5"]), .raw("hello"), .wait(sends),
+                .raw("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nforeign"), .wait(rests)))
+        bench.origin.route(nil, "/next", .init(body: "own"))
+        try requireEqual(
+            try await bench.connection.send(bench.request()).body.text(upTo: 100), "hello", "The first answer")
+        sends.open()
+        // Bytes are at the other end of a loopback connection when the call that sends them returns.
+        try await rests.waitForWaiting(1)
+        rests.open()
+        for method in [HTTPRequest.Method.get, .post] {
+            let request = try bench.request(method, "/next", body: method == .post ? "content" : .empty)
+            let text = try await bench.connection.send(request).body.text(upTo: 100)
+            try requireEqual(text, "own", "The answer to a \(method)")
         }
     }
 
