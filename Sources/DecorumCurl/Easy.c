@@ -57,13 +57,12 @@ int decorum_curl_set_prerequest_callback(
     return library->easy_setopt(easy, (int)DECORUM_CURL_OPTION_PREREQFUNCTION, callback);
 }
 
-int decorum_curl_set_socket_callback(const decorum_curl *library, void *easy, decorum_curl_socket_callback callback) {
-    return library->easy_setopt(easy, (int)DECORUM_CURL_OPTION_SOCKOPTFUNCTION, callback);
+int decorum_curl_set_close_callback(const decorum_curl *library, void *easy, decorum_curl_close_callback callback) {
+    return library->easy_setopt(easy, (int)DECORUM_CURL_OPTION_CLOSESOCKETFUNCTION, callback);
 }
 
-int decorum_curl_set_resolver_callback(
-    const decorum_curl *library, void *easy, decorum_curl_resolver_callback callback) {
-    return library->easy_setopt(easy, (int)DECORUM_CURL_OPTION_RESOLVER_START_FUNCTION, callback);
+int decorum_curl_set_socket_callback(const decorum_curl *library, void *easy, decorum_curl_socket_callback callback) {
+    return library->easy_setopt(easy, (int)DECORUM_CURL_OPTION_OPENSOCKETFUNCTION, callback);
 }
 
 static int refuse_to_seek(void *context, int64_t offset, int origin) {

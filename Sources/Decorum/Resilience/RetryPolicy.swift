@@ -13,6 +13,11 @@ public struct RetryPolicy: Sendable, Hashable {
     /// The statuses to try again after.
     public var statuses: Set<HTTPResponse.Status>
     /// The transport failures to try again after.
+    ///
+    /// One rule holds for all transports. A failure at ``TransportError/Stage/connecting`` is tried again for any method,
+    /// since nothing was sent; a later one only for a method that may be sent twice, or with an `Idempotency-Key`. The
+    /// standard codes are those that may pass by themselves. The others would be met again: a proxy that refuses, a
+    /// certificate that is not trusted, an answer that is not HTTP, a transport that was closed.
     public var failures: Set<TransportError.Code>
     /// The longest time to wait before the first retry, when the server names none.
     public var baseDelay: Duration

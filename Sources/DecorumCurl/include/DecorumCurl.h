@@ -26,6 +26,7 @@ enum decorum_curl_number_option {
     DECORUM_CURL_OPTION_NOPROGRESS = 43,
     DECORUM_CURL_OPTION_NOBODY = 44,
     DECORUM_CURL_OPTION_UPLOAD = 46,
+    DECORUM_CURL_OPTION_FRESH_CONNECT = 74,
     DECORUM_CURL_OPTION_FORBID_REUSE = 75,
     DECORUM_CURL_OPTION_HTTP_VERSION = 84,
     DECORUM_CURL_OPTION_BUFFERSIZE = 98,
@@ -39,6 +40,7 @@ enum decorum_curl_number_option {
     DECORUM_CURL_OPTION_SUPPRESS_CONNECT_HEADERS = 265,
     DECORUM_CURL_OPTION_UPLOAD_BUFFERSIZE = 280,
     DECORUM_CURL_OPTION_MAXAGE_CONN = 288,
+    DECORUM_CURL_OPTION_MAXLIFETIME_CONN = 314,
     /// Since 7.87.
     DECORUM_CURL_OPTION_QUICK_EXIT = 322,
 };
@@ -74,9 +76,9 @@ enum decorum_curl_pointer_option {
     DECORUM_CURL_OPTION_HTTPHEADER = 10023,
     DECORUM_CURL_OPTION_HEADERDATA = 10029,
     DECORUM_CURL_OPTION_XFERINFODATA = 10057,
-    DECORUM_CURL_OPTION_SOCKOPTDATA = 10149,
+    DECORUM_CURL_OPTION_OPENSOCKETDATA = 10164,
+    DECORUM_CURL_OPTION_CLOSESOCKETDATA = 10209,
     DECORUM_CURL_OPTION_RESOLVE = 10203,
-    DECORUM_CURL_OPTION_RESOLVER_START_DATA = 10273,
     DECORUM_CURL_OPTION_TRAILERDATA = 10284,
     DECORUM_CURL_OPTION_PREREQDATA = 10313,
 };
@@ -97,10 +99,10 @@ enum decorum_curl_data_callback_option {
 
 /// The options of other callbacks, which have a setter each.
 enum decorum_curl_callback_option {
-    DECORUM_CURL_OPTION_SOCKOPTFUNCTION = 20148,
+    DECORUM_CURL_OPTION_OPENSOCKETFUNCTION = 20163,
     DECORUM_CURL_OPTION_SEEKFUNCTION = 20167,
+    DECORUM_CURL_OPTION_CLOSESOCKETFUNCTION = 20208,
     DECORUM_CURL_OPTION_XFERINFOFUNCTION = 20219,
-    DECORUM_CURL_OPTION_RESOLVER_START_FUNCTION = 20272,
     DECORUM_CURL_OPTION_TRAILERFUNCTION = 20283,
     DECORUM_CURL_OPTION_PREREQFUNCTION = 20312,
 };
@@ -160,8 +162,16 @@ typedef size_t (*decorum_curl_data_callback)(char *bytes, size_t size, size_t co
 typedef int (*decorum_curl_progress_callback)(
     void *context, int64_t toReceive, int64_t received, int64_t toSend, int64_t sent);
 typedef int (*decorum_curl_trailers_callback)(void **list, void *context);
-typedef int (*decorum_curl_socket_callback)(void *context, int socket, int purpose);
-typedef int (*decorum_curl_resolver_callback)(void *resolver, void *reserved, void *context);
+/// The start of `struct curl_sockaddr`.
+struct decorum_curl_address {
+    int family;
+    int type;
+    int protocol;
+};
+
+/// Gives a descriptor, or -1.
+typedef int (*decorum_curl_socket_callback)(void *context, int purpose, struct decorum_curl_address *address);
+typedef int (*decorum_curl_close_callback)(void *context, int socket);
 typedef int (*decorum_curl_prerequest_callback)(
     void *context, char *remoteAddress, char *localAddress, int remotePort, int localPort);
 
@@ -204,9 +214,15 @@ int decorum_curl_set_trailers_callback(
     const decorum_curl *library, void *easy, decorum_curl_trailers_callback callback);
 int decorum_curl_set_prerequest_callback(
     const decorum_curl *library, void *easy, decorum_curl_prerequest_callback callback);
+int decorum_curl_set_close_callback(const decorum_curl *library, void *easy, decorum_curl_close_callback callback);
 int decorum_curl_set_socket_callback(const decorum_curl *library, void *easy, decorum_curl_socket_callback callback);
-int decorum_curl_set_resolver_callback(
-    const decorum_curl *library, void *easy, decorum_curl_resolver_callback callback);
+/// Opens a socket that no child process inherits; -1 where the system gives none.
+int decorum_curl_open_socket(const struct decorum_curl_address *address);
+int decorum_curl_close_socket(int descriptor);
+/// The port of this end of a connection; -1 where it has none.
+int decorum_curl_local_port(int descriptor);
+/// Whether a read would not wait, since there are bytes, the end or an error.
+int decorum_curl_has_input(int descriptor);
 /// Lets no content be sent from its start again.
 int decorum_curl_refuse_rewinding(const decorum_curl *library, void *easy);
 
@@ -221,6 +237,10 @@ void decorum_curl_list_free(const decorum_curl *library, void *list);
 
 void *decorum_curl_multi_init(const decorum_curl *library);
 void decorum_curl_multi_cleanup(const decorum_curl *library, void *multi);
+/// Lets no child process inherit the descriptors that the handle is woken by, which up to 8.8 they would.
+///
+/// libcurl does not tell them: they are those that have bytes when the handle was woken.
+void decorum_curl_multi_close_on_exec(const decorum_curl *library, void *multi);
 int decorum_curl_multi_set_number(
     const decorum_curl *library, void *multi, enum decorum_curl_multi_option option, long value);
 int decorum_curl_multi_add(const decorum_curl *library, void *multi, void *easy);

@@ -1,5 +1,6 @@
 #if os(Linux)
 import DecorumCurl
+import Foundation
 
 /// The functions that libcurl calls, each with an exchange for its context.
 enum CurlCallbacks {
@@ -49,18 +50,22 @@ enum CurlCallbacks {
         return Int32(DECORUM_CURL_TRAILERS_OK)
     }
 
-    static let socket: decorum_curl_socket_callback = { context, _, _ in
-        unsafe exchange(context)?.beginAttempt()
-        return 0
+    static let socket: decorum_curl_socket_callback = { context, _, address in
+        let descriptor = unsafe decorum_curl_open_socket(address)
+        let reason = errno
+        unsafe exchange(context)?.noteSocket(descriptor, reason)
+        return descriptor
     }
 
-    static let resolver: decorum_curl_resolver_callback = { _, _, context in
-        unsafe exchange(context)?.beginAttempt()
-        return 0
+    /// The one function whose context is the loop's sockets, since a connection outlives the exchange that made it.
+    static let close: decorum_curl_close_callback = { context, descriptor in
+        guard let context = unsafe context else { return decorum_curl_close_socket(descriptor) }
+        return unsafe Unmanaged<CurlSockets>.fromOpaque(context).takeUnretainedValue().close(descriptor)
     }
 
-    static let prerequest: decorum_curl_prerequest_callback = { context, _, _, _, _ in
-        guard let exchange = unsafe exchange(context), exchange.allowAttempt() else {
+    static let prerequest: decorum_curl_prerequest_callback = { context, _, _, remote, local in
+        let ends = CurlSockets.Ends(local: local, remote: remote)
+        guard let exchange = unsafe exchange(context), exchange.allowAttempt(between: ends) else {
             return Int32(DECORUM_CURL_PREREQUEST_ABORT)
         }
         return Int32(DECORUM_CURL_PREREQUEST_OK)

@@ -6,9 +6,8 @@ extension CurlConnection {
     public struct Pool: Sendable, Hashable {
         /// The largest number of connections to one host at a time; further requests wait.
         ///
-        /// The wait does not count towards the idle timeout while bytes of any of the ``CurlConnection``'s exchanges move.
-        /// Once all of them stand still for that long, such as behind responses that nobody reads, the request fails
-        /// with ``TransportError/Code/timedOut``.
+        /// The wait counts towards the idle timeout of each of them: a request that gets no connection within that time
+        /// fails with ``TransportError/Code/timedOut``.
         public let connectionsPerHost: Int
         /// The largest number of connections to all hosts at a time; nil for any number.
         public let connections: Int?
@@ -16,6 +15,8 @@ extension CurlConnection {
         public let idleConnections: Int
         /// How long a connection that nothing uses may still be used again; zero for not at all.
         public let idleLifetime: Duration
+        /// How long after it was made a connection may be used again, so that names are resolved anew; nil for ever.
+        public let lifetime: Duration?
 
         /// Creates limits; a number less than 1 counts as 1, a negative duration as zero.
         ///
@@ -25,14 +26,18 @@ extension CurlConnection {
         ///   - idleConnections: The largest number of connections that are kept while nothing uses them.
         ///   - idleLifetime: How long a connection that nothing uses may still be used again, in whole seconds, of which a
         ///     part counts as one; zero for not at all.
+        ///   - lifetime: How long after it was made a connection may be used again, in whole seconds, of which a part counts
+        ///     as one; nil for ever. A request that is under way is not cut off, and a connection of HTTP/2 is replaced once
+        ///     no request is under way on it.
         public init(
             connectionsPerHost: Int = 64, connections: Int? = nil, idleConnections: Int = 128,
-            idleLifetime: Duration = .seconds(90)
+            idleLifetime: Duration = .seconds(90), lifetime: Duration? = .seconds(300)
         ) {
             self.connectionsPerHost = max(connectionsPerHost, 1)
             self.connections = connections.map { max($0, 1) }
             self.idleConnections = max(idleConnections, 1)
             self.idleLifetime = max(idleLifetime, .zero)
+            self.lifetime = lifetime.map { max($0, .zero) }
         }
     }
 }
@@ -50,11 +55,15 @@ extension CurlConnection.Pool {
     }
 
     func apply(to easy: CurlEasy) {
-        guard idleLifetime > .zero else { return easy.closeConnection() }
-        // Newer versions of libcurl take zero for no limit.
-        let (seconds, attoseconds) = idleLifetime.components
-        let wholeSeconds = min(seconds, Int64(Int32.max) - 1) + (attoseconds > 0 ? 1 : 0)
-        easy.set(DECORUM_CURL_OPTION_MAXAGE_CONN, Int(wholeSeconds))
+        // libcurl takes zero for no limit.
+        guard idleLifetime > .zero, lifetime.map({ $0 > .zero }) ?? true else { return easy.closeConnection() }
+        easy.set(DECORUM_CURL_OPTION_MAXAGE_CONN, Self.wholeSeconds(idleLifetime))
+        if let lifetime { easy.set(DECORUM_CURL_OPTION_MAXLIFETIME_CONN, Self.wholeSeconds(lifetime)) }
+    }
+
+    private static func wholeSeconds(_ duration: Duration) -> Int {
+        let (seconds, attoseconds) = duration.components
+        return Int(min(seconds, Int64(Int32.max) - 1)) + (attoseconds > 0 ? 1 : 0)
     }
 }
 #endif

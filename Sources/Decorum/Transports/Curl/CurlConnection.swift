@@ -94,6 +94,16 @@ public struct CurlConnection: Connection {
         return [Layer(name: "CurlConnection", role: .transport, settings: shown, facts: [.readsClock])]
     }
 
+    /// Closes the transport: what is under way ends, and new requests fail.
+    ///
+    /// It returns when each request under way has failed, or its response has arrived to its end. A response that nobody
+    /// reads is under way until it is dropped. From the call on, a new request fails with
+    /// ``TransportError/Code/closed``, before anything is sent. Closing again waits for the same end; cancelling the task
+    /// does not end the wait.
+    public func close() async {
+        await engine.close()
+    }
+
     /// Sends a request over the network.
     public func send(_ request: consuming Request) async throws -> Response {
         let request = request
@@ -108,6 +118,7 @@ public struct CurlConnection: Connection {
 
         request.reportSending(showingClientCertificate: settings.tls.identity != nil)
         let upload = try await CurlUpload(request.body)
+        try engine.exchanges.begin()
         let exchange = CurlExchange(
             request, head, upload: upload, idleTimeout: min(idleTimeout, IdleWatch.longestTimeout), watch: watch,
             engine: engine, library: library)

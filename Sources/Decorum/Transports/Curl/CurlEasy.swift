@@ -116,16 +116,16 @@ import DecorumCurl
             of: DECORUM_CURL_OPTION_PREREQFUNCTION.rawValue)
     }
 
+    func setCloseCallback(_ value: @escaping decorum_curl_close_callback) {
+        note(
+            unsafe decorum_curl_set_close_callback(library.functions, pointer, value),
+            of: DECORUM_CURL_OPTION_CLOSESOCKETFUNCTION.rawValue)
+    }
+
     func setSocketCallback(_ value: @escaping decorum_curl_socket_callback) {
         note(
             unsafe decorum_curl_set_socket_callback(library.functions, pointer, value),
-            of: DECORUM_CURL_OPTION_SOCKOPTFUNCTION.rawValue)
-    }
-
-    func setResolverCallback(_ value: @escaping decorum_curl_resolver_callback) {
-        note(
-            unsafe decorum_curl_set_resolver_callback(library.functions, pointer, value),
-            of: DECORUM_CURL_OPTION_RESOLVER_START_FUNCTION.rawValue)
+            of: DECORUM_CURL_OPTION_OPENSOCKETFUNCTION.rawValue)
     }
 
     func refuseRewinding() {

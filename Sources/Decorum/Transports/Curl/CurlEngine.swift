@@ -7,7 +7,8 @@ import Foundation
 /// The connection and each exchange hold the engine; the thread holds only the inbox.
 final class CurlEngine: Sendable {
     private let inbox: CurlInbox
-    private let progress = Locked<ContinuousClock.Instant?>(nil)
+    /// What is under way; each exchange counts from before it starts until its end.
+    let exchanges = OpenExchanges()
 
     init(_ library: CurlLibrary, _ settings: CurlSettings) throws(CurlUnavailableError) {
         try settings.check(library)
@@ -20,11 +21,10 @@ final class CurlEngine: Sendable {
         inbox.post(.stop)
     }
 
-    /// When bytes were last sent or received for any exchange; nil where none was yet.
-    var lastProgress: ContinuousClock.Instant? { progress.withLock { $0 } }
-
-    func noteProgress(at instant: ContinuousClock.Instant) {
-        progress.withLock { $0 = instant }
+    /// Starts nothing more, and ends the thread with its idle connections once nothing is under way.
+    func close() async {
+        await exchanges.close()
+        inbox.post(.stop)
     }
 
     func post(_ command: CurlInbox.Command) {

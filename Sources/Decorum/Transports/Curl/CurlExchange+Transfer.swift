@@ -20,6 +20,8 @@ extension CurlExchange {
         if let target = request.target { easy.set(DECORUM_CURL_OPTION_REQUEST_TARGET, target) }
         unsafe easy.set(DECORUM_CURL_OPTION_HTTPHEADER, request.fields.pointer)
         easy.set(DECORUM_CURL_OPTION_CONNECTTIMEOUT_MS, Int(min(connectTimeout / .milliseconds(1), 0x7FFF_FFFF)))
+        if wire.isRestarting { easy.set(DECORUM_CURL_OPTION_FRESH_CONNECT, 1) }
+        wire.isRestarting = false
         setCallbacks(of: easy)
         if method == .head {
             easy.set(DECORUM_CURL_OPTION_NOBODY, 1)
@@ -38,10 +40,11 @@ extension CurlExchange {
         unsafe easy.set(DECORUM_CURL_OPTION_HEADERFUNCTION, CurlCallbacks.line)
         unsafe easy.set(DECORUM_CURL_OPTION_WRITEFUNCTION, CurlCallbacks.content)
         unsafe easy.setPrerequestCallback(CurlCallbacks.prerequest)
-        unsafe easy.set(DECORUM_CURL_OPTION_SOCKOPTDATA, context)
+        unsafe easy.set(DECORUM_CURL_OPTION_OPENSOCKETDATA, context)
         unsafe easy.setSocketCallback(CurlCallbacks.socket)
-        unsafe easy.set(DECORUM_CURL_OPTION_RESOLVER_START_DATA, context)
-        unsafe easy.setResolverCallback(CurlCallbacks.resolver)
+        guard let sockets = wire.loop?.sockets else { return }
+        unsafe easy.set(DECORUM_CURL_OPTION_CLOSESOCKETDATA, Unmanaged.passUnretained(sockets).toOpaque())
+        unsafe easy.setCloseCallback(CurlCallbacks.close)
     }
 
     private func setUpload(of easy: CurlEasy) {
@@ -102,7 +105,8 @@ extension CurlExchange {
         let failure = CurlFailure(
             code: code, stage: state.withLock { $0.stage },
             systemError: Int32(truncatingIfNeeded: easy?.number(DECORUM_CURL_INFORMATION_OS_ERRNO) ?? 0),
-            proxyStatus: easy?.number(DECORUM_CURL_INFORMATION_HTTP_CONNECTCODE) ?? 0, detail: easy?.detail ?? "")
+            proxyStatus: easy?.number(DECORUM_CURL_INFORMATION_HTTP_CONNECTCODE) ?? 0,
+            lacksSockets: wire.lacksSockets, detail: easy?.detail ?? "")
         finish(.failure(failure.error(underlying: library.error(code))))
     }
 
@@ -118,9 +122,6 @@ extension CurlExchange {
         wire.isEventful = true
         wire.loop?.note(self)
     }
-
-    /// Whether bytes were sent or received in this turn of the loop.
-    var hasProgress: Bool { wire.hasProgress }
 
     /// Ends a turn of the loop in which something happened.
     func endTurn(at instant: ContinuousClock.Instant) {
@@ -140,18 +141,26 @@ extension CurlExchange {
     /// The longest head, with the informational ones before it and the trailers behind it.
     private static let lineLimit = 256 << 10
 
-    /// Takes note that the exchange's turn has come: a host is looked up, or a socket opened.
-    func beginAttempt() {
-        let now = watch.clock.now
-        state.withLock { state in
-            guard state.isQueued else { return }
-            state.isQueued = false
-            state.lastProgress = now
-        }
+    /// Whether the exchange ended before anything was sent, to start again on another connection.
+    var isRestarting: Bool { wire.isRestarting }
+
+    /// Takes note of a socket, or of the reason of `errno` for which the system gives none.
+    func noteSocket(_ socket: Int32, _ reason: Int32) {
+        if socket >= 0 { wire.opened.append(socket) }
+        if socket < 0, [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(reason) { wire.lacksSockets = true }
     }
 
     /// Takes note of an attempt to send; only the first one is let.
-    func allowAttempt() -> Bool {
+    func allowAttempt(between ends: CurlSockets.Ends) -> Bool {
+        wire.ends = ends
+        if wire.attempts == 0, let sockets = wire.loop?.sockets, !sockets.add(wire.opened, between: ends),
+            sockets.hasInput(between: ends)
+        {
+            // What came without being asked for would be taken for the answer to this request.
+            easy?.closeConnection()
+            wire.isRestarting = true
+            return false
+        }
         wire.attempts += 1
         guard wire.attempts == 1 else {
             // The connection was found dead, and the server may have seen the request. After a 417, libcurl drops the
@@ -160,10 +169,7 @@ extension CurlExchange {
             abort(with: TransportError(code, at: state.withLock { $0.stage }))
             return false
         }
-        state.withLock { state in
-            state.isQueued = false
-            state.stage = .head
-        }
+        state.withLock { $0.stage = .head }
         noteProgress()
         return true
     }
@@ -183,18 +189,23 @@ extension CurlExchange {
             return true
         }
         guard isBlank else {
+            // libcurl takes each line that starts so for the end of the head, whatever stands behind.
+            guard let first = unsafe line.first, first != UInt8(ascii: "\r") else { return refuseHead() }
             unsafe wire.head.append(line)
             return true
         }
         return receiveHead()
     }
 
+    /// Fails the exchange before libcurl can use its connection for another one.
+    private func refuseHead() -> Bool {
+        easy?.closeConnection()
+        abort(with: TransportError(.malformedResponse, at: .head))
+        return false
+    }
+
     private func receiveHead() -> Bool {
-        guard let status = wire.head.status else {
-            easy?.closeConnection()
-            abort(with: TransportError(.malformedResponse, at: .head))
-            return false
-        }
+        guard let status = wire.head.status, wire.head.hasClearFraming else { return refuseHead() }
         // After a 101 the connection speaks another protocol: the response is final.
         guard status >= 200 || status == 101 else {
             wire.informational.append(wire.head)
@@ -202,13 +213,33 @@ extension CurlExchange {
             return true
         }
         wire.status = status
+        if let ends = wire.ends, wire.head.isOfHTTP1 { wire.loop?.sockets.noteAnswer(between: ends) }
+        wire.missingBytes = [204, 304].contains(status) ? 0 : wire.head.contentLength
         let head = Head(final: wire.head, informational: wire.informational, timings: timings)
         state.withLock { state in
             state.head = head
             state.stage = .body
         }
         wire.head = RawHead()
+        endBeforeUpload()
         return true
+    }
+
+    /// Ends the exchange where its response is complete, though its request is not.
+    ///
+    /// libcurl would go on until all is sent, for which the server may never wait. The connection closes, since the server
+    /// could not tell the rest of the content from another request.
+    private func endBeforeUpload() {
+        guard wire.missingBytes == 0, isUploading else { return }
+        easy?.closeConnection()
+        wire.end.end(after: easy?.time(DECORUM_CURL_INFORMATION_TOTAL_TIME) ?? .zero)
+        if finish(.success(wire.trailers)) { engine.post(.remove(self)) }
+    }
+
+    /// Whether some of the request's content was not sent.
+    private var isUploading: Bool {
+        guard let uploadLength else { return !wire.hasSuppliedEnd }
+        return wire.sentBytes < uploadLength
     }
 
     private var timings: TransferTimings {
@@ -239,6 +270,7 @@ extension CurlExchange {
     /// Takes content, unless much of it waits for its reader.
     func receive(content: UnsafeRawBufferPointer) -> Acceptance {
         guard !wire.isDiscarding else { return .taken }
+        guard wire.hasHead else { return refuseHead() ? .taken : .never }
         let acceptance = state.withLock { state -> Acceptance in
             guard state.end == nil else { return .never }
             guard unsafe state.content.append(content) else {
@@ -248,12 +280,13 @@ extension CurlExchange {
             return .taken
         }
         switch acceptance {
-        case .taken: break
+        case .taken: wire.missingBytes? -= Int64(content.count)
         case .later: wire.marksHandle = true
         // The transfer ends here, before the loop is told to end it.
         case .never: easy?.closeConnection()
         }
         noteProgress()
+        endBeforeUpload()
         return acceptance
     }
 
@@ -266,6 +299,7 @@ extension CurlExchange {
             return result
         }
         producer?.resume(returning: true)
+        if supply == .end { wire.hasSuppliedEnd = true }
         // libcurl would wait for the rest until the server gives up.
         if supply == .short {
             easy?.closeConnection()

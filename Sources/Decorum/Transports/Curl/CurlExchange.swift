@@ -22,8 +22,6 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         var stage = TransportError.Stage.connecting
         var receiving = Flow.going
         var sending = Flow.going
-        /// Whether the exchange may be waiting for one of the pool's connections.
-        var isQueued = true
         var lastProgress: ContinuousClock.Instant
     }
 
@@ -142,9 +140,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
             // After the head, content that is still to be made may wait for the server itself.
             let isHeldBack = state.receiving != .going || (state.sending != .going && state.stage != .body)
             guard !isHeldBack else { return now.advanced(by: idleTimeout) }
-            // While the exchanges before it move, one that waits for a connection does not stand still.
-            let others = state.isQueued ? engine.lastProgress : nil
-            return max(state.lastProgress, others ?? state.lastProgress).advanced(by: idleTimeout)
+            return state.lastProgress.advanced(by: idleTimeout)
         }
     }
 
@@ -180,6 +176,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         pump?.cancel()
         producer?.resume(returning: false)
         wakeReader()
+        engine.exchanges.end()
         return true
     }
 }

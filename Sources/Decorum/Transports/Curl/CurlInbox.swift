@@ -28,6 +28,7 @@ import DecorumCurl
         guard let multi = unsafe decorum_curl_multi_init(library.functions) else { return nil }
         self.library = library
         unsafe self.multi = multi
+        unsafe decorum_curl_multi_close_on_exec(library.functions, multi)
     }
 
     func post(_ command: Command) {

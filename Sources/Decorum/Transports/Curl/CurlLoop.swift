@@ -11,6 +11,7 @@ import DecorumCurl
     private var active: [Int: CurlEasy] = [:]
     private var idle: [CurlEasy] = []
     private var eventful: [CurlExchange] = []
+    let sockets = CurlSockets()
 
     init(_ inbox: CurlInbox, _ settings: CurlSettings) {
         self.inbox = inbox
@@ -41,8 +42,13 @@ import DecorumCurl
             wakeReaders()
             if isRunning { inbox.sleep(forMilliseconds: isFollowed ? 1 : 60_000) }
         }
+        // Of a closed connection, what has ended may not have been told to libcurl.
+        for easy in Array(active.values) {
+            remove(easy, isClean: false)
+        }
         idle = []
-        inbox.close()
+        // libcurl closes its connections, and tells of each.
+        withExtendedLifetime(sockets) { inbox.close() }
     }
 
     /// Returns whether to go on.
@@ -64,9 +70,8 @@ import DecorumCurl
 
     private func wakeReaders() {
         guard let first = eventful.first else { return }
-        // The exchanges of a loop share their clock and their engine.
+        // The exchanges of a loop share their clock.
         let now = first.watch.clock.now
-        if eventful.contains(where: \.hasProgress) { first.engine.noteProgress(at: now) }
         for exchange in eventful {
             exchange.endTurn(at: now)
         }
@@ -98,6 +103,11 @@ import DecorumCurl
         var code: Int32 = 0
         while let pointer = unsafe decorum_curl_multi_next_ended(inbox.library.functions, inbox.multi, &code) {
             guard let easy = active[Int(bitPattern: pointer)] else { continue }
+            if let exchange = easy.exchange, exchange.isRestarting {
+                remove(easy, isClean: false)
+                start(exchange)
+                continue
+            }
             easy.exchange?.complete(code)
             remove(easy, isClean: code == DECORUM_CURL_OK)
         }

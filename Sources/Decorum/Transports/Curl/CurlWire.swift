@@ -13,6 +13,18 @@ final class CurlWire {
     var trailers = RawHead()
     var lineBytes = 0
     var sentBytes: Int64 = 0
+    /// Whether libcurl has all of the request's content.
+    var hasSuppliedEnd = false
+    /// How much of the response's content is to come; nil where its head does not tell.
+    var missingBytes: Int64?
+    /// The sockets that were opened for the exchange.
+    var opened: [Int32] = []
+    /// The ports of the connection that the request goes out on.
+    var ends: CurlSockets.Ends?
+    /// Whether the exchange starts again on a connection of its own, before anything was sent.
+    var isRestarting = false
+    /// Whether the system had no descriptor or memory for a socket.
+    var lacksSockets = false
     /// Whether the handle may keep something of the exchange that its next one would suffer from.
     var marksHandle = false
     var isDiscarding = false

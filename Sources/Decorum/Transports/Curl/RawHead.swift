@@ -27,6 +27,9 @@ struct RawHead: Sendable {
         return (100...999).contains(status) ? status : nil
     }
 
+    /// Whether the version of a status line is HTTP/1.0 or 1.1.
+    var isOfHTTP1: Bool { bytes.starts(with: "HTTP/1.".utf8) }
+
     /// The version of a status line.
     var version: String {
         String(decoding: bytes.prefix { $0 > 0x20 && $0 < 0x7F }, as: UTF8.self)
@@ -50,7 +53,7 @@ struct RawHead: Sendable {
         return parts.count > 2 ? String(decoding: Self.trimmed(parts[2]), as: UTF8.self) : ""
     }
 
-    private func lineEnd(from start: Int) -> Int {
+    func lineEnd(from start: Int) -> Int {
         bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
     }
 
@@ -83,7 +86,7 @@ struct RawHead: Sendable {
         return (name, trimmed(line[(colon + 1)...]))
     }
 
-    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }
         var bytes = bytes.drop(while: isBlank)
         while let last = bytes.last, isBlank(last) { bytes.removeLast() }

@@ -32,8 +32,8 @@ public struct TransportCase: ConformanceCase {
     /// All cases.
     public static let all = ConformanceSuite<TransportCase>(
         [
-            framing, malformed, fields, streaming, uploads, untouched, cancellations, timeouts, pool, stress, tls,
-            http2, reports,
+            framing, malformed, foreignAnswers, fields, streaming, uploads, earlyAnswers, untouched, cancellations,
+            timeouts, pool, stress, tls, http2, reports,
         ].flatMap(\.self))
 
     /// The same case over HTTP/2, through nginx; one that cannot be tried where nginx or openssl is missing.

@@ -5,7 +5,7 @@ import HTTPTypes
 extension TransportCase {
     /// Content of requests.
     public static let uploads: [TransportCase] = [
-        .wholeUploads, .emptyUploads, .fileUploads, .echo, .streamedUpload, .interleaving, .earlyAnswer,
+        .wholeUploads, .emptyUploads, .fileUploads, .echo, .streamedUpload, .interleaving,
         .refusedExpectation, .requestTrailers, .failingUpload, .wrongLength, .spentBody,
     ]
 

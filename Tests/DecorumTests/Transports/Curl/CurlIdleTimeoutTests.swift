@@ -66,30 +66,39 @@ extension IsolatedTests {
             #expect(try await response.value.status == .ok)
         }
 
-        @Test func `A wait for a connection does not count while others move`() async throws {
+        @Test func `A wait for a connection counts, though others move`() async throws {
             let gate = Gate()
             origin.enqueue(
-                .script(
-                    .head(.ok, ["Content-Length": "9"]), .wait(gate), .raw("a"), .wait(gate), .raw("b"), .wait(gate),
-                    .raw("c"), .wait(gate), .raw("d"), .wait(gate), .raw("efghi")))
-            origin.route(.get, "/", "queued")
+                .script(.head(.ok, ["Content-Length": "2"]), .wait(gate), .raw("a"), .wait(gate), .raw("b")))
             let connection = try CurlConnection(
                 pool: .init(connectionsPerHost: 1), idleTimeout: .seconds(10), clock: clock)
             var reader = try await connection.send(request()).body.open()
-            let request = try request()
-            let queued = Task { try await connection.send(request).body.text(upTo: 100) }
-
-            for letter in "abcd" {
-                try await gate.waitForWaiting(1)
-                clock.advance(by: .seconds(9))
-                gate.admit()
-                #expect(try await reader.next() == Data(String(letter).utf8))
+            let hasStarted = Gate()
+            let content = AsyncStream<Data> {
+                hasStarted.open()
+                return nil
             }
-            gate.open()
-            while try await reader.next() != nil {}
+            // Its content is read only once its time has begun.
+            let request = try Request.post(origin.url + "/", body: Body(chunks: content))
+            let queued = Task { try await connection.send(request) }
+            try await hasStarted.wait()
+            try await clock.waitForSleepers()
 
-            #expect(try await queued.value == "queued")
-            #expect(origin.connectionCount == 1)
+            try await gate.waitForWaiting(1)
+            clock.advance(by: .seconds(9))
+            gate.admit()
+            #expect(try await reader.next() == Data("a".utf8))
+            let time = Task { [clock] in
+                while !Task.isCancelled {
+                    clock.advance(by: .milliseconds(1))
+                    await Task.yield()
+                }
+            }
+            let error = await #expect(throws: TransportError.self) { try await queued.value }
+            time.cancel()
+            #expect(error?.code == .timedOut)
+            #expect(error?.stage == .connecting)
+            #expect(origin.requests.count == 1)
         }
 
         @Test func `A wait for a connection ends where nothing moves`() async throws {

@@ -47,7 +47,7 @@ extension IsolatedTests {
             let error = await #expect(throws: TransportError.self) {
                 try await connection.send(.get("https://api.decorum.invalid/"))
             }
-            #expect(error?.code == .unreachable)
+            #expect(error?.code == .proxyRefused)
             #expect(error?.stage == .connecting)
         }
 

@@ -1,0 +1,112 @@
+import Decorum
+import Foundation
+import HTTPTypes
+
+extension TransportCase {
+    /// Heads after which a transport could give one request the answer to another.
+    public static let foreignAnswers: [TransportCase] = [.hostileHeads, .hostileHeadsRefused, .waitingBytes]
+
+    /// Where a head leaves open how long its content is, the connection must not serve another request.
+    public static let hostileHeads = TransportCase(
+        "hostile heads", "After a head that contradicts itself, no request gets the answer to another one."
+    ) { subject in
+        for head in HostileHead.all {
+            let bench = try await subject.bench()
+            for number in 1...5 {
+                bench.origin.route(.get, "/\(number)", .init(body: "answer \(number)"))
+            }
+            bench.origin.enqueue(head.answer)
+            _ = try await outcome(of: "/hostile", on: bench, behind: head)
+            for number in 1...5 {
+                guard let text = try await outcome(of: "/\(number)", on: bench, behind: head) else { continue }
+                try requireEqual(text, "answer \(number)", "The answer to request \(number) behind \(head.name)")
+            }
+        }
+    }
+
+    /// Content whose end cannot be told is an error (RFC 9112, section 6.3).
+    public static let hostileHeadsRefused = TransportCase(
+        "hostile heads refused", "A head that contradicts itself, or whose length is no number, fails as malformed."
+    ) { subject in
+        for head in HostileHead.all {
+            let bench = try await subject.bench()
+            bench.origin.enqueue(head.answer)
+            try await requireTransportError(of: [.malformedResponse], at: .head, "A head with \(head.name)") {
+                let response = try await bench.connection.send(bench.request())
+                _ = try await response.body.collectAll()
+            }
+            try await bench.requireClosed(after: "a head with \(head.name)")
+        }
+    }
+
+    /// Bytes that nobody asked for are no answer (RFC 9112, section 6.3).
+    public static let waitingBytes = TransportCase(
+        "waiting bytes", "Bytes that wait on an idle connection are never the answer to the next request."
+    ) { subject in
+        let bench = try await subject.bench()
+        let (sends, rests) = (Gate(), Gate())
+        bench.origin.enqueue(
+            .script(
+                .head(.ok, ["Content-Length": "5"]), .raw("hello"), .wait(sends),
+                .raw("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nforeign"), .wait(rests)))
+        bench.origin.route(nil, "/next", .init(body: "own"))
+        try requireEqual(
+            try await bench.connection.send(bench.request()).body.text(upTo: 100), "hello", "The first answer")
+        sends.open()
+        // Bytes are at the other end of a loopback connection when the call that sends them returns.
+        try await rests.waitForWaiting(1)
+        rests.open()
+        for method in [HTTPRequest.Method.get, .post] {
+            let request = try bench.request(method, "/next", body: method == .post ? "content" : .empty)
+            let text = try await bench.connection.send(request).body.text(upTo: 100)
+            try requireEqual(text, "own", "The answer to a \(method)")
+        }
+    }
+
+    /// The content of an answer; nil where there is none, because the connection was closed.
+    private static func outcome(
+        of path: String, on bench: TransportBench, behind head: HostileHead
+    ) async throws -> String? {
+        let request = try bench.request(.get, path)
+        return try await withDeadline(of: .seconds(20), "A request hangs behind \(head.name).") {
+            do {
+                let response = try await bench.connection.send(request)
+                return String(decoding: try await response.body.collectAll().data, as: UTF8.self)
+            } catch let error as TransportError {
+                let isAllowed = path == "/hostile" || error.code == .connectionLost
+                try require(isAllowed, "A request behind \(head.name) fails with \(error.code).")
+                return nil
+            }
+        }
+    }
+}
+
+/// Fields that leave open where content ends.
+private struct HostileHead: Sendable {
+    private let fields: String
+    private let content: String
+
+    var name: String { fields.debugDescription }
+
+    /// A moment after the answer, as one takes it who believes the smaller length, another answer follows.
+    var answer: LoopbackOrigin.Answer {
+        .script(
+            .raw("HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n\(content)"), .pause(.milliseconds(20)),
+            .raw("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nforeign"))
+    }
+
+    private static func head(_ fields: String, _ content: String = "abc") -> HostileHead {
+        HostileHead(fields: fields, content: content)
+    }
+
+    static let all: [HostileHead] = [
+        head("Content-Length: 30\r\nContent-Length: 3"), head("Content-Length: 3\r\nContent-Length: 30"),
+        head("Content-Length: 3, 30"), head("Content-Length: 30, 3"), head("Content-Length: 0x3"),
+        head("Content-Length: 3 0"), head("Content-Length: 3\r\n 0"), head("Content-Length: +3"),
+        head("Content-Length: -3"), head("Content-Length: 3abc"), head("Content-Length: 3.0"),
+        head("Content-Length: 99999999999999999999"), head("Content-Length:"), head("Content-Length : 3"),
+        head("Content-Length: 3\r\nTransfer-Encoding: chunked", "3\r\nabc\r\n0\r\n\r\n"),
+        head("Transfer-Encoding: chunked\r\nContent-Length: 3", "3\r\nabc\r\n0\r\n\r\n"),
+        head(" X-Folded: a\r\nContent-Length: 3"),
+    ]
+}

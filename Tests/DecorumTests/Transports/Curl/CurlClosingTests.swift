@@ -1,0 +1,136 @@
+#if os(Linux)
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+extension IsolatedTests {
+    /// The end of a transport, and of its connections.
+    @Suite(.timeLimit(.minutes(3))) struct CurlClosingTests {
+        let origin: LoopbackOrigin
+
+        init() throws {
+            origin = try LoopbackOrigin()
+        }
+
+        @Test func `What is under way ends, and new requests fail`() async throws {
+            let gate = Gate()
+            origin.route(nil, "*", .script(.head(.ok, ["Content-Length": "2"]), .raw("a"), .wait(gate), .raw("b")))
+            let connection = try CurlConnection()
+            let request = try Request.get(origin.url + "/")
+            let tasks = (0..<4).map { _ in Task { try await connection.send(request).body.text(upTo: 10) } }
+            try await gate.waitForWaiting(4)
+            let (hasClosed, closing) = (Gate(), Task { await connection.close() })
+            let second = Task {
+                await connection.close()
+                hasClosed.open()
+            }
+            var error: TransportError?
+            // Until the task that closes has had its turn, a request may still be sent.
+            while error == nil {
+                do {
+                    let task = Task { try await connection.send(request).body.text(upTo: 10) }
+                    await Task.yield()
+                    task.cancel()
+                    _ = try await task.value
+                } catch let failure as TransportError {
+                    error = failure
+                } catch is CancellationError {
+                    continue
+                }
+            }
+            #expect(error?.code == .closed)
+            #expect(error?.stage == .connecting)
+            #expect(!hasClosed.isOpen)
+
+            gate.open()
+            await closing.value
+            await second.value
+            for task in tasks { #expect(try await task.value == "ab") }
+            try await origin.waitForOpenConnections(0)
+            await connection.close()
+        }
+
+        @Test func `A response that is dropped is not waited for`() async throws {
+            origin.route(nil, "*", .generated(count: 1 << 40))
+            let connection = try CurlConnection()
+            do {
+                let response = try await connection.send(.get(origin.url + "/"))
+                #expect(response.status == .ok)
+            }
+            await connection.close()
+            try await origin.waitForOpenConnections(0)
+        }
+
+        @Test func `A connection is not used again after its lifetime`() async throws {
+            origin.route(nil, "*", "ok")
+            let connection = try CurlConnection(pool: .init(lifetime: .zero))
+            for _ in 0..<3 {
+                try await connection.send(.get(origin.url + "/")).body.drain(upTo: 100)
+            }
+            #expect(origin.connectionCount == 3)
+            #expect(CurlConnection.Pool().lifetime == .seconds(300))
+        }
+
+        @Test(arguments: [
+            LoopbackOrigin.Answer(body: "early"), .init(.contentTooLarge, body: "early"),
+            .script(.head(.ok, ["Content-Length": "5"]), .raw("early"), .reset),
+            .script(.head(.contentTooLarge, ["Content-Length": "5"]), .raw("early"), .reset),
+        ])
+        func `A complete answer is given before the upload ends`(answer: LoopbackOrigin.Answer) async throws {
+            let connection = try CurlConnection(clock: VirtualClock())
+            origin.route(.get, "*", "beside")
+            for _ in 0..<3 {
+                origin.enqueue(answer, answering: .afterHead)
+                let (chunks, feed) = AsyncStream.makeStream(of: Data.self)
+                feed.yield(Data("a".utf8))
+                let response = try await connection.send(.post(origin.url + "/", body: Body(chunks: chunks)))
+                #expect(try await response.body.text(upTo: 100) == "early")
+                let beside = try await connection.send(.get(origin.url + "/"))
+                #expect(try await beside.body.text(upTo: 100) == "beside")
+                withExtendedLifetime(feed) {}
+            }
+            #expect(origin.requests.count { $0.method == .post && $0.isComplete } == 0)
+        }
+    }
+}
+
+extension IsolatedTests {
+    @Suite(.timeLimit(.minutes(3))) struct CurlDescriptorTests {
+        @Test func `A child process inherits no descriptor`() async {
+            await #expect(processExitsWith: .success) {
+                let before = try Set(Self.inheritable())
+                let origin = try LoopbackOrigin()
+                origin.route(nil, "*", "ok")
+                let connection = try CurlConnection()
+                try await connection.send(.get(origin.url + "/")).body.drain(upTo: 100)
+                let added = try Self.inheritable().filter { !before.contains($0) }
+                #expect(added == [])
+                withExtendedLifetime(connection) {}
+            }
+        }
+
+        @Test func `Without a descriptor left, that is the cause`() async {
+            await #expect(processExitsWith: .success) {
+                let origin = try LoopbackOrigin()
+                let connection = try CurlConnection()
+                let request = try Request.get(origin.url + "/")
+                var held: [Int32] = []
+                while case let descriptor = dup(0), descriptor >= 0 { held.append(descriptor) }
+                let error = await #expect(throws: TransportError.self) { try await connection.send(request) }
+                for descriptor in held { close(descriptor) }
+                #expect(error?.code == .limitExceeded)
+                #expect(error?.stage == .connecting)
+            }
+        }
+
+        private static func inheritable() throws -> [Int32] {
+            try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }.filter {
+                let flags = fcntl($0, F_GETFD)
+                return flags >= 0 && flags & FD_CLOEXEC == 0
+            }
+        }
+    }
+}
+#endif
