@@ -15,6 +15,8 @@ extension CurlConnection {
         /// HTTP/1.1 alone.
         public static let http1 = Protocols(description: "HTTP/1.1", number: Int32(DECORUM_CURL_HTTP_VERSION_1_1))
         /// HTTP/2 alone, also without TLS, for servers that are known to speak it.
+        ///
+        /// Without TLS, libcurl 7.88 makes a connection for each request, as it cannot use one again; 8.0 can.
         public static let http2 = Protocols(
             description: "HTTP/2", number: Int32(DECORUM_CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE))
     }

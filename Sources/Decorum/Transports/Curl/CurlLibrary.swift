@@ -13,6 +13,10 @@ import DecorumCurl
 
     let functions: OpaquePointer
     let version: String
+    private let number: UInt32
+
+    /// Whether the library starts HTTP/2 a second time on a connection without TLS that it uses again, as 7.88 does.
+    var restartsHTTP2: Bool { (0x07_58_00..<0x08_00_00).contains(number) }
 
     /// Opens the first library that is there.
     init(_ names: [String] = names) throws(CurlUnavailableError) {
@@ -25,6 +29,7 @@ import DecorumCurl
             try Self.check(version, number, isComplete: status == DECORUM_CURL_OPENED)
             unsafe self.functions = functions
             self.version = version
+            self.number = number
             return
         }
         throw .missing(names)

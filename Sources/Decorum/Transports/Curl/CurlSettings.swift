@@ -54,9 +54,14 @@ struct CurlSettings: Sendable {
     func applyProtocols(to easy: CurlEasy, isSecure: Bool) {
         let offered = isSecure || protocols == .http2 ? protocols : .http1
         easy.set(DECORUM_CURL_OPTION_HTTP_VERSION, Int(offered.number))
+        let standsAlone = offered == .http2 && !isSecure && easy.library.restartsHTTP2
+        if standsAlone {
+            easy.set(DECORUM_CURL_OPTION_FRESH_CONNECT, 1)
+            easy.closeConnection()
+        }
         // A request waits to learn whether it can share the connection that another is making. Without TLS, only the
         // first response would tell.
-        easy.set(DECORUM_CURL_OPTION_PIPEWAIT, offered == .http1 ? 0 : 1)
+        easy.set(DECORUM_CURL_OPTION_PIPEWAIT, offered == .http1 || standsAlone ? 0 : 1)
     }
 
     private func applyProxy(to easy: CurlEasy) {

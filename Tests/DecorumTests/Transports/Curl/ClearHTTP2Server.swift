@@ -1,0 +1,82 @@
+#if os(Linux)
+import DecorumTesting
+import Foundation
+import Synchronization
+
+/// A server of HTTP/2 without TLS, as far as RFC 9113 asks of one that answers every request with `200` and `ok`.
+///
+/// Its threads block, and end with the connections; `deinit` ends the listening.
+final class ClearHTTP2Server: Sendable {
+    private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
+
+    private struct Frame {
+        static let (data, headers, settings, ping): (UInt8, UInt8, UInt8, UInt8) = (0, 1, 4, 6)
+        /// END_STREAM of content and fields, ACK of the others.
+        static let end: UInt8 = 1
+        static let endOfHead: UInt8 = 4
+
+        let type: UInt8
+        let flags: UInt8
+        let stream: [UInt8]
+        var content: [UInt8] = []
+
+        var bytes: [UInt8] {
+            [UInt8(content.count >> 16 & 0xFF), UInt8(content.count >> 8 & 0xFF), UInt8(content.count & 0xFF)]
+                + [type, flags] + stream + content
+        }
+    }
+
+    private let server: SilentServer
+    private let connections = Mutex(0)
+
+    init() throws {
+        server = try SilentServer()
+        let server = server
+        Thread.detachNewThread { [weak self] in
+            while let client = server.accept() {
+                self?.connections.withLock { $0 += 1 }
+                Thread.detachNewThread {
+                    Self.serve(client)
+                    close(client)
+                }
+            }
+        }
+    }
+
+    deinit {
+        server.stop()
+    }
+
+    var url: String { "http://127.0.0.1:\(server.port)" }
+    var connectionCount: Int { connections.withLock { $0 } }
+
+    private static func serve(_ client: Int32) {
+        guard read(preface.count, from: client) == preface else { return }
+        send(Frame(type: Frame.settings, flags: 0, stream: [0, 0, 0, 0]), to: client)
+        while let head = read(9, from: client) {
+            let count = Int(head[0]) << 16 | Int(head[1]) << 8 | Int(head[2])
+            guard let content = read(count, from: client) else { return }
+            let (type, isEnd, stream) = (head[3], head[4] & Frame.end != 0, Array(head[5...]))
+            if (type == Frame.settings || type == Frame.ping) && !isEnd {
+                let answer = type == Frame.ping ? content : []
+                send(Frame(type: type, flags: Frame.end, stream: stream, content: answer), to: client)
+            } else if (type == Frame.headers || type == Frame.data) && isEnd {
+                // The index of “:status: 200” in the static table (RFC 7541, appendix A).
+                send(Frame(type: Frame.headers, flags: Frame.endOfHead, stream: stream, content: [0x88]), to: client)
+                send(Frame(type: Frame.data, flags: Frame.end, stream: stream, content: Array("ok".utf8)), to: client)
+            }
+        }
+    }
+
+    private static func read(_ count: Int, from client: Int32) -> [UInt8]? {
+        guard count > 0 else { return [] }
+        var bytes = [UInt8](repeating: 0, count: count)
+        return unsafe recv(client, &bytes, count, Int32(MSG_WAITALL)) == count ? bytes : nil
+    }
+
+    private static func send(_ frame: Frame, to client: Int32) {
+        let bytes = frame.bytes
+        _ = unsafe Glibc.send(client, bytes, bytes.count, SocketPlatform.sendFlags)
+    }
+}
+#endif
