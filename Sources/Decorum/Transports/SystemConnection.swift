@@ -80,4 +80,12 @@ public struct SystemConnection: Connection {
     public func send(_ request: consuming Request) async throws -> Response {
         try await choice.connection.send(request)
     }
+
+    /// Ends what is under way in its own time, and refuses new requests, as the chosen transport does.
+    ///
+    /// A request that is sent from now on fails with ``TransportError/Code/closed``. Where the task that calls is
+    /// cancelled, the call returns at once.
+    public func close() async {
+        await choice.close()
+    }
 }

@@ -67,7 +67,10 @@ struct TransportMaker: Sendable, CustomTestStringConvertible {
 }
 
 private let makers: [TransportMaker] =
-    [TransportMaker(testDescription: "URLSession") { URLSessionConnection(connectionsPerHost: 3) }] + traitMakers
+    [
+        TransportMaker(testDescription: "system") { SystemConnection(connectionsPerHost: 3) },
+        TransportMaker(testDescription: "URLSession") { URLSessionConnection(connectionsPerHost: 3) },
+    ] + traitMakers
 
 #if AsyncHTTPClient
 private let traitMakers = [

@@ -111,8 +111,8 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
     func send(_ request: consuming Request, key: FlightKey) async throws -> Response {
         let plain = copy request
         let sent = request.collectSent()
-        let response = try await flights.response(for: key, to: plain, collecting: sent) { [base, request = copy request] in
-            try await base.send(request)
+        let response = try await flights.response(for: key, to: plain, collecting: sent) {
+            [base, request = copy request] in try await base.send(request)
         }
         guard let response else { return try await base.send(plain) }
         return response

@@ -30,7 +30,8 @@ final class Flights<Key: Hashable & Sendable>: Sendable {
     ///   response or an error that is for the caller alone who started it.
     /// - Throws: The error of `send`, or `CancellationError` for a caller who is cancelled.
     func response(
-        for key: Key, to request: Request, collecting sent: SentRequests, _ send: @escaping @Sendable () async throws -> Response
+        for key: Key, to request: Request, collecting sent: SentRequests,
+        _ send: @escaping @Sendable () async throws -> Response
     ) async throws -> Response? {
         try Task.checkCancellation()
         let (flight, boarding) = board(key, sent)

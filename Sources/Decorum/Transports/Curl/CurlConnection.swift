@@ -24,7 +24,7 @@
 ///
 /// ``ResponseMetadata/timings`` tells how long each part of an exchange took.
 public struct CurlConnection: Connection {
-    private let engine: CurlEngine
+    let engine: CurlEngine
     private let watch: IdleWatch
     private let library: CurlLibrary
     private let settings: CurlSettings
@@ -94,12 +94,12 @@ public struct CurlConnection: Connection {
         return [Layer(name: "CurlConnection", role: .transport, settings: shown, facts: [.readsClock])]
     }
 
-    /// Closes the transport: what is under way ends, and new requests fail.
+    /// Ends what is under way in its own time, and refuses new requests.
     ///
-    /// It returns when each request under way has failed, or its response has arrived to its end. A response that nobody
-    /// reads is under way until it is dropped. From the call on, a new request fails with
-    /// ``TransportError/Code/closed``, before anything is sent. Closing again waits for the same end; cancelling the task
-    /// does not end the wait.
+    /// A request that is sent from now on fails with ``TransportError/Code/closed``, at the stage
+    /// ``TransportError/Stage/connecting``. The call returns when every response that is under way has been read to its
+    /// end, was dropped or has failed. Where the task that calls is cancelled, it returns at once. To close a second time
+    /// does no harm.
     public func close() async {
         await engine.close()
     }
@@ -118,7 +118,7 @@ public struct CurlConnection: Connection {
 
         request.reportSending(showingClientCertificate: settings.tls.identity != nil)
         let upload = try await CurlUpload(request.body)
-        try engine.exchanges.begin()
+        try engine.transfers.begin()
         let exchange = CurlExchange(
             request, head, upload: upload, idleTimeout: min(idleTimeout, IdleWatch.longestTimeout), watch: watch,
             engine: engine, library: library)

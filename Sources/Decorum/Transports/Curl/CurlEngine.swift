@@ -8,7 +8,7 @@ import Foundation
 final class CurlEngine: Sendable {
     private let inbox: CurlInbox
     /// What is under way; each exchange counts from before it starts until its end.
-    let exchanges = OpenExchanges()
+    let transfers = OpenTransfers()
 
     init(_ library: CurlLibrary, _ settings: CurlSettings) throws(CurlUnavailableError) {
         try settings.check(library)
@@ -23,8 +23,8 @@ final class CurlEngine: Sendable {
 
     /// Starts nothing more, and ends the thread with its idle connections once nothing is under way.
     func close() async {
-        await exchanges.close()
-        inbox.post(.stop)
+        await transfers.close()
+        if transfers.isOver { inbox.post(.stop) }
     }
 
     func post(_ command: CurlInbox.Command) {

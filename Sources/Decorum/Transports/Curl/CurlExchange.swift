@@ -176,7 +176,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         pump?.cancel()
         producer?.resume(returning: false)
         wakeReader()
-        engine.exchanges.end()
+        engine.transfers.end()
         return true
     }
 }

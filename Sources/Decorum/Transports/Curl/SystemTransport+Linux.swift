@@ -5,19 +5,24 @@ struct SystemTransport {
     let reason: String
     /// Why it is not the first choice; nil where it is.
     let missing: (any Error)?
+    let close: @Sendable () async -> Void
 
     init(
         connectionsPerHost: Int?, idleTimeout: Duration, clock: any DatedClock, libraries: [String] = CurlLibrary.names
     ) {
         do {
             let pool = connectionsPerHost.map { CurlConnection.Pool(connectionsPerHost: $0) } ?? CurlConnection.Pool()
-            connection = try CurlConnection(
+            let transport = try CurlConnection(
                 library: CurlLibrary(libraries), pool: pool, idleTimeout: idleTimeout, clock: clock)
+            connection = transport
+            close = transport.close
             reason = "because libcurl is there"
             missing = nil
         } catch {
-            connection = URLSessionConnection(
+            let transport = URLSessionConnection(
                 connectionsPerHost: connectionsPerHost ?? 6, idleTimeout: idleTimeout, clock: clock)
+            connection = transport
+            close = transport.close
             reason = "because libcurl is \(error.reason.name)\(error.version.map { ": \($0)" } ?? "")"
             missing = error
         }

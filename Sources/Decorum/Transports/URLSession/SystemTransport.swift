@@ -5,10 +5,13 @@ struct SystemTransport {
     let reason = "because the system has URLSession"
     /// Why it is not the first choice; nil where it is.
     let missing: (any Error)? = nil
+    let close: @Sendable () async -> Void
 
     init(connectionsPerHost: Int?, idleTimeout: Duration, clock: any DatedClock) {
-        connection = URLSessionConnection(
+        let transport = URLSessionConnection(
             connectionsPerHost: connectionsPerHost ?? 6, idleTimeout: idleTimeout, clock: clock)
+        connection = transport
+        close = transport.close
     }
 }
 #endif

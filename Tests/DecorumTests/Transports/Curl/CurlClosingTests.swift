@@ -52,6 +52,18 @@ extension IsolatedTests {
             await connection.close()
         }
 
+        @Test func `The system's connection closes the transport that it has chosen`() async throws {
+            origin.route(nil, "*", "ok")
+            let connection = SystemConnection()
+            try await connection.send(.get(origin.url + "/")).body.drain(upTo: 10)
+            await connection.close()
+            let error = await #expect(throws: TransportError.self) {
+                try await connection.send(.get(origin.url + "/"))
+            }
+            #expect(error?.code == .closed)
+            try await origin.waitForOpenConnections(0)
+        }
+
         @Test func `A response that is dropped is not waited for`() async throws {
             origin.route(nil, "*", .generated(count: 1 << 40))
             let connection = try CurlConnection()
@@ -92,44 +104,6 @@ extension IsolatedTests {
                 withExtendedLifetime(feed) {}
             }
             #expect(origin.requests.count { $0.method == .post && $0.isComplete } == 0)
-        }
-    }
-}
-
-extension IsolatedTests {
-    @Suite(.timeLimit(.minutes(3))) struct CurlDescriptorTests {
-        @Test func `A child process inherits no descriptor`() async {
-            await #expect(processExitsWith: .success) {
-                let before = try Set(Self.inheritable())
-                let origin = try LoopbackOrigin()
-                origin.route(nil, "*", "ok")
-                let connection = try CurlConnection()
-                try await connection.send(.get(origin.url + "/")).body.drain(upTo: 100)
-                let added = try Self.inheritable().filter { !before.contains($0) }
-                #expect(added == [])
-                withExtendedLifetime(connection) {}
-            }
-        }
-
-        @Test func `Without a descriptor left, that is the cause`() async {
-            await #expect(processExitsWith: .success) {
-                let origin = try LoopbackOrigin()
-                let connection = try CurlConnection()
-                let request = try Request.get(origin.url + "/")
-                var held: [Int32] = []
-                while case let descriptor = dup(0), descriptor >= 0 { held.append(descriptor) }
-                let error = await #expect(throws: TransportError.self) { try await connection.send(request) }
-                for descriptor in held { close(descriptor) }
-                #expect(error?.code == .limitExceeded)
-                #expect(error?.stage == .connecting)
-            }
-        }
-
-        private static func inheritable() throws -> [Int32] {
-            try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }.filter {
-                let flags = fcntl($0, F_GETFD)
-                return flags >= 0 && flags & FD_CLOEXEC == 0
-            }
         }
     }
 }

@@ -1,5 +1,5 @@
 #if os(Linux)
-import Decorum
+@testable import Decorum
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -121,6 +121,53 @@ extension IsolatedTests {
             #expect(error?.stage == .connecting)
             #expect(origin.requests.count == 1)
             withExtendedLifetime(held) {}
+        }
+
+        @Test(arguments: ["http", "https"], [false, true])
+        func `Requests to a server that never answers fail each at its own time, whatever others do`(
+            scheme: String, isBesideOthers: Bool
+        ) async throws {
+            let gate = Gate()
+            origin.enqueue(
+                .init(
+                    steps: [.head(.ok, ["Content-Length": "99"])]
+                        + (0..<8).flatMap { _ in [.wait(gate), .raw("a")] } + [.hang]))
+            let silent = try SilentServer()
+            let connection = try CurlConnection(
+                pool: .init(connectionsPerHost: 1), idleTimeout: .seconds(2), clock: clock)
+            var reader = isBesideOthers ? try await connection.send(request(.seconds(60))).body.open() : nil
+            // Without TLS, the first request is sent at once, which is progress: it holds the connection.
+            var holder = try Request.get("\(scheme)://127.0.0.1:\(silent.port)/")
+            holder.options.idleTimeout = .seconds(600)
+            let held = scheme == "http" ? Task { [holder] in try await connection.send(holder) } : nil
+            let others = (isBesideOthers ? 1 : 0) + (held == nil ? 0 : 1)
+            while connection.engine.transfers.count < others { await Task.yield() }
+
+            let start = clock.now
+            var requests: [Task<(TransportError?, Duration), Never>] = []
+            for count in 1...8 {
+                let request = try Request.get("\(scheme)://127.0.0.1:\(silent.port)/")
+                requests.append(
+                    Task { [clock] in
+                        let error = await #expect(throws: TransportError.self) { try await connection.send(request) }
+                        return (error, start.duration(to: clock.now))
+                    })
+                while connection.engine.transfers.count < count + others { await Task.yield() }
+                clock.advance(by: .milliseconds(250))
+            }
+
+            for (index, request) in requests.enumerated() {
+                let (error, time) = await request.value
+                #expect(error?.code == .timedOut)
+                #expect(time == .milliseconds(2000 + 250 * index))
+                gate.admit()
+                if isBesideOthers { #expect(try await reader?.next() == Data("a".utf8)) }
+                clock.advance(by: .milliseconds(250))
+            }
+            if let held {
+                held.cancel()
+                await #expect(throws: CancellationError.self) { try await held.value }
+            }
         }
 
         @Test func `A negative time is refused before anything is sent`() async throws {

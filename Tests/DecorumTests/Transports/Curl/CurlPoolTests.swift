@@ -103,6 +103,33 @@ extension IsolatedTests {
             try await origin.waitForOpenConnections(0)
         }
 
+        @Test func `A connection that is always in use is replaced when it is old`() async throws {
+            let connection = try CurlConnection(pool: .init(lifetime: .seconds(1)))
+            origin.route(nil, "*", "ok")
+            // libcurl goes by its own clock.
+            while origin.connectionCount < 2 {
+                try await connection.send(.get(origin.url + "/")).body.drain(upTo: 100)
+            }
+            #expect(origin.requests.count > 2)
+            try await origin.waitForOpenConnections(1)
+        }
+
+        @Test func `The age of a connection is five minutes unless it is given, and never negative`() {
+            #expect(CurlConnection.Pool().lifetime == .seconds(300))
+            #expect(CurlConnection.Pool(lifetime: nil).lifetime == nil)
+            #expect(CurlConnection.Pool(lifetime: .seconds(-1)).lifetime == .zero)
+        }
+
+        @Test(arguments: [nil, .zero, .seconds(Int64.max)] as [Duration?])
+        func `A connection of any age that is allowed is used again`(lifetime: Duration?) async throws {
+            let connection = try CurlConnection(pool: .init(lifetime: lifetime))
+            origin.route(nil, "*", "ok")
+            for _ in 0..<3 {
+                try await connection.send(.get(origin.url + "/")).body.drain(upTo: 100)
+            }
+            #expect(origin.connectionCount < 3)
+        }
+
         @Test func `A connection that may be kept for less than a second is kept for a moment`() async throws {
             let connection = try CurlConnection(pool: .init(idleLifetime: .milliseconds(1)))
             origin.route(nil, "*", "ok")

@@ -1,0 +1,42 @@
+#if os(Linux)
+import DecorumTesting
+import Foundation
+
+/// A port of 127.0.0.1 where connections are made, since the system makes them, and where no byte is answered unless somebody
+/// accepts them.
+final class SilentServer: Sendable {
+    let port: Int
+    private let listener: Int32
+
+    init() throws {
+        let listener = socket(AF_INET, SocketPlatform.streamType, 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = unsafe withUnsafeMutablePointer(to: &address) { address in
+            unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                unsafe bind(listener, address, length) == 0 && getsockname(listener, address, &length) == 0
+            }
+        }
+        guard isBound, listen(listener, 64) == 0 else { throw POSIXError(.EADDRINUSE) }
+        self.listener = listener
+        port = Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    deinit {
+        close(listener)
+    }
+
+    /// Waits for a connection; nil once the listening has ended.
+    func accept() -> Int32? {
+        let client = Glibc.accept(listener, nil, nil)
+        return client < 0 ? nil : client
+    }
+
+    /// Ends the listening.
+    func stop() {
+        shutdown(listener, Int32(SHUT_RDWR))
+    }
+}
+#endif
