@@ -4,7 +4,9 @@ import HTTPTypes
 
 extension TransportCase {
     /// Heads after which a transport could give one request the answer to another.
-    public static let foreignAnswers: [TransportCase] = [.hostileHeads, .hostileHeadsRefused, .waitingBytes]
+    public static let foreignAnswers: [TransportCase] = [
+        .hostileHeads, .hostileHeadsRefused, .foldedFirstLine, .waitingBytes,
+    ]
 
     /// Where a head leaves open how long its content is, the connection must not serve another request.
     public static let hostileHeads = TransportCase(
@@ -37,6 +39,17 @@ extension TransportCase {
             }
             try await bench.requireClosed(after: "a head with \(head.name)")
         }
+    }
+
+    /// A folded line goes on with the line before it, and before the first field there is none (RFC 9112, section 2.2).
+    public static let foldedFirstLine = TransportCase(
+        "folded first lines", "A head whose first field line is folded fails as malformed."
+    ) { subject in
+        let bench = try await subject.bench()
+        try await requireTransportError(of: [.malformedResponse], at: .head, "A head that starts with a fold") {
+            _ = try await bench.content(ofRaw: "HTTP/1.1 200 OK\r\n X-Folded: a\r\nContent-Length: 3\r\n\r\nabc")
+        }
+        try await bench.requireUsable(after: "a head that starts with a fold")
     }
 
     /// Bytes that nobody asked for are no answer (RFC 9112, section 6.3).
@@ -107,6 +120,5 @@ private struct HostileHead: Sendable {
         head("Content-Length: 99999999999999999999"), head("Content-Length:"), head("Content-Length : 3"),
         head("Content-Length: 3\r\nTransfer-Encoding: chunked", "3\r\nabc\r\n0\r\n\r\n"),
         head("Transfer-Encoding: chunked\r\nContent-Length: 3", "3\r\nabc\r\n0\r\n\r\n"),
-        head(" X-Folded: a\r\nContent-Length: 3"),
     ]
 }

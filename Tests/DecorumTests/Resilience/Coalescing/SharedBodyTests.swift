@@ -17,7 +17,7 @@ import Testing
     ) async throws -> [Response] {
         // A stub would keep the body in its answer.
         let unsent = Unsent(body)
-        let connection = ClosureConnection { _ in Response(status: .ok, body: unsent.take()) }
+        let connection = StubConnection { _ in Response(status: .ok, body: unsent.take()) }
             .coalescing(policy, clock: clock, spawner: spawner)
         var responses: [Response] = []
         for _ in 0..<count {
