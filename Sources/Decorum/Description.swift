@@ -50,7 +50,7 @@ extension Body: CustomStringConvertible, CustomDebugStringConvertible, CustomRef
 }
 
 extension BodyEvent: CustomStringConvertible, CustomReflectable {
-    /// What happened, without content, trailer fields and the words of an error.
+    /// The event without content, trailer fields and the words of an error.
     public var description: String {
         switch self {
         case .chunk(let chunk): "chunk of \(chunk.count) bytes"

@@ -19,8 +19,9 @@ import Synchronization
 ///
 /// The collector adds up all that is sent for the request: each retry and each hop of a redirection. A field may be
 /// added or changed without being a difference where it tells the server nothing about the user, such as `User-Agent`,
-/// `Accept-Encoding`, `Date`, `traceparent` and the conditional fields, unless the request declares it secret.
-/// `Proxy-Authorization` is for a proxy and is no difference either. Fields that are taken away are none.
+/// `Accept-Encoding`, `Date`, `traceparent` and the conditional fields, unless the request declares it secret or its value
+/// holds a token. `Proxy-Authorization` is for a proxy and is no difference either. A field that was taken away is no
+/// difference.
 public final class SentRequests: Sendable {
     /// A way in which a request that was sent is not the one that was asked for, as an open set.
     public struct Difference: Sendable, Hashable, CustomStringConvertible {
@@ -56,13 +57,26 @@ public final class SentRequests: Sendable {
         }
     }
 
+    /// The fields that tell the server nothing about the user for whom a response is.
+    static let neutralFields = FieldNames(
+        Set(
+            [
+                "Accept", "Accept-Encoding", "Cache-Control", "Connection", "Content-Length", "Date", "Expect",
+                "If-Match",
+                "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since", "Keep-Alive", "Pragma",
+                "Priority",
+                "Range", "TE", "Trailer", "Transfer-Encoding", "User-Agent",
+                "b3", "Idempotency-Key", "traceparent", "tracestate", "X-B3-Flags", "X-B3-ParentSpanId", "X-B3-Sampled",
+                "X-B3-SpanId", "X-B3-TraceId", "X-Correlation-ID", "X-Request-ID",
+            ].compactMap { HTTPField.Name($0) }))
+
     fileprivate struct State {
         var isReported = false
         var difference: Difference?
         var redirections: [Asked.Target] = []
     }
 
-    /// What was asked for; nil where the request names a principal, so that nothing has to be compared.
+    /// The request that was asked for; nil where the request names a principal, so that nothing has to be compared.
     private let asked: Asked?
     private let state = Mutex(State())
 
@@ -106,9 +120,10 @@ public final class SentRequests: Sendable {
     }
 
     fileprivate func report(redirectionTo head: HTTPRequest) {
+        guard let asked else { return }
         let target = Asked.Target(head)
         state.withLock { $0.redirections.append(target) }
-        asked?.outer?.report(redirectionTo: head)
+        asked.outer?.report(redirectionTo: head)
     }
 
     private func report(_ difference: Difference) {
@@ -121,18 +136,17 @@ public final class SentRequests: Sendable {
 
     /// Reports for another request, which was asked for the same and got the response to this one.
     ///
-    /// A layer further out, which may not know the principal, hears nothing where there is one.
+    /// A layer further out that does not know the principal of the request hears that there is one.
     func reportSending(of other: borrowing Request) {
-        guard asked != nil, let collector = other.options.sentRequests else { return }
         if let difference {
-            collector.report(difference)
+            other.options.sentRequests?.report(difference)
         } else {
             other.reportSending()
         }
     }
 }
 
-/// What was asked for, without what would have to be copied when layers further in change the request.
+/// The parts of the request that was asked for, without those that would have to be copied when layers further in change the request.
 private struct Asked: Sendable {
     struct Target: Sendable {
         let method: HTTPRequest.Method
@@ -194,8 +208,9 @@ private struct Asked: Sendable {
                 continue
             }
             let isNeutral =
-                Self.neutralFields.contains(field.name) && !secretFields.contains(field.name)
-                && field.indexingStrategy != .disallow
+                field.name == .proxyAuthorization
+                || SentRequests.neutralFields.contains(field.name)
+                    && !Redaction.standard.isSecret(field, secretFields: secretFields)
             guard isNeutral || values(of: field.name) == sent[values: field.name] else { return .field(field.name) }
         }
         return nil
@@ -204,19 +219,6 @@ private struct Asked: Sendable {
     private func values(of name: HTTPField.Name) -> [String] {
         fields.filter { $0.name == name }.map(\.value)
     }
-
-    /// The fields that tell the server nothing about the user for whom a response is.
-    private static let neutralFields = FieldNames(
-        Set(
-            [
-                "Accept", "Accept-Encoding", "Cache-Control", "Connection", "Content-Length", "Date", "Expect",
-                "If-Match",
-                "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since", "Keep-Alive", "Pragma",
-                "Priority",
-                "Proxy-Authorization", "Range", "TE", "Trailer", "Transfer-Encoding", "User-Agent",
-                "b3", "Idempotency-Key", "traceparent", "tracestate", "X-B3-Flags", "X-B3-ParentSpanId", "X-B3-Sampled",
-                "X-B3-SpanId", "X-B3-TraceId", "X-Correlation-ID", "X-Request-ID",
-            ].compactMap { HTTPField.Name($0) }))
 }
 
 extension Request {
@@ -243,13 +245,6 @@ extension Request {
     ///   a server asks for one.
     public borrowing func reportSending(showingClientCertificate: Bool = false) {
         options.sentRequests?.report(self, showingClientCertificate: showingClientCertificate)
-    }
-
-    /// Reports that the request is answered with a stored response, which was found to be for all who ask the same.
-    ///
-    /// A response that is stored for a principal is not: a layer further out may not know the principal.
-    borrowing func reportStoredAnswer() {
-        if options.principal == nil { reportSending() }
     }
 
     /// Reports that a redirection has led from the request to a new target, which is then no difference.

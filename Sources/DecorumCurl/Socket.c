@@ -73,7 +73,11 @@ void decorum_curl_multi_close_on_exec(const decorum_curl *library, void *multi) 
     struct dirent *entry;
     while ((entry = readdir(folder))) {
         int descriptor = atoi(entry->d_name);
-        if (entry->d_name[0] == '.' || !may_wake(descriptor) || !wakes(library, multi, descriptor)) continue;
+        struct stat before, after;
+        if (entry->d_name[0] == '.' || fstat(descriptor, &before) != 0) continue;
+        if (!may_wake(descriptor) || !wakes(library, multi, descriptor)) continue;
+        // Another thread may have closed it meanwhile, and opened something else under its number.
+        if (fstat(descriptor, &after) != 0 || before.st_dev != after.st_dev || before.st_ino != after.st_ino) continue;
         fcntl(descriptor, F_SETFD, fcntl(descriptor, F_GETFD) | FD_CLOEXEC);
     }
     closedir(folder);

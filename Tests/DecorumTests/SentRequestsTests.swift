@@ -76,6 +76,11 @@ struct SentRequestsTests {
             } == .field(name))
     }
 
+    @Test func `A token under a neutral name is a difference`() throws {
+        let token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dBjftJeZ4CVPmB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+        #expect(try difference { $0.head.headerFields[.userAgent] = token } == .field(.userAgent))
+    }
+
     @Test func `Another order of the same fields is none`() throws {
         let asked = try Request.get(Self.asked, fields: [.accept: "a", .cookie: "b", .from: "c"])
         #expect(try difference(of: asked) { $0.head.headerFields = [.from: "c", .accept: "a", .cookie: "b"] } == nil)

@@ -98,10 +98,10 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         let variants = await cache.responses(for: key)
         switch CacheDecision.decide(request.head, wanting: wanted, from: variants, at: now, policy: cache.policy) {
         case .serve(let stored, let age, let timeToLive):
-            request.reportStoredAnswer()
+            request.reportSending()
             return cache.answer(request, with: stored, age: age, timeToLive: timeToLive)
         case .serveStale(let stale, let age, let timeToLive):
-            request.reportStoredAnswer()
+            request.reportSending()
             cache.validateBehind(request, key: key, stale, over: base)
             return cache.answer(request, with: stale.stored, age: age, timeToLive: timeToLive)
         case .refuse(let reason):

@@ -89,7 +89,8 @@ extension ResponseCache {
                 isStored = await store(
                     &response, to: request, errand.sent, departure, for: errand.key, replacing: isReplacing)
             }
-            if isReplacing, !isStored { await store.removeResponses(for: errand.key) }
+            // A response for one caller alone says nothing of what the others get.
+            if isReplacing, !isStored, errand.sent.allowsSharing { await store.removeResponses(for: errand.key) }
         }
         response.metadata.cacheStatus = CacheStatus(
             policy.name, forwarding: errand.reason, isStored: isStored, for: errand.sent)

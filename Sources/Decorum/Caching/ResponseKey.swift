@@ -4,7 +4,7 @@ public import HTTPTypes
 ///
 /// Two requests that have different principals, or differ in a field that holds credentials, have different keys. Such a
 /// field is each one that ``Redaction/standard`` knows, such as `Authorization`, `Cookie` and `X-My-Token`, that
-/// ``RequestOptions/secretFields`` names, or that is marked as never to be indexed. The same goes for `Host` and for fields
+/// ``RequestOptions/secretFields`` names, that is marked as never to be indexed, or whose value has the shape of a token. The same goes for `Host` and for fields
 /// that name a user, such as `From`, `X-User-Id` and `X-Tenant`. A key is not described, since it holds those fields.
 public struct ResponseKey: Sendable, Hashable {
     /// A URI without its fragment, in the parts that a request has.
@@ -66,10 +66,17 @@ public struct ResponseKey: Sendable, Hashable {
             let name = fields[index].name
             let counts =
                 tellingFields.contains(name) || fields[index].indexingStrategy == .disallow
-                || (!secretFields.isEmpty && secretFields.contains(name))
+                || (!secretFields.isEmpty && secretFields.contains(name)) || holdsToken(fields[index])
             if counts { credentials.append(fields[index]) }
         }
         return credentials
+    }
+
+    /// Whether a value is a secret by itself, under a name that says nothing.
+    private static func holdsToken(_ field: HTTPField) -> Bool {
+        // Most fields of most requests are short, or say what the client can take.
+        field.value.utf8.count >= 12 && !SentRequests.neutralFields.contains(field.name)
+            && Redaction.standard.isSecret(field, secretFields: [])
     }
 
     private static let tellingFields = SecretFieldNames(.standard, and: publicNames)

@@ -12,8 +12,8 @@ extension HTTPResponse {
     /// Whether two recipients may disagree about where the content ends (RFC 9112, section 6.3).
     ///
     /// That is so where a length is no number or no number that fits, where there are two lengths, and where there is a
-    /// transfer coding beside a length. The end of such a response on a connection that is used again is anybody's
-    /// guess, and so is the beginning of the next one.
+    /// transfer coding beside a length.
+    /// On a connection that is used again, neither the end of such a response is known nor the start of the next one.
     static func contradictsItself(_ fields: HTTPFields) -> Bool {
         guard fields.contains(.contentLength), let value = fields[.contentLength] else { return false }
         guard !fields.contains(.transferEncoding) else { return true }

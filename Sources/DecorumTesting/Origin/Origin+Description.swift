@@ -22,7 +22,7 @@ extension LoopbackOrigin.Answer: CustomStringConvertible, CustomReflectable {
 }
 
 extension LoopbackOrigin.Step: CustomStringConvertible, CustomReflectable {
-    /// What is done, without the bytes that are sent.
+    /// The kind of the step, without the bytes that are sent.
     public var description: String {
         switch action {
         case .response(let status, let fields, let content): "\(status.code) \(fields), \(content)"

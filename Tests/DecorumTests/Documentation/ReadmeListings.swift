@@ -99,13 +99,15 @@ struct OfflineConnection<Base: Connection>: ComposedConnection {
 
     var layer: Layer { Layer(name: "answeringOffline", role: .caching, facts: [.answers]) }
 
-    func send(_ request: Request) async throws -> Response {
+    func send(_ request: consuming Request) async throws -> Response {
         guard request.head.method == .get, let key = ResponseKey(request) else { return try await base.send(request) }
+        let sent = request.collectSent()
         do {
             var response = try await base.send(request)
             guard response.status == .ok else { return response }
             let head = response.head
             response.body = response.body.teed(upTo: 1 << 20) { content, _ in
+                guard sent.allowsSharing else { return }
                 await memory.keep(Response(head: head, body: Body(content)), for: key)
             }
             return response

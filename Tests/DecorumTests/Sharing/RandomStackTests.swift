@@ -223,6 +223,15 @@ private struct RandomLayer: Sendable {
                 }
             },
             RandomLayer { base, _, _, _ in
+                base.intercepting("signing in at the second time") { request, base in
+                    var request = request
+                    try await base.send(copy request).body.drain(upTo: 100)
+                    request.options.principal = request.options[UserKey.self].map { Principal($0) }
+                    Identification.authorization.identify(&request)
+                    return try await base.send(request)
+                }
+            },
+            RandomLayer { base, _, _, _ in
                 base.intercepting("setting the principal") { request, base in
                     var request = request
                     request.options.principal = request.options[UserKey.self].map { Principal($0) }

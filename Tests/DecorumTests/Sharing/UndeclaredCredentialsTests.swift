@@ -240,6 +240,37 @@ import Testing
         try await requireOwnResponses(from: connection)
     }
 
+    @Test func `A stored response of a principal counts beside an attempt that was sent without one`() async throws {
+        let inner = server.intercepting { request, base in
+            var request = request
+            if request.options.principal != nil { Identification.unknownField.identify(&request) }
+            return try await base.send(request)
+        }.caching(in: MemoryResponseStore())
+        // As one does who tries without credentials first.
+        let connection = inner.intercepting { request, base in
+            var request = request
+            try await base.send(copy request).body.drain(upTo: 100)
+            request.options.principal = request.options[UserKey.self].map { Principal($0) }
+            return try await base.send(request)
+        }.caching(in: MemoryResponseStore())
+        try await requireOwnResponses(from: connection)
+    }
+
+    @Test func `A token under a harmless name tells users apart outside of a cache`() async throws {
+        let origin = StubConnection { request in
+            Response(
+                status: .ok, fields: [.cacheControl: "max-age=60"],
+                body: Body(request.head.headerFields[.viewer].map { String($0.suffix(4)) } ?? "public"))
+        }
+        let connection = origin.caching(in: MemoryResponseStore())
+        for user in ["aaaa", "bbbb", "aaaa", "bbbb"] {
+            let token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dBjftJeZ4CVPmB92K27uhbUJU1p1r_wW1gFWFO\(user)"
+            let request = try Request.get("https://example.com/page", fields: [.viewer: token])
+            #expect(try await connection.send(request).body.text(upTo: 10) == user)
+        }
+        #expect(origin.requests.count == 2)
+    }
+
     @Test func `An error is not shared with another user either`() async throws {
         let base = ClosureConnection { request in throw NamedError(user: request.options[UserKey.self] ?? "public") }
         let gate = Gate()
@@ -261,4 +292,10 @@ import Testing
 
 private struct NamedError: Error, Hashable {
     let user: String
+}
+
+extension HTTPField.Name {
+    // The name is one: a literal without blanks.
+    // swift-format-ignore: NeverForceUnwrap
+    fileprivate static let viewer = HTTPField.Name("X-Viewer")!
 }

@@ -176,7 +176,7 @@ extension StoredResponse {
     fileprivate func holdsSecret(under key: ResponseKey) -> Bool {
         key.holdsSecret
             || head.headerFields.contains { field in
-                Redaction.standard.isNamedSecret(field, secretFields: []) || field.refersToSecret
+                Redaction.standard.isSecret(field, secretFields: []) || field.refersToSecret
             }
     }
 }

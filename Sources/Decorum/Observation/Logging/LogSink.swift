@@ -24,7 +24,7 @@ public struct LogSink: Sendable {
         writing(entry)
     }
 
-    /// A sink that writes to standard error; an entry that cannot be written there is lost.
+    /// A sink that writes to standard error; an entry that cannot be written there is lost, or what of it cannot.
     ///
     /// Where the reader of a pipe is gone, as behind `2>&1 | head -1`, entries are lost too, and the process goes on.
     public static let standardError = LogSink(descriptor: STDERR_FILENO)

@@ -8,7 +8,7 @@ struct NameEndings: Sendable {
     private var endings: [[[UInt8]]] = Array(repeating: [], count: 32)
 
     init() {
-        // What is passed over in a spelling, or is no ASCII, may stand before any letter and behind it.
+        // A byte that is passed over in a spelling, or that is not ASCII, may stand before any letter and behind it.
         pairs = Array(repeating: Self.bits(of: [0x20, UInt8(ascii: "-"), UInt8(ascii: "_")]), count: 32)
         for byte in [0x20, UInt8(ascii: "-"), UInt8(ascii: "_")] { pairs[Int(byte & 31)] = .max }
     }

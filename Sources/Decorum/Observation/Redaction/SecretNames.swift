@@ -114,7 +114,7 @@ public struct SecretNames: Sendable {
         byte == 0x20 || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
     }
 
-    /// What the names end in that look like names of secrets and are not: places in lists, marks in texts, and the field
+    /// The endings of names that look like names of secrets and are not: places in lists, marks in texts, and the field
     /// that asks for a signature (RFC 9421, section 5.1).
     private static let lookalikes = [
         "acceptsignature", "bostoken", "changetoken", "clstoken", "continuationtoken", "cursortoken", "deltatoken",
@@ -159,7 +159,7 @@ public struct SecretNames: Sendable {
 }
 
 extension SecretNames: Hashable {
-    // What is known of the last letters follows from the names, in the order in which they came.
+    // The last letters follow from the names, in the order in which these came.
     /// Whether two sets hold the same names and the same endings.
     public static func == (lhs: SecretNames, rhs: SecretNames) -> Bool {
         lhs.names == rhs.names && lhs.endings == rhs.endings

@@ -7,7 +7,7 @@ extension Redaction {
     /// are too common in one of them, such as `key` and `code` in JSON. A field counts with `X-` before its name, too.
     ///
     /// Fields that explain a failure and hold nothing that opens a door are shown: `WWW-Authenticate`, a challenge;
-    /// `Content-Digest`, which anybody can compute of the content; `Signature-Input` and `Accept-Signature`, which say
+    /// `Content-Digest`, which every recipient can compute from the content; `Signature-Input` and `Accept-Signature`, which say
     /// what is signed and how. The `Signature` itself is not shown, since it can be sent again while it is valid.
     /// `Sec-WebSocket-Protocol` is not shown, because clients that cannot set fields send their tokens in it.
     public static let standard = Redaction(
@@ -76,7 +76,7 @@ private struct StandardName: ExpressibleByStringLiteral {
         StandardName("*session", notIn: .json),
     ]
 
-    /// What is known as the name of a field; servers that echo fields do so in JSON.
+    /// Names of fields; servers that echo fields do so in JSON.
     private static let fieldNames: [StandardName] = [
         // Elsewhere their endings tell them from settings, which are numbers and switches.
         StandardName("Cookie", notIn: [.items, .json]), StandardName("Set-Cookie", notIn: [.items, .json]),
@@ -93,7 +93,7 @@ private struct StandardName: ExpressibleByStringLiteral {
         "X-Vault-Token",
     ]
 
-    /// What is known as the name of an item, and names many other things elsewhere.
+    /// Names of items, which name many other things elsewhere.
     private static let itemNames: [StandardName] = [
         "AWSAccessKeyId", "jsessionid", "oauth_signature", "oauth_token", "oauth_verifier", "PHPSESSID", "SAMLResponse",
         "X-Amz-Credential", "X-Amz-Signature", "X-Goog-Credential", "X-Goog-Signature",

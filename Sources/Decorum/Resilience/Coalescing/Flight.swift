@@ -19,7 +19,7 @@ final class Flight: Sendable {
         case arrived(Outcome)
     }
 
-    /// What a passenger gets: a response, an error, or nil where both are for the first passenger alone.
+    /// The result for a passenger: a response, an error, or nil where both are for the first passenger alone.
     fileprivate typealias Outcome = Result<Response?, any Error>
 
     fileprivate struct State {
@@ -34,7 +34,7 @@ final class Flight: Sendable {
 
     static let firstPassenger = 0
 
-    /// What was sent, which tells whether the response is for all passengers.
+    /// Collects the requests that are sent, which tells whether the response is for all passengers.
     let sent: SentRequests
     private let settings: FlightSettings
     private let onClose: @Sendable (Flight) -> Void

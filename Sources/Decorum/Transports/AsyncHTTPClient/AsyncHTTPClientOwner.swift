@@ -32,7 +32,7 @@ final class AsyncHTTPClientOwner: Sendable {
     private var isOurs: Bool { connections != nil }
 
     deinit {
-        // It waits for nobody: this may be the thread of an event loop. A client that was shut down says so, and no more.
+        // It does not wait, since this may be the thread of an event loop. A client that was shut down says so, and no more.
         if isOurs { client.shutdown { _ in } }
     }
 

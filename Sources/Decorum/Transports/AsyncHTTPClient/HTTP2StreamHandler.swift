@@ -26,7 +26,7 @@ final class HTTP2StreamHandler: ChannelDuplexHandler {
         hasReceivedHead = true
         if case .end = unwrapInboundIn(data) { hasReceivedAll = true }
         context.fireChannelRead(data)
-        // Nobody sends the rest of the content any more.
+        // The rest of the content is not sent any more.
         if hasReceivedAll, !hasSentAll { context.close(promise: nil) }
     }
 

@@ -116,9 +116,15 @@ public struct CurlConnection: Connection {
         try Task.checkCancellation()
         guard idleTimeout > .zero else { throw TransportError(.timedOut, at: .connecting) }
 
-        request.reportSending(showingClientCertificate: settings.tls.identity != nil)
-        let upload = try await CurlUpload(request.body)
         try engine.transfers.begin()
+        request.reportSending(showingClientCertificate: settings.tls.identity != nil)
+        let upload: CurlUpload
+        do {
+            upload = try await CurlUpload(request.body)
+        } catch {
+            engine.transfers.end()
+            throw error
+        }
         let exchange = CurlExchange(
             request, head, upload: upload, idleTimeout: min(idleTimeout, IdleWatch.longestTimeout), watch: watch,
             engine: engine, library: library)

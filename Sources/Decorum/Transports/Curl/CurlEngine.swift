@@ -7,7 +7,7 @@ import Foundation
 /// The connection and each exchange hold the engine; the thread holds only the inbox.
 final class CurlEngine: Sendable {
     private let inbox: CurlInbox
-    /// What is under way; each exchange counts from before it starts until its end.
+    /// Counts the exchanges, each from before it starts until its end.
     let transfers = OpenTransfers()
 
     init(_ library: CurlLibrary, _ settings: CurlSettings) throws(CurlUnavailableError) {

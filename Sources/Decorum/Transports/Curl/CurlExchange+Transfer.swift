@@ -156,7 +156,7 @@ extension CurlExchange {
         if wire.attempts == 0, let sockets = wire.loop?.sockets, !sockets.add(wire.opened, between: ends),
             sockets.hasInput(between: ends)
         {
-            // What came without being asked for would be taken for the answer to this request.
+            // Bytes that came without being asked for would be taken for the answer to this request.
             easy?.closeConnection()
             wire.isRestarting = true
             return false
@@ -214,7 +214,7 @@ extension CurlExchange {
         }
         wire.status = status
         if let ends = wire.ends, wire.head.isOfHTTP1 { wire.loop?.sockets.noteAnswer(between: ends) }
-        wire.missingBytes = [204, 304].contains(status) ? 0 : wire.head.contentLength
+        wire.missingBytes = method == .head || [204, 304].contains(status) ? 0 : wire.head.contentLength
         let head = Head(final: wire.head, informational: wire.informational, timings: timings)
         state.withLock { state in
             state.head = head

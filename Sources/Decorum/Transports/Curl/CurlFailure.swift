@@ -27,7 +27,7 @@ struct CurlFailure: Sendable {
         // Before the head, libcurl takes what is not HTTP for another protocol, and a line that is too long for too much.
         case 1, 8, 27, 100: stage == .connecting ? .other : .malformedResponse
         case 16: .malformedResponse
-        // What nghttp2 refuses, it resets with an error of the protocol (RFC 9113, section 8.1.1).
+        // nghttp2 resets a stream that it refuses with an error of the protocol (RFC 9113, section 8.1.1).
         case 92: stage == .head && detail.contains("PROTOCOL_ERROR") ? .malformedResponse : .connectionLost
         case 52, 65, 95: .connectionLost
         // 43 stands for the wrong use of a function; a head that starts with a folded line leads to one.

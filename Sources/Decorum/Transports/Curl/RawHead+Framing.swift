@@ -70,7 +70,7 @@ private enum FramingField {
     }
 }
 
-/// What the fields of a head tell of where its content ends.
+/// The end of the content, as the fields of a head tell it.
 private struct Framing {
     private(set) var length: Int64?
     private var isChunked = false

@@ -21,7 +21,9 @@ extension URLSessionConnection {
     /// each request that does not have them, whatever its host is, before anything looks at the request; so prefer
     /// `authenticating(with:for:)` for credentials. These settings are overruled, since they do the work of layers, or
     /// that of the idle timeout: `urlCache`, `requestCachePolicy`, `httpCookieStorage`, `httpShouldSetCookies`,
-    /// `httpCookieAcceptPolicy`, `urlCredentialStorage`, `timeoutIntervalForRequest` and `timeoutIntervalForResource`.
+    /// `httpCookieAcceptPolicy`, `urlCredentialStorage`, `httpShouldUsePipelining`, `timeoutIntervalForRequest` and
+    /// `timeoutIntervalForResource`. Classes in `protocolClasses` are used as they are: one that changes requests does so
+    /// after they were reported to ``SentRequests``, and must add nothing that tells users apart.
     /// A configuration of a background session cannot be used. On Linux, URLSession itself ignores
     /// `connectionProxyDictionary` and the versions of TLS.
     ///

@@ -122,7 +122,7 @@ public struct URLSessionConnection: Connection {
             platform: platform)
     }
 
-    /// Creates a connection from a configuration that nobody else changes.
+    /// Creates a connection from a configuration that the app cannot change any more.
     init(
         _ configuration: URLSessionConfiguration, additionalFields: HTTPFields, idleTimeout: Duration,
         backlog: Backlog, clock: any DatedClock, platform: URLSessionPlatform
@@ -146,8 +146,8 @@ public struct URLSessionConnection: Connection {
         if !names.isEmpty {
             settings.append(.init("additionalFields", names.map(\.rawName).sorted().joined(separator: " ")))
         }
-        let facts: Set<Layer.Fact> =
-            names.isDisjoint(with: [.authorization, .cookie]) ? [.readsClock] : [.readsClock, .addsCredentials]
+        let holdsSecret = additionalFields.contains { Redaction.standard.isSecret($0, secretFields: []) }
+        let facts: Set<Layer.Fact> = holdsSecret ? [.readsClock, .addsCredentials] : [.readsClock]
         return [
             Layer(
                 name: "URLSessionConnection", role: .transport, settings: settings, facts: facts, secretFields: names)
@@ -157,7 +157,7 @@ public struct URLSessionConnection: Connection {
     /// Sends a request over the network.
     public func send(_ request: consuming Request) async throws -> Response {
         var request = request
-        request.head.headerFields.addMissing(additionalFields)
+        request.head.headerFields.add(defaults: additionalFields)
         return try await send(final: request)
     }
 
@@ -199,14 +199,5 @@ public struct URLSessionConnection: Connection {
     /// does no harm.
     public func close() async {
         await owner.close()
-    }
-}
-
-extension HTTPFields {
-    /// Adds the fields of which there is none yet.
-    fileprivate mutating func addMissing(_ fields: HTTPFields) {
-        guard !fields.isEmpty else { return }
-        let present = Set(map(\.name))
-        for field in fields where !present.contains(field.name) { append(field) }
     }
 }

@@ -30,6 +30,8 @@ final class URLSessionOwner: Sendable {
         configuration.httpCookieAcceptPolicy = .never
         configuration.urlCredentialStorage = nil
         configuration.httpAdditionalHeaders = nil
+        // A bad head would be taken for the answers to the requests behind it.
+        configuration.httpShouldUsePipelining = false
         configuration.timeoutIntervalForRequest = URLSessionPlatform.noTimeout
         configuration.timeoutIntervalForResource = URLSessionPlatform.noTimeout
         platform.configure(configuration)

@@ -9,7 +9,7 @@ struct SecretHits {
         let scanner = SecretHits(bytes: bytes)
         let passwords = scanner.urlPasswords()
         let tokens = TokenSearch.tokens(in: bytes).map { SecretHit(kind: SecretKind($0.kind), range: $0.range) }
-        // What is two things at once is told once: a password before a token, and by its shape before its name.
+        // A find that is two things at once is told once: a password before a token, and by its shape before its name.
         let shaped = passwords + apart(tokens, from: passwords)
         return shaped + apart(scanner.namedValues(), from: shaped.sorted { $0.range.lowerBound < $1.range.lowerBound })
     }

@@ -5,7 +5,8 @@ extension DecoratorLaw {
     /// Demands that a layer which keeps or shares responses gives none to a caller whom it was not made for.
     ///
     /// Callers are told apart by the principal of the options, or by their credentials alone: in fields that carry
-    /// them by definition, and in those that the options call secret. They send one after the other and at the same time,
+    /// them by definition, in those that the options call secret, and in a field that a layer further in adds without
+    /// saying so, of which `SentRequests` alone tells. They send one after the other and at the same time,
     /// to a server whose validators do not tell them apart, and that can be reached at first only. `ResponseKey` has
     /// all of it.
     public static let principals = DecoratorLaw(
@@ -28,6 +29,7 @@ extension DecoratorLaw {
         let counts = Monitor<[String: Int]>([:])
         let connection = try subject.connection(
             over: Probe { request, _ in
+                distinction.report(request)
                 let user = distinction.user(of: request)
                 let number = counts.update { counts in
                     counts[countsEach ? user ?? "" : "", default: 0] += 1
@@ -50,6 +52,7 @@ extension DecoratorLaw {
         let gate = Gate()
         let connection = try subject.connection(
             over: Probe { request, number in
+                distinction.report(request)
                 try await gate.wait()
                 return try path.answer(request.head, number)
                     .made(for: distinction.user(of: request), as: request.head.method)
@@ -116,16 +119,25 @@ private struct Distinction: Sendable, CustomStringConvertible {
     let description: String
     private let field: HTTPField.Name?
     private let isDeclared: Bool
+    private var isAddedFurtherIn = false
 
     static let all =
-        [Distinction(description: "their principals", field: nil, isDeclared: false)]
+        [
+            Distinction(description: "their principals", field: nil, isDeclared: false),
+            Distinction(
+                description: "a field that a layer further in adds", field: .authorization, isDeclared: false,
+                isAddedFurtherIn: true),
+        ]
         + ["Authorization", "Cookie", "X-Api-Key"].map { Distinction(name: $0, isDeclared: false) }
         + [Distinction(name: "X-Vendor-Field", isDeclared: true)]
 
-    private init(description: String, field: HTTPField.Name?, isDeclared: Bool) {
+    private init(
+        description: String, field: HTTPField.Name?, isDeclared: Bool, isAddedFurtherIn: Bool = false
+    ) {
         self.description = description
         self.field = field
         self.isDeclared = isDeclared
+        self.isAddedFurtherIn = isAddedFurtherIn
     }
 
     private init(name: String, isDeclared: Bool) {
@@ -138,14 +150,27 @@ private struct Distinction: Sendable, CustomStringConvertible {
             request.options.principal = user.map { Principal($0) }
             return request
         }
+        if isAddedFurtherIn {
+            request.options[CallerKey.self] = user
+            return request
+        }
         if isDeclared { request.options.secretFields.insert(field) }
         request.head.headerFields[field] = user.map { "user=\($0)" }
         return request
     }
 
+    /// Reports what is sent where a layer between the decorator and the transport has added the field.
+    func report(_ request: Request) {
+        guard isAddedFurtherIn, let field, let user = user(of: request) else { return }
+        var sent = request
+        sent.head.headerFields[field] = "user=\(user)"
+        sent.reportSending()
+    }
+
     func user(of request: Request) -> String? {
         ["alice", "bob"].first { user in
             guard let field else { return request.options.principal == Principal(user) }
+            if isAddedFurtherIn { return request.options[CallerKey.self] == user }
             return request.head.headerFields[field] == "user=\(user)"
         }
     }
@@ -161,6 +186,11 @@ extension Response {
         if lacksContent(for: method) { response.body = Body(mark) }
         return response
     }
+}
+
+/// The caller, whom a layer further in knows and the decorator does not.
+private enum CallerKey: RequestOptionKey {
+    static let defaultValue: String? = nil
 }
 
 private enum AnsweredForKey: ResponseMetadataKey {

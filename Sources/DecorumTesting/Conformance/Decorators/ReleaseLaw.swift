@@ -34,7 +34,7 @@ extension DecoratorLaw {
                 try require(
                     !transfer.isHeld || returned == nil,
                     "After \(path), a discarded response was still held when another was returned.")
-                // What is read behind the caller, who has another answer, may be read to be kept.
+                // A response that is read after the caller got another answer may be read to be kept.
                 guard returned != nil || !provoked.mayAnswer else { continue }
                 try require(
                     transfer.state.bytesRead <= 1 << 20,

@@ -52,7 +52,7 @@ extension TransportCase {
         try await bench.requireUsable(after: "a head that starts with a fold")
     }
 
-    /// Bytes that nobody asked for are no answer (RFC 9112, section 6.3).
+    /// Bytes that were not asked for are not an answer (RFC 9112, section 6.3).
     public static let waitingBytes = TransportCase(
         "waiting bytes", "Bytes that wait on an idle connection are never the answer to the next request."
     ) { subject in

@@ -8,7 +8,7 @@ struct KeepingConnection: ComposedConnection {
     /// The typical mistakes of layers that keep or share responses.
     enum Mistake: CaseIterable, Sendable {
         case keysByPath, keysByPrincipalAlone, keysByAuthorizationAlone, ignoresDeclaredSecrets, sharesFlights, isSilent
-        case readsAhead
+        case readsAhead, believesDeclarations
     }
 
     let base: AnyConnection
@@ -25,16 +25,18 @@ struct KeepingConnection: ComposedConnection {
     }
 
     func send(_ request: consuming Request) async throws -> Response {
-        let request = request
+        var request = request
         guard request.head.method == .get, let key = key(of: request) else { return try await base.send(request) }
         if var response = memory.response(for: key) {
             response.metadata.source = .cache
             return response
         }
         if mistake == .sharesFlights {
-            return try await memory.flight(for: key) { [base] in try await base.send(request) }
+            return try await memory.flight(for: key) { [base, request] in try await base.send(request) }
         }
+        let sent = request.collectSent()
         var response = try await base.send(request)
+        guard mistake == .believesDeclarations || sent.allowsSharing else { return response }
         guard response.status == .ok, response.head.headerFields[.cacheControl]?.contains("max-age") == true else {
             return response
         }
@@ -56,7 +58,7 @@ struct KeepingConnection: ComposedConnection {
             var known = request
             known.options.secretFields = []
             return ResponseKey(known).map { .init($0) }
-        case .isSilent, .readsAhead, nil: return ResponseKey(request).map { .init($0) }
+        case .isSilent, .readsAhead, .believesDeclarations, nil: return ResponseKey(request).map { .init($0) }
         }
     }
 }

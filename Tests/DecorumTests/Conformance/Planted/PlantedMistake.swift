@@ -173,7 +173,8 @@ struct PlantedMistake: Sendable, CustomTestStringConvertible {
     private static let keeping = KeepingConnection.Mistake.allCases.map { mistake in
         let law: DecoratorLaw =
             switch mistake {
-            case .keysByPath, .keysByPrincipalAlone, .keysByAuthorizationAlone, .ignoresDeclaredSecrets, .sharesFlights:
+            case .keysByPath, .keysByPrincipalAlone, .keysByAuthorizationAlone, .ignoresDeclaredSecrets, .sharesFlights,
+                .believesDeclarations:
                 .principals
             case .isSilent: .declaredAnswering
             case .readsAhead: .responseStreaming

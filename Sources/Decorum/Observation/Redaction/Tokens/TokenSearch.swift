@@ -4,7 +4,7 @@
 package struct TokenSearch {
     /// Where a token stands.
     package struct Token: Sendable, Hashable {
-        /// What it is called, fit for a sentence: `GitHub token`.
+        /// The name of the kind, fit for a sentence: `GitHub token`.
         package let kind: String
         /// Its bytes; of a private key, those up to the first line of its content.
         package let range: Range<Int>
@@ -153,7 +153,7 @@ package struct TokenSearch {
 
     private mutating func isBearerToken(_ range: Range<Int>) -> Bool {
         guard range.count >= 16, let digit = run.lastDigit, digit >= range.lowerBound else { return false }
-        // What is all letters is prose; what is `key="value"` is a challenge or an assignment.
+        // A word of letters alone is prose, and `key="value"` is a challenge or an assignment.
         let isAssignment =
             text[range.upperBound - 1] == UInt8(ascii: "=") && range.upperBound < text.endIndex
             && text[range.upperBound] == UInt8(ascii: "\"")

@@ -21,7 +21,7 @@ struct TokenShape: Sendable {
         }
     }
 
-    /// What the token is called, fit for a sentence.
+    /// The name of the token's kind, fit for a sentence.
     let kind: String
     let prefix: [UInt8]
     let alphabet: Alphabet
@@ -71,7 +71,7 @@ extension TokenShape {
 
         fileprivate mutating func insert(_ prefix: some Sequence<UInt8>) {
             let bytes = Array(prefix.prefix(3))
-            // What follows a prefix of two bytes may be anything.
+            // Any bytes may follow a prefix of two bytes.
             for last in bytes.count > 2 ? bytes[2]...bytes[2] : 0...31 {
                 let place = Self.place(bytes[0], bytes[1], last)
                 bits[place >> 6] |= 1 << UInt64(place & 63)

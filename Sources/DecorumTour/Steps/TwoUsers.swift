@@ -1,0 +1,43 @@
+import Decorum
+import DecorumTesting
+import HTTPTypes
+
+struct TwoUsers: Step {
+    let title = "A layer that adds a token without saying so gives no user the response of another"
+    let code = ".intercepting { request, base in /* adds the token */ } … .caching(in: MemoryResponseStore())"
+
+    func run(on stage: Stage) async throws {
+        stage.origin.route(.get, "/me") { request in
+            let user = request.fields["Authorization"]?.dropFirst("Bearer ".count) ?? "stranger"
+            return LoopbackOrigin.Answer(fields: ["Cache-Control": "max-age=600"], body: "Hello, \(user).")
+        }
+        let connection = try SystemConnection()
+            .printingWire(on: stage.terminal)
+            .intercepting("adding the token") { request, base in
+                var request = request
+                request.head.headerFields[.authorization] = request.options[UserKey.self].map { "Bearer \($0)" }
+                return try await base.send(request)
+            }
+            .caching(in: MemoryResponseStore())
+            .relative(to: stage.origin.url)
+
+        for (user, isNamed, isHit) in [
+            ("alice", false, false), ("bob", false, false), ("alice", true, false), ("bob", true, false),
+            ("alice", true, true),
+        ] {
+            var request = try Request.get("/me")
+            request.options[UserKey.self] = user
+            if isNamed { request.options.principal = Principal(user) }
+            stage.terminal.app("GET /me for \(user)\(isNamed ? ", whom the request names as its principal" : "")")
+            let response = try await connection.send(request)
+            let text = try await response.body.text(upTo: 1000)
+            stage.terminal.app("\(response.metadata.cacheStatus?.description ?? "nothing"): \(text)")
+            try stage.check(text == "Hello, \(user).", "\(user) gets a response of their own")
+            try stage.check((response.metadata.source == .cache) == isHit, "a response is stored for a principal alone")
+        }
+    }
+}
+
+private enum UserKey: RequestOptionKey {
+    static let defaultValue: String? = nil
+}
