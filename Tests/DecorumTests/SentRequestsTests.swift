@@ -58,7 +58,7 @@ struct SentRequestsTests {
     @Test(
         arguments: [
             "Accept-Encoding", "User-Agent", "traceparent", "Date", "If-None-Match", "If-Modified-Since", "Range",
-            "Proxy-Authorization", "Idempotency-Key", "X-Request-ID",
+            "Idempotency-Key", "X-Request-ID",
         ])
     func `A field that tells the server nothing about the user is none`(name: String) throws {
         let name = try #require(HTTPField.Name(name))
@@ -74,6 +74,14 @@ struct SentRequestsTests {
                 field.indexingStrategy = .disallow
                 request.head.headerFields.append(field)
             } == .field(name))
+    }
+
+    @Test func `Credentials for a proxy are none`() throws {
+        #expect(
+            try difference { request in
+                request.head.headerFields[.proxyAuthorization] = "Basic YWxpY2U="
+                request.options.secretFields.insert(.proxyAuthorization)
+            } == nil)
     }
 
     @Test func `A token under a neutral name is a difference`() throws {

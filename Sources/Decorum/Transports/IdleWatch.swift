@@ -34,6 +34,9 @@ final class IdleWatch: Sendable {
         }
     }
 
+    /// The number of exchanges whose time is running.
+    var count: Int { state.withLock { $0.exchanges.count } }
+
     func remove(_ exchange: some TransportExchange) {
         _ = state.withLock { $0.exchanges.removeValue(forKey: ObjectIdentifier(exchange)) }
     }

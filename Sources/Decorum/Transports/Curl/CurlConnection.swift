@@ -25,7 +25,7 @@
 /// ``ResponseMetadata/timings`` tells how long each part of an exchange took.
 public struct CurlConnection: Connection {
     let engine: CurlEngine
-    private let watch: IdleWatch
+    let watch: IdleWatch
     private let library: CurlLibrary
     private let settings: CurlSettings
     private let idleTimeout: Duration

@@ -141,7 +141,10 @@ extension IsolatedTests {
             holder.options.idleTimeout = .seconds(600)
             let held = scheme == "http" ? Task { [holder] in try await connection.send(holder) } : nil
             let others = (isBesideOthers ? 1 : 0) + (held == nil ? 0 : 1)
-            while connection.engine.transfers.count < others { await Task.yield() }
+            while connection.watch.count < others { await Task.yield() }
+            // From then on, the one connection is taken.
+            let client = held == nil ? nil : silent.acceptRequest()
+            defer { _ = client.map { close($0) } }
 
             let start = clock.now
             var requests: [Task<(TransportError?, Duration), Never>] = []
@@ -152,7 +155,7 @@ extension IsolatedTests {
                         let error = await #expect(throws: TransportError.self) { try await connection.send(request) }
                         return (error, start.duration(to: clock.now))
                     })
-                while connection.engine.transfers.count < count + others { await Task.yield() }
+                while connection.watch.count < count + others { await Task.yield() }
                 clock.advance(by: .milliseconds(250))
             }
 

@@ -34,6 +34,17 @@ final class SilentServer: Sendable {
         return client < 0 ? nil : client
     }
 
+    /// Waits for a connection and for the first byte of a request on it; nil once the listening has ended.
+    func acceptRequest() -> Int32? {
+        guard let client = accept() else { return nil }
+        var byte: UInt8 = 0
+        guard unsafe recv(client, &byte, 1, 0) == 1 else {
+            close(client)
+            return nil
+        }
+        return client
+    }
+
     /// Ends the listening.
     func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
