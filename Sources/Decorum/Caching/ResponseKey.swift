@@ -64,9 +64,11 @@ public struct ResponseKey: Sendable, Hashable {
         var credentials: [HTTPField] = []
         for index in fields.indices {
             let name = fields[index].name
+            // Most fields of most requests say what the client can take, and no more.
             let counts =
-                tellingFields.contains(name) || fields[index].indexingStrategy == .disallow
-                || (!secretFields.isEmpty && secretFields.contains(name)) || holdsToken(fields[index])
+                fields[index].indexingStrategy == .disallow || (!secretFields.isEmpty && secretFields.contains(name))
+                || !SentRequests.neutralFields.contains(name)
+                    && (tellingFields.contains(name) || holdsToken(fields[index]))
             if counts { credentials.append(fields[index]) }
         }
         return credentials
@@ -74,9 +76,7 @@ public struct ResponseKey: Sendable, Hashable {
 
     /// Whether a value is a secret by itself, under a name that says nothing.
     private static func holdsToken(_ field: HTTPField) -> Bool {
-        // Most fields of most requests are short, or say what the client can take.
-        field.value.utf8.count >= 12 && !SentRequests.neutralFields.contains(field.name)
-            && Redaction.standard.isSecret(field, secretFields: [])
+        field.value.utf8.count >= 12 && Redaction.standard.isSecret(field, secretFields: [])
     }
 
     private static let tellingFields = SecretFieldNames(.standard, and: publicNames)

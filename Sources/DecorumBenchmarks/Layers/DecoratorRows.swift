@@ -32,7 +32,7 @@ enum DecoratorRows {
             try row("followingRedirects", 1530, 0, memory.followingRedirects()),
             try row("authenticating", 3460, 1, memory.authenticating(with: .bearer("token"), for: api)),
             try row("validatingStatus", 820, 0, memory.validatingStatus()),
-            try row("intercepting", 325, 0, memory.intercepting { request, base in try await base.send(request) }),
+            try row("intercepting", 360, 0, memory.intercepting { request, base in try await base.send(request) }),
         ]
     }
 
@@ -44,7 +44,7 @@ enum DecoratorRows {
             try row("caching, hit", 18_200, 6, MemoryConnection().caching(in: fresh)),
             try row("caching, miss", 64_000, 30, MemoryConnection().caching(in: MemoryResponseStore())),
             try row("coalescing", 38_100, 20, MemoryConnection().coalescing()),
-            try row("revalidating, miss", 4040, 0, MemoryConnection().revalidating(in: MemoryResponseStore())),
+            try row("revalidating, miss", 5440, 0, MemoryConnection().revalidating(in: MemoryResponseStore())),
             try row("revalidating, hit", 29_300, 7, confirming.revalidating(in: filledStore())),
             try row("revalidating, changed", 26_800, 6, validatable.revalidating(in: filledStore())),
         ]
@@ -65,7 +65,7 @@ enum DecoratorRows {
         [
             try row("observing", 4650, 1, memory.observing { _ in }),
             try row("observing, statistics", 7650, 2, memory.observing(ExchangeStatistics())),
-            try row("logging", 25_100, 7, memory.logging(to: LogSink { _ in })),
+            try row("logging", 28_200, 7, memory.logging(to: LogSink { _ in })),
         ]
     }
 

@@ -13,11 +13,11 @@ enum StackRows {
                 for _ in 0..<count { _ = try await hand.work(request) }
             },
             Row(
-                "stacks/six working layers", over: "stacks/six by hand", bounds: .instructions(18_300),
+                "stacks/six working layers", over: "stacks/six by hand", bounds: .instructions(22_500),
                 .allocations(3),
                 sending: request, through: passing(0, over: six(over: memory))),
             Row(
-                "stacks/six working layers, AnyConnection", over: "stacks/six by hand", bounds: .instructions(18_300),
+                "stacks/six working layers, AnyConnection", over: "stacks/six by hand", bounds: .instructions(22_500),
                 .allocations(3), sending: request, through: AnyConnection(six(over: memory))),
             Row(
                 "stacks/canonical", over: "stacks/terminal", bounds: .instructions(122_000), .allocations(40),
