@@ -146,7 +146,8 @@ public final class SentRequests: Sendable {
     }
 }
 
-/// The parts of the request that was asked for, without those that would have to be copied when layers further in change the request.
+/// The parts of the request that was asked for, without those that would have to be copied when layers further in change
+/// the request.
 private struct Asked: Sendable {
     struct Target: Sendable {
         let method: HTTPRequest.Method

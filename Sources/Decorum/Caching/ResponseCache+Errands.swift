@@ -203,7 +203,7 @@ extension CacheStatus {
         self.init(cache: cache)
         forwardReason = reason
         self.isStored = isStored
-        if !isStored, let sent, !sent.allowsSharing, let difference = sent.difference {
+        if !isStored, let difference = sent?.difference {
             detail = "not stored without a principal, since \(difference)"
         }
     }

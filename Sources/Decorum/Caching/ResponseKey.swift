@@ -4,8 +4,9 @@ public import HTTPTypes
 ///
 /// Two requests that have different principals, or differ in a field that holds credentials, have different keys. Such a
 /// field is each one that ``Redaction/standard`` knows, such as `Authorization`, `Cookie` and `X-My-Token`, that
-/// ``RequestOptions/secretFields`` names, that is marked as never to be indexed, or whose value has the shape of a token. The same goes for `Host` and for fields
-/// that name a user, such as `From`, `X-User-Id` and `X-Tenant`. A key is not described, since it holds those fields.
+/// ``RequestOptions/secretFields`` names, that is marked as never to be indexed, or whose value has the shape of a token.
+/// The same goes for `Host` and for fields that name a user, such as `From`, `X-User-Id` and `X-Tenant`. A key is not
+/// described, since it holds those fields.
 public struct ResponseKey: Sendable, Hashable {
     /// A URI without its fragment, in the parts that a request has.
     public struct URI: Sendable, Hashable {

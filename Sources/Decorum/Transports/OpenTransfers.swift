@@ -50,9 +50,6 @@ final class OpenTransfers: Sendable {
         }
     }
 
-    /// The number of transfers that are under way.
-    var count: Int { state.withLock { $0.count } }
-
     /// Whether the transport was closed and nothing is under way any more.
     var isOver: Bool {
         state.withLock { $0.isClosed && $0.count == 0 }

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// Owns a session: it starts tasks, and lets the session end with its last task once nobody can start another.
+/// Owns a session: it starts tasks, and lets the session end with its last task once none can be started any more.
 ///
 /// A session of which a connection can no longer be relied upon is replaced by a new one.
 final class URLSessionOwner: Sendable {
