@@ -71,15 +71,3 @@ struct DefaultFieldsConnection<Base: Connection>: ComposedConnection {
         return try await base.send(request)
     }
 }
-
-extension HTTPFields {
-    /// Adds each field whose name was not there before.
-    mutating func add(defaults: HTTPFields) {
-        let ownCount = count
-        for field in defaults {
-            // Most are not there at all; one that was added right here may be given twice.
-            let isNew = !contains(field.name) || !self[..<ownCount].contains { $0.name == field.name }
-            if isNew { append(field) }
-        }
-    }
-}

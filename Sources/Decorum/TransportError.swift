@@ -1,8 +1,10 @@
+import Foundation
+
 /// A failure to get an answer, or the whole of one, from a server.
 ///
 /// Every transport throws this one type, with the most precise code that its platform can tell. A status such as 503
 /// is not a failure; cancellation is `CancellationError`.
-public struct TransportError: Error, Sendable {
+public struct TransportError: DescribableError, Sendable {
     /// What went wrong, as an open set.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The name of the code: one of a small number, fit for a metric.
@@ -77,7 +79,10 @@ public struct TransportError: Error, Sendable {
     }
 }
 
-extension TransportError: CustomStringConvertible {
+extension TransportError {
+    /// The name of the code.
+    public var shortDescription: String { code.description }
+
     /// A sentence with the code and the stage.
     public var description: String {
         switch stage {
@@ -85,18 +90,5 @@ extension TransportError: CustomStringConvertible {
         case .head: "The transport failed before the response's head had arrived: \(code)."
         case .body: "The transport failed within the response's body: \(code)."
         }
-    }
-}
-
-extension TransportError: CustomDebugStringConvertible, CustomReflectable {
-    /// The description, and the name of the underlying error.
-    public var debugDescription: String { Redaction.standard.description(of: self) }
-
-    /// A mirror that names the underlying error, whose own description may quote a URL.
-    public var customMirror: Mirror {
-        let name = underlying.map(Redaction.name(of:))
-        return Mirror(
-            self, children: ["code": code.description, "stage": "\(stage)", "underlying": name as Any],
-            displayStyle: .struct)
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 public import HTTPTypes
 
 /// What ``Connection/coalescing(_:clock:spawner:)`` takes for the same, and how long it waits for slow readers.
@@ -45,7 +46,7 @@ public struct CoalescingPolicy: Sendable, Hashable {
 }
 
 /// A reader of a shared body is so far behind the others that what it has not read is no longer kept.
-public struct CoalescingBacklogError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct CoalescingBacklogError: DescribableError, Hashable {
     /// The number of bytes that are kept for each reader.
     public let limit: Int
 

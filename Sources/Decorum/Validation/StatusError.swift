@@ -1,9 +1,10 @@
+import Foundation
 public import HTTPTypes
 
 /// A response has a status that was not accepted.
 ///
 /// It owns the response, and so the transfer of its body, which ends when the last copy of the error is let go.
-public struct StatusError: Error, Sendable {
+public struct StatusError: DescribableError {
     /// The method of the request.
     public let method: HTTPRequest.Method
     /// The origin that answered, or else the one that was asked; nil where neither is known.
@@ -27,7 +28,10 @@ public struct StatusError: Error, Sendable {
     public var status: HTTPResponse.Status { response.status }
 }
 
-extension StatusError: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension StatusError: CustomDebugStringConvertible, CustomReflectable {
+    /// The code of the status.
+    public var shortDescription: String { "\(status.code)" }
+
     /// A sentence with the method, the origin and the code, and nothing else of the request or the response.
     public var description: String {
         let asked = origin.map { "\(method) \($0)" } ?? "\(method)"

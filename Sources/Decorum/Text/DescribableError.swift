@@ -16,25 +16,3 @@ extension DescribableError {
     /// The description.
     public var errorDescription: String? { description }
 }
-
-extension TransportError: DescribableError {
-    /// The name of the code.
-    public var shortDescription: String { code.description }
-}
-
-extension InvalidRequestError: DescribableError {
-    /// The name of the reason.
-    public var shortDescription: String { reason.name }
-}
-
-extension StatusError: DescribableError {
-    /// The code of the status.
-    public var shortDescription: String { "\(status.code)" }
-}
-
-extension RedirectionLimitError: DescribableError {}
-extension RedirectionLoopError: DescribableError {}
-extension BodyLimitError: DescribableError {}
-extension BodyReadTwiceError: DescribableError {}
-extension BodyOffsetError: DescribableError {}
-extension BodyLengthError: DescribableError {}

@@ -16,39 +16,6 @@ extension Request: CustomStringConvertible, CustomDebugStringConvertible, Custom
     }
 }
 
-extension Response: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The status and where the response came from; never fields or content.
-    public var description: String {
-        "\(status.code)" + (metadata.source.map { " from \($0)" } ?? "")
-    }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror with the description and the body alone, so that `dump` shows no field.
-    public var customMirror: Mirror {
-        Mirror(self, children: ["description": description, "body": body.description])
-    }
-}
-
-extension Body: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The kind and the length; never the content.
-    public var description: String {
-        let length = length.map { "\($0) bytes" } ?? "unknown length"
-        return switch storage {
-        case .bytes: length
-        case .file: "\(length) in a file"
-        case .stream: "a stream of \(length), read \(replay)"
-        }
-    }
-
-    /// The same as the description.
-    public var debugDescription: String { description }
-
-    /// A mirror without the content.
-    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
-}
-
 extension BodyEvent: CustomStringConvertible, CustomReflectable {
     /// The event without content, trailer fields and the words of an error.
     public var description: String {
@@ -105,6 +72,19 @@ extension ResponseMetadata: CustomStringConvertible, CustomDebugStringConvertibl
         if let redirectionRefusal { facts.append("redirection refused: \(redirectionRefusal)") }
         facts += informational.map { "informational \($0.status.code)" }
         return facts + keyNames
+    }
+}
+
+extension TransportError: CustomDebugStringConvertible, CustomReflectable {
+    /// The description, and the name of the underlying error.
+    public var debugDescription: String { Redaction.standard.description(of: self) }
+
+    /// A mirror that names the underlying error, whose own description may quote a URL.
+    public var customMirror: Mirror {
+        let name = underlying.map(Redaction.name(of:))
+        return Mirror(
+            self, children: ["code": code.description, "stage": "\(stage)", "underlying": name as Any],
+            displayStyle: .struct)
     }
 }
 

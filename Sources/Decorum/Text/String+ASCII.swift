@@ -6,3 +6,10 @@ extension String {
         return answer ?? utf8.allSatisfy(isAcceptable)
     }
 }
+
+extension StringProtocol {
+    /// The text in lower case; that of most schemes and hosts is, and is not made anew.
+    var inLowerCase: String {
+        utf8.allSatisfy { $0 < 0x80 && !(0x41...0x5A).contains($0) } ? String(self) : lowercased()
+    }
+}

@@ -68,7 +68,7 @@ public struct ResponseKey: Sendable, Hashable {
             // Most fields of most requests say what the client can take, and no more.
             let counts =
                 fields[index].indexingStrategy == .disallow || (!secretFields.isEmpty && secretFields.contains(name))
-                || !SentRequests.neutralFields.contains(name)
+                || !NeutralFields.contains(name)
                     && (tellingFields.contains(name) || holdsToken(fields[index]))
             if counts { credentials.append(fields[index]) }
         }

@@ -93,20 +93,6 @@ extension ResponseMetadata {
     }
 }
 
-extension RequestOptions {
-    /// The origins that have redirected the request so far; empty for one that goes where its caller sent it.
-    ///
-    /// A layer that adds credentials adds none where an origin among these is not one that they were given for.
-    public var redirectingOrigins: Set<Origin> {
-        get { self[RedirectingOriginsKey.self] }
-        set { self[RedirectingOriginsKey.self] = newValue }
-    }
-}
-
-private enum RedirectingOriginsKey: RequestOptionKey {
-    static let defaultValue: Set<Origin> = []
-}
-
 private enum RedirectsKey: ResponseMetadataKey {
     static let defaultValue: [Redirection] = []
 }
