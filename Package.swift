@@ -12,6 +12,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Decorum", targets: ["Decorum"]),
+        .library(name: "DecorumArchive", targets: ["DecorumArchive"]),
         .library(name: "DecorumTesting", targets: ["DecorumTesting"]),
         .library(name: "DecorumTestingTraits", targets: ["DecorumTestingTraits"]),
         .executable(name: "tour", targets: ["DecorumTour"]),
@@ -37,27 +38,32 @@ let package = Package(
         ),
         .target(name: "DecorumCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
-            name: "DecorumTesting",
+            name: "DecorumArchive",
             dependencies: ["Decorum", .product(name: "HTTPTypes", package: "swift-http-types")]
+        ),
+        .target(
+            name: "DecorumTesting",
+            dependencies: ["Decorum", "DecorumArchive", .product(name: "HTTPTypes", package: "swift-http-types")]
         ),
         .target(name: "DecorumTestingTraits", dependencies: ["DecorumTesting"]),
         .executableTarget(
             name: "DecorumTour",
             dependencies: [
-                "Decorum", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "Decorum", "DecorumArchive", "DecorumTesting",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ]
         ),
         .target(name: "DecorumProbe"),
         .executableTarget(
             name: "DecorumBenchmarks",
             dependencies: [
-                "Decorum", "DecorumProbe", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "Decorum", "DecorumArchive", "DecorumProbe", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
             ] + asyncHTTPClient
         ),
         .testTarget(
             name: "DecorumTests",
             dependencies: [
-                "Decorum", "DecorumTesting", "DecorumTestingTraits",
+                "Decorum", "DecorumArchive", "DecorumTesting", "DecorumTestingTraits",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ] + asyncHTTPClient,
             exclude: ["Documentation/Cassettes"]
@@ -65,7 +71,7 @@ let package = Package(
         .testTarget(
             name: "DecorumTestingTests",
             dependencies: [
-                "Decorum", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "Decorum", "DecorumArchive", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
             ]
         ),
         .testTarget(

@@ -89,8 +89,12 @@ extension TransportError: CustomDebugStringConvertible, CustomReflectable {
 }
 
 extension Redaction {
-    /// A URL as a description shows it: without its fragment, which is never sent and often is a secret as a whole.
-    package static func described(_ url: String) -> String {
+    /// A URL as a description shows it: without its fragment, which is never sent and often is a secret as a whole, and
+    /// without the secrets that ``standard`` knows.
+    ///
+    /// - Parameter url: The URL, which need not be valid.
+    /// - Returns: The URL for a description.
+    public static func described(_ url: String) -> String {
         guard let end = url.utf8.firstIndex(of: UInt8(ascii: "#")) else { return standard.applied(toURL: url) }
         return standard.applied(toURL: String(url[..<end]))
     }

@@ -55,7 +55,7 @@ extension Redaction {
     /// - Returns: The URL with its user name, its password, the values of listed items and tokens replaced.
     public func applied(toURL url: String) -> String {
         guard url.mayHoldSecret || mayHoldToken(url) else { return url }
-        var secrets = SecretRanges(Array(url.utf8), redaction: self)
+        var secrets = SecretSearch(Array(url.utf8), redaction: self)
         secrets.findInURL()
         secrets.findTokens()
         return secrets.replaced().map { String(decoding: $0, as: UTF8.self) } ?? url
@@ -69,8 +69,11 @@ extension Redaction {
     }
 
     /// Replaces the secrets of the URLs in a text, and tokens.
-    func applied(toText text: String) -> String {
-        var secrets = SecretRanges(Array(text.utf8), redaction: self)
+    ///
+    /// - Parameter text: The text, such as a sentence for a log.
+    /// - Returns: The text with the secrets replaced.
+    public func applied(toText text: String) -> String {
+        var secrets = SecretSearch(Array(text.utf8), redaction: self)
         secrets.findInText()
         secrets.findTokens()
         return secrets.replaced().map { String(decoding: $0, as: UTF8.self) } ?? text
@@ -93,14 +96,13 @@ extension Redaction {
 
     /// Replaces the secrets in the value of a field that holds one JSON value or several between commas; nil where there
     /// are none.
-    func redacted(inJSON value: String, _ pseudonyms: Pseudonyms? = nil) -> String? {
-        guard readsContent else { return nil }
+    func redacted(inJSON value: String) -> String? {
+        guard looksIntoContent else { return nil }
         // An array is looked through, so the brackets change nothing but that commas may stand between values.
-        let result = JSONRedactor(Array("[\(value)]".utf8), redaction: self, pseudonyms: pseudonyms).run()
-        guard result.foundSecret || !result.isWhole && pseudonyms == nil else { return nil }
-        // Of a text cut short, the end is replaced in a log, and the last bracket with it.
-        let hasBracket = result.isWhole || pseudonyms != nil && result.bytes.last == UInt8(ascii: "]")
-        return String(decoding: result.bytes.dropFirst().dropLast(hasBracket ? 1 : 0), as: UTF8.self)
+        let result = JSONRedactor(Array("[\(value)]".utf8), redaction: self).run()
+        guard result.foundSecret || !result.isWhole else { return nil }
+        // Of a text cut short, the end is replaced, and the last bracket with it.
+        return String(decoding: result.bytes.dropFirst().dropLast(result.isWhole ? 1 : 0), as: UTF8.self)
     }
 
     /// Tells whether a field counts as secret: by its name, its mark, or by what is in its value.
@@ -115,7 +117,13 @@ extension Redaction {
     /// Tells whether the value of a field counts as secret by its name, or by its mark.
     ///
     /// A value that must not be indexed is one that HPACK calls sensitive (RFC 7541, section 7.1.3).
-    func isNamedSecret(_ field: HTTPField, secretFields: Set<HTTPField.Name>) -> Bool {
+    ///
+    /// - Parameters:
+    ///   - field: The field.
+    ///   - secretFields: The names that count as secret beside the listed ones, such as
+    ///     ``RequestOptions/secretFields``.
+    /// - Returns: Whether the whole value is secret.
+    public func isNamedSecret(_ field: HTTPField, secretFields: Set<HTTPField.Name> = []) -> Bool {
         let isDeclared = declaredFields && (secretFields.contains(field.name) || field.indexingStrategy == .disallow)
         if isDeclared || fields.contains(field.name) { return true }
         return fieldNames.isSecret(field.value.utf8, ofField: field.name.canonicalName.utf8)

@@ -36,6 +36,9 @@ public struct Redaction: Sendable, Hashable {
         set { jsonMatcher = JSONMatcher(newValue) }
     }
 
+    /// The names that ``jsonPaths`` has at any depth, as in `**.password`, without the asterisks.
+    public var jsonNames: SecretNames { jsonMatcher.deepNames }
+
     /// The names in forms whose values are replaced, whether the form is URL-encoded or multipart.
     public var formNames: SecretNames
 
@@ -101,5 +104,5 @@ public struct Redaction: Sendable, Hashable {
         masksTokens: false)
 
     /// How many times an encoding within an encoding is looked into, such as JSON in a string of JSON.
-    static let nesting = 3
+    public static let nestingLimit = 3
 }

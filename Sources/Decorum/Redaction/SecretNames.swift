@@ -55,22 +55,34 @@ public struct SecretNames: Sendable {
     /// Whether there are no names.
     public var isEmpty: Bool { names.isEmpty && endings.isEmpty }
 
-    /// Which values of a name are secret.
-    enum Secrecy: Sendable {
+    /// The values of a name that are secret.
+    public enum Secrecy: Sendable, Hashable {
+        /// Texts and what holds them; numbers, `true`, `false` and `null` are not secret, since the name is a guess.
         case text
+        /// Every value.
         case any
     }
 
-    /// Which values of a name are secret; nil where none is.
-    func secrecy(of name: some BidirectionalCollection<UInt8>) -> Secrecy? {
+    /// Tells which values of a name are secret.
+    ///
+    /// - Parameter name: The bytes of the name, in any spelling.
+    /// - Returns: The values that are secret; nil where no value is.
+    public func secrecy(of name: some BidirectionalCollection<UInt8>) -> Secrecy? {
         guard !isEmpty else { return nil }
         if let secrecy = secrecy(ofPart: name) { return secrecy }
         guard name.contains(where: Self.separates) else { return nil }
         return name.split(whereSeparator: Self.separates).lazy.compactMap { secrecy(ofPart: $0) }.first
     }
 
-    /// Tells whether the value of a name is secret, where nothing tells texts from numbers.
-    func isSecret(_ value: some BidirectionalCollection<UInt8>, of name: some BidirectionalCollection<UInt8>) -> Bool {
+    /// Tells whether the value of a name is secret, where the format does not tell texts from numbers.
+    ///
+    /// - Parameters:
+    ///   - value: The bytes of the value.
+    ///   - name: The bytes of the name, in any spelling.
+    /// - Returns: Whether the value is secret.
+    public func isSecret(
+        _ value: some BidirectionalCollection<UInt8>, of name: some BidirectionalCollection<UInt8>
+    ) -> Bool {
         Self.isSecret(value, secrecy(of: name))
     }
 

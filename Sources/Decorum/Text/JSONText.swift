@@ -1,13 +1,19 @@
 /// The strings of JSON as bytes (RFC 8259, section 7).
-package enum JSONText {
+public enum JSONText: Sendable {
     /// Tells whether bytes start as an object or an array does.
-    static func isLikely(_ bytes: some Sequence<UInt8>) -> Bool {
+    ///
+    /// - Parameter bytes: The bytes.
+    /// - Returns: Whether the first byte that is not blank is `{` or `[`.
+    public static func isLikely(_ bytes: some Sequence<UInt8>) -> Bool {
         guard let first = bytes.first(where: { $0 > 0x20 }) else { return false }
         return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
     }
 
-    /// Resolves the escapes of a string whose escapes are known to be complete; a lone surrogate becomes U+FFFD.
-    static func unescape(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+    /// Resolves the escapes of a string; a lone surrogate becomes U+FFFD.
+    ///
+    /// - Parameter bytes: The bytes between the quotation marks, whose escapes are complete.
+    /// - Returns: The bytes of the text.
+    public static func unescape(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         guard bytes.contains(UInt8(ascii: "\\")) else { return Array(bytes) }
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count)
@@ -42,8 +48,11 @@ package enum JSONText {
         return output
     }
 
-    /// Escapes bytes so that they can stand between quotes.
-    static func escape(_ bytes: some Collection<UInt8>) -> [UInt8] {
+    /// Escapes bytes so that they can stand between quotation marks.
+    ///
+    /// - Parameter bytes: The bytes of a text.
+    /// - Returns: The bytes with escapes for quotation marks, backslashes and control characters.
+    public static func escape(_ bytes: some Collection<UInt8>) -> [UInt8] {
         let digits = Array("0123456789abcdef".utf8)
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count)
@@ -65,33 +74,15 @@ package enum JSONText {
         }
     }
 
-    /// The text of what stands between the quotation marks of a string; nil where it is not UTF-8.
-    static func text(of bytes: ArraySlice<UInt8>) -> String? {
-        if bytes.contains(UInt8(ascii: "\\")) { return String(validating: unescape(bytes), as: UTF8.self) }
-        // Most strings are ASCII, of which there is nothing to validate; the check is much faster than the validation.
-        guard bytes.contains(where: { $0 >= 0x80 }) else { return String(decoding: bytes, as: UTF8.self) }
-        return String(validating: bytes, as: UTF8.self)
-    }
-
-    /// A text as a string of JSON, with the shortest escapes and only where they are needed.
-    package static func quoted(_ text: String) -> [UInt8] {
-        var output: [UInt8] = [UInt8(ascii: "\"")]
-        guard text.utf8.contains(where: { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }) else {
-            output += text.utf8
-            output.append(UInt8(ascii: "\""))
-            return output
-        }
-        for byte in text.utf8 {
-            switch byte {
-            case 0x08: output += Array("\\b".utf8)
-            case 0x09: output += Array("\\t".utf8)
-            case 0x0A: output += Array("\\n".utf8)
-            case 0x0C: output += Array("\\f".utf8)
-            case 0x0D: output += Array("\\r".utf8)
-            default: output += escape(CollectionOfOne(byte))
+    /// Tells whether a string has a character without which it holds neither a URL nor JSON.
+    static func mayHoldURLOrJSON(_ bytes: some Sequence<UInt8>) -> Bool {
+        bytes.contains {
+            switch $0 {
+            case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "/"),
+                UInt8(ascii: "\\"):
+                true
+            default: false
             }
         }
-        output.append(UInt8(ascii: "\""))
-        return output
     }
 }

@@ -1,7 +1,12 @@
 /// Percent-encoding of bytes (RFC 3986, section 2.1).
-package enum PercentCoding {
-    /// Decodes once, with `+` as a blank unless it is said to be a plus; an incomplete escape stands for itself.
-    static func decode(_ bytes: ArraySlice<UInt8>, plusIsBlank: Bool = true) -> [UInt8] {
+public enum PercentCoding: Sendable {
+    /// Decodes once; an incomplete escape stands for itself.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes.
+    ///   - plusIsBlank: Whether `+` stands for a blank, as in forms.
+    /// - Returns: The decoded bytes, which need not be text.
+    public static func decode(_ bytes: ArraySlice<UInt8>, plusIsBlank: Bool = true) -> [UInt8] {
         guard bytes.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) else { return Array(bytes) }
         var decoded: [UInt8] = []
         decoded.reserveCapacity(bytes.count)
@@ -20,8 +25,11 @@ package enum PercentCoding {
         return decoded
     }
 
-    /// Encodes all but the unreserved characters.
-    static func encode(_ text: some Sequence<UInt8>) -> [UInt8] {
+    /// Encodes all but the unreserved characters (RFC 3986, section 2.3).
+    ///
+    /// - Parameter text: The bytes.
+    /// - Returns: The encoded bytes.
+    public static func encode(_ text: some Sequence<UInt8>) -> [UInt8] {
         let digits = Array("0123456789ABCDEF".utf8)
         return text.flatMap { byte -> [UInt8] in
             switch byte {
@@ -32,7 +40,11 @@ package enum PercentCoding {
         }
     }
 
-    package static func hexDigit(_ byte: UInt8) -> UInt8? {
+    /// The value of a hexadecimal digit in either letter case.
+    ///
+    /// - Parameter byte: The byte.
+    /// - Returns: The value; nil where the byte is no digit.
+    public static func hexDigit(_ byte: UInt8) -> UInt8? {
         switch byte {
         case 0x30...0x39: byte - 0x30
         case 0x41...0x46: byte - 0x41 + 10

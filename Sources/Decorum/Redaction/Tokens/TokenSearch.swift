@@ -1,19 +1,25 @@
+import Foundation
+
 /// Finds what has the shape of a token, in one pass.
 ///
 /// A byte is looked at a bounded number of times, whatever stands before it: the work grows with the text alone.
-package struct TokenSearch {
-    /// Where a token stands.
-    package struct Token: Sendable, Hashable {
+public struct TokenSearch: Sendable {
+    /// A token that was found.
+    public struct Token: Sendable, Hashable {
         /// The name of the kind, fit for a sentence: `GitHub token`.
-        package let kind: String
+        public let kind: String
         /// Its bytes; of a private key, those up to the first line of its content.
-        package let range: Range<Int>
+        public let range: Range<Int>
     }
 
-    package static let bearerToken = "Bearer token"
-    package static let basicCredentials = "Basic credentials"
-    package static let jsonWebToken = "JSON Web Token"
-    package static let privateKey = "private key"
+    /// The kind of a token behind the word `Bearer`.
+    public static let bearerToken = "Bearer token"
+    /// The kind of a user name with a password behind the word `Basic`.
+    public static let basicCredentials = "Basic credentials"
+    /// The kind of a JSON Web Token, signed or encrypted.
+    public static let jsonWebToken = "JSON Web Token"
+    /// The kind of a private key in text form.
+    public static let privateKey = "private key"
 
     /// No token is shorter.
     private static let minimumLength = 12
@@ -33,7 +39,7 @@ package struct TokenSearch {
     ///   - bytes: The text, or any other bytes.
     ///   - range: The part to look at; nil for all.
     /// - Returns: The tokens, none of which overlaps another.
-    package static func tokens(in bytes: [UInt8], _ range: Range<Int>? = nil) -> [Token] {
+    public static func tokens(in bytes: [UInt8], _ range: Range<Int>? = nil) -> [Token] {
         var search = TokenSearch(bytes[range ?? bytes.indices])
         search.findAll()
         return search.tokens
@@ -59,8 +65,13 @@ package struct TokenSearch {
         }
     }
 
-    /// Where a private key ends, of which the heading was found; the end of the text where its last line is missing.
-    package static func endOfKey(in text: ArraySlice<UInt8>, from start: Int) -> Int {
+    /// Finds the end of a private key, of which ``tokens(in:_:)`` finds the heading.
+    ///
+    /// - Parameters:
+    ///   - text: The text.
+    ///   - start: The end of the range that was found.
+    /// - Returns: The end of the last line of the key; the end of the text where that line is missing.
+    public static func endOfKey(in text: ArraySlice<UInt8>, from start: Int) -> Int {
         let ending = Array("-----END ".utf8)
         let line = text[start...].indices.first { text[$0] == ending[0] && text[$0...].starts(with: ending) }
         guard let line, let hyphens = text[(line + ending.count)...].firstIndex(of: UInt8(ascii: "-")) else {
@@ -146,7 +157,6 @@ package struct TokenSearch {
         if content == scheme, text[scheme...].starts(with: "%20".utf8) { content += 3 }
         guard content > scheme, content < text.endIndex, Self.isToken68(text[content]) else { return nil }
         let range = content..<endOfToken68(from: content)
-        guard !Pseudonym.isPseudonym(text[range]) else { return nil }
         if isBearer { return isBearerToken(range) ? Token(kind: Self.bearerToken, range: range) : nil }
         return isBasicPair(range) ? Token(kind: Self.basicCredentials, range: range) : nil
     }
@@ -225,8 +235,11 @@ package struct TokenSearch {
 }
 
 extension TokenSearch {
-    /// Whether a byte is one of a word, which are those of Base64 for URLs too.
-    package static func isWord(_ byte: UInt8) -> Bool {
+    /// Tells whether a byte may be a part of a word: a letter, a digit, `_` or `-`, as in Base64 for URLs.
+    ///
+    /// - Parameter byte: The byte.
+    /// - Returns: Whether it may be a part of a word.
+    public static func isWord(_ byte: UInt8) -> Bool {
         (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) || byte == UInt8(ascii: "_")
             || byte == UInt8(ascii: "-")
     }
@@ -234,8 +247,8 @@ extension TokenSearch {
     private static func isToken68(_ byte: UInt8) -> Bool { isWord(byte) || ".~+/=".utf8.contains(byte) }
 
     private static func namesAlgorithm(_ json: [UInt8]) -> Bool {
-        guard let head = try? JSONValue(parsing: json), case .object(let members) = head else { return false }
-        return members.contains { $0.name == "alg" }
+        let head = try? JSONSerialization.jsonObject(with: Data(json))
+        return (head as? [String: Any])?["alg"] != nil
     }
 
     /// Tells whether a text is worth a search: most have no word that starts as a token does.

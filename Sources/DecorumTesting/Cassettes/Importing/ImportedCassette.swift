@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 public import Foundation
 import HTTPTypes
 

@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 import Foundation
 
 /// A file as a tree, be it JSON or YAML, compressed or not.

@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 
 /// A value of a file that another tool wrote, be it JSON or YAML.
 struct StoredValue: Sendable, Hashable {

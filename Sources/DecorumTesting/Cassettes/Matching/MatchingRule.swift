@@ -1,4 +1,5 @@
 public import Decorum
+import DecorumArchive
 public import HTTPTypes
 
 /// One thing in which a request has to agree with a recorded one.

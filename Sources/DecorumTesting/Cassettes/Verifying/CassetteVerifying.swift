@@ -1,4 +1,5 @@
 public import Decorum
+import DecorumArchive
 import Foundation
 
 extension Cassette {

@@ -4,6 +4,7 @@ import HTTPTypes
 import Testing
 
 @testable import Decorum
+@testable import DecorumArchive
 
 /// Bytes that are made to be slow to read, or to hide a secret.
 @Suite(.timeLimit(.minutes(5))) struct HostileContentTests {
