@@ -57,7 +57,8 @@ let package = Package(
         .executableTarget(
             name: "DecorumBenchmarks",
             dependencies: [
-                "Decorum", "DecorumArchive", "DecorumProbe", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "Decorum", "DecorumArchive", "DecorumProbe", "DecorumTesting",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ] + asyncHTTPClient
         ),
         .testTarget(

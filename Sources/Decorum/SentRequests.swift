@@ -210,7 +210,9 @@ private struct Asked: Sendable {
                 next += 1
                 continue
             }
-            guard isNeutral(field, secretFields) || values(of: field.name) == sent[values: field.name] else { return .field(field.name) }
+            guard isNeutral(field, secretFields) || values(of: field.name) == sent[values: field.name] else {
+                return .field(field.name)
+            }
         }
         return nil
     }

@@ -233,8 +233,8 @@ public struct SecretSearch: Sendable {
         let decoded = PercentCoding.decode(bytes[value])
         steps += value.count
         if JSONText.isLikely(decoded) {
-            let inner = JSONRedactor(decoded, redaction: redaction, nesting: nesting - 1, masksTokens: findsTokens
-            ).run()
+            let inner = JSONRedactor(decoded, redaction: redaction, nesting: nesting - 1, masksTokens: findsTokens)
+                .run()
             steps += inner.steps
             return inner.foundSecret
         }

@@ -19,6 +19,7 @@ public struct HAR: Sendable, Hashable {
     public var entries: [Entry]
     /// A remark.
     public var comment: String?
+    /// The members that the format does not name, in their order; by convention their names start with an underscore.
     public var custom: [JSONValue.Member] = []
 
     /// Creates an archive.
@@ -91,6 +92,7 @@ extension HAR {
         public var onContentLoad: Double?
         /// The milliseconds until all of it had been loaded.
         public var onLoad: Double?
+        /// The members that the format does not name, in their order; by convention their names start with an underscore.
         public var custom: [JSONValue.Member] = []
 
         /// Creates a page.

@@ -21,7 +21,9 @@ extension HAR {
         public var connection: String?
         /// A remark.
         public var comment: String?
+        /// The facts about caches, as they are written.
         public var cache: JSONValue = .object([])
+        /// The members that the format does not name, in their order; by convention their names start with an underscore.
         public var custom: [JSONValue.Member] = []
 
         /// Creates an exchange.

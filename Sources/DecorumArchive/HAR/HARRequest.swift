@@ -19,6 +19,7 @@ extension HAR {
         public var headersSize: Int
         /// The number of bytes of the content; -1 where nobody knows.
         public var bodySize: Int
+        /// The members that the format does not name, in their order; by convention their names start with an underscore.
         public var custom: [JSONValue.Member] = []
 
         /// Creates a request.
@@ -55,6 +56,7 @@ extension HAR {
         public var file: String?
         /// The value of a content of which some tools keep no text, as `textJSON`.
         public var value: JSONValue?
+        /// The members that the format does not name, in their order; by convention their names start with an underscore.
         public var custom: [JSONValue.Member] = []
 
         /// Creates the content of a request.

@@ -21,6 +21,7 @@ extension HAR {
         public var bodySize: Int
         /// How the exchange failed, which the format has no place for; browsers write it as `_error`.
         public var failure: String?
+        /// The members that the format does not name, in their order; by convention their names start with an underscore.
         public var custom: [JSONValue.Member] = []
 
         /// Creates a response.
@@ -58,6 +59,7 @@ extension HAR {
         public var file: String?
         /// A remark, such as that the content was cut off.
         public var comment: String?
+        /// The members that the format does not name, in their order; by convention their names start with an underscore.
         public var custom: [JSONValue.Member] = []
 
         /// Creates the content of a response.

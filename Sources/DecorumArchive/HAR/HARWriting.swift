@@ -1,6 +1,7 @@
 import Foundation
 
 extension HAR {
+    /// The archive as a tree.
     public var json: JSONValue {
         var log = Members()
         log.add("version", version.isEmpty ? "1.2" : version)

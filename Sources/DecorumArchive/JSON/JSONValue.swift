@@ -12,9 +12,16 @@ public enum JSONValue: Sendable, Hashable {
 
     /// A name and its value.
     public struct Member: Sendable, Hashable {
+        /// The name.
         public var name: String
+        /// The value.
         public var value: JSONValue
 
+        /// Creates a member.
+        ///
+        /// - Parameters:
+        ///   - name: The name.
+        ///   - value: The value.
         public init(_ name: String, _ value: JSONValue) {
             self.name = name
             self.value = value

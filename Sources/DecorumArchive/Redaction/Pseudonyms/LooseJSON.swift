@@ -52,7 +52,9 @@ struct LooseJSON {
     private consuming func replacedLinks(in text: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         var links = SecretSearch(Array(text), redaction: redaction, findsTokens: false)
         links.findInLinks()
-        if let replaced = links.named(in: pseudonyms, redaction) { return replaced == Array(bytes) ? nil : replaced[...] }
+        if let replaced = links.named(in: pseudonyms, redaction) {
+            return replaced == Array(bytes) ? nil : replaced[...]
+        }
         return copied == bytes.startIndex ? nil : text
     }
 

@@ -128,9 +128,12 @@ extension Redaction {
         return isURL ? named(inURL: value, pseudonyms) : named(inText: value, pseudonyms)
     }
 
-    /// Names the secrets in the value of a field that holds one JSON value or several between commas; nil where it has none.
+    /// Names the secrets in the value of a field that holds one JSON value or several between commas; nil where there
+    /// is no secret.
     private func named(inJSON value: String, _ pseudonyms: Pseudonyms) -> String? {
-        guard looksIntoContent, value.utf8.contains(UInt8(ascii: "\"")), JSONText.isLikely(value.utf8) else { return nil }
+        guard looksIntoContent, value.utf8.contains(UInt8(ascii: "\"")), JSONText.isLikely(value.utf8) else {
+            return nil
+        }
         // An array is looked through, so the brackets change nothing but that commas may stand between values.
         let result = JSONNaming(Array("[\(value)]".utf8), redaction: self, pseudonyms: pseudonyms).run()
         guard result.foundSecret else { return nil }

@@ -10,7 +10,8 @@ struct SecretHits {
         let scanner = SecretHits(bytes: bytes)
         let passwords = scanner.urlPasswords()
         // A recording holds pseudonyms where its tokens were.
-        let tokens = TokenSearch.tokens(in: bytes).filter { !Pseudonym.isPseudonym(bytes[$0.range]) }.map { SecretHit(kind: SecretKind($0.kind), range: $0.range) }
+        let tokens = TokenSearch.tokens(in: bytes).filter { !Pseudonym.isPseudonym(bytes[$0.range]) }
+            .map { SecretHit(kind: SecretKind($0.kind), range: $0.range) }
         // A find that is two things at once is told once: a password before a token, and by its shape before its name.
         let shaped = passwords + apart(tokens, from: passwords)
         return shaped + apart(scanner.namedValues(), from: shaped.sorted { $0.range.lowerBound < $1.range.lowerBound })

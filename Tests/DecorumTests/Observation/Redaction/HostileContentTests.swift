@@ -39,20 +39,20 @@ import Testing
     }
 
     private static func workOnURL(_ bytes: [UInt8]) -> Int {
-        var secrets = SecretRanges(bytes, redaction: .standard)
+        var secrets = SecretSearch(bytes, redaction: .standard)
         secrets.findInURL()
         return secrets.steps
     }
 
     private static func workOnText(_ bytes: [UInt8]) -> Int {
-        var secrets = SecretRanges(bytes, redaction: .standard)
+        var secrets = SecretSearch(bytes, redaction: .standard)
         secrets.findInText()
         secrets.findTokens()
         return secrets.steps
     }
 
     private static func workOnForm(_ bytes: [UInt8]) -> Int {
-        var secrets = SecretRanges(bytes, redaction: .standard)
+        var secrets = SecretSearch(bytes, redaction: .standard)
         secrets.findInForm()
         return secrets.steps
     }
