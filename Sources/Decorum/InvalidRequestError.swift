@@ -61,7 +61,7 @@ extension InvalidRequestError {
     static let invalidURL = Self(
         .invalidURL, "The URL cannot be parsed; percent-encode blanks and characters outside of ASCII.")
     static let missingOrigin = Self(
-        .missingOrigin, "The request has no scheme and host; give it an absolute URL, or apply relative(to:).")
+        .missingOrigin, "The request has no scheme and host; give it an absolute URL, or apply resolving(against:).")
     static let invalidHost = Self(.invalidHost, "The host is empty or has characters that no host has.")
     static let invalidPort = Self(.invalidPort, "The port is not a number from 0 to 65535.")
     static let userinfo = Self(

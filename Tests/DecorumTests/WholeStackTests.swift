@@ -117,7 +117,7 @@ private struct Load {
             .identifyingClient(as: ClientInformation(name: "test"))
             .addingDefaultFields([.accept: "*/*"])
             .overridingFields(with: [.cacheControl: "max-age=0"])
-            .relative(to: origin.url)
+            .resolving(against: origin.url)
             .logging(to: LogSink { _ in })
             .observing(statistics)
             .validatingStatus()

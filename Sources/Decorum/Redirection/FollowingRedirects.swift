@@ -33,7 +33,7 @@ extension Connection {
     /// or dropped.
     ///
     /// It belongs outside of cookies, caching, retries and authentication, which then see every request on the way, and
-    /// inside of ``relative(to:)``. See RFC 9110, sections 10.2.2 and 15.4, and the Fetch standard.
+    /// inside of ``resolving(against:)``. See RFC 9110, sections 10.2.2 and 15.4, and the Fetch standard.
     ///
     /// - Parameters:
     ///   - limit: The largest number of redirections to follow for one request; a negative one counts as 0.

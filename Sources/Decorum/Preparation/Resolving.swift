@@ -6,7 +6,7 @@ extension Connection {
     ///
     /// ```swift
     /// let connection = try SystemConnection()
-    ///     .relative(to: "https://api.example.com/v1/")
+    ///     .resolving(against: "https://api.example.com/v1/")
     /// let response = try await connection.send(.get("items?page=2"))
     /// // GET https://api.example.com/v1/items?page=2
     /// ```
@@ -33,12 +33,12 @@ extension Connection {
     /// - Parameter base: An absolute URL over `http` or `https`; its fragment is ignored.
     /// - Returns: A connection that sends relative requests to the base.
     /// - Throws: ``InvalidRequestError`` when the base cannot be parsed or sent to, or holds a user name or password.
-    public func relative(to base: String) throws(InvalidRequestError) -> some Connection {
-        RelativeConnection(base: self, baseURL: try BaseURL(base))
+    public func resolving(against base: String) throws(InvalidRequestError) -> some Connection {
+        ResolvingConnection(base: self, baseURL: try BaseURL(base))
     }
 }
 
-struct RelativeConnection<Base: Connection>: ComposedConnection {
+struct ResolvingConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let baseURL: BaseURL
 
@@ -46,7 +46,7 @@ struct RelativeConnection<Base: Connection>: ComposedConnection {
         // A query may hold a key, and is used by next to no reference.
         let place = baseURL.origin.description + baseURL.path
         return Layer(
-            name: "relative", role: .preparation, settings: [Layer.Setting("to", place)], facts: [.changesSignedParts])
+            name: "resolving", role: .preparation, settings: [Layer.Setting("against", place)], facts: [.changesSignedParts])
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
@@ -64,7 +64,7 @@ struct BaseURL: Sendable {
 
     init(_ text: String) throws(InvalidRequestError) {
         let target = try Target(text)
-        guard let scheme = target.scheme, let authority = target.authority else { throw .relativeBase }
+        guard let scheme = target.scheme, let authority = target.authority else { throw .baseWithoutOrigin }
         origin = try Origin(HTTPRequest(method: .get, scheme: scheme, authority: authority, path: target.path))
         self.target = target
     }
@@ -92,8 +92,8 @@ struct BaseURL: Sendable {
 }
 
 extension InvalidRequestError {
-    fileprivate static let relativeBase = Self(
-        .missingOrigin, "The base URL has no scheme and host; relative(to:) needs an absolute URL.")
+    fileprivate static let baseWithoutOrigin = Self(
+        .missingOrigin, "The base URL has no scheme and host; resolving(against:) needs an absolute URL.")
     fileprivate static let otherOrigin = Self(
         .invalidPath, "The path of a relative request leads to another origin; make the request from an absolute URL.")
 }
