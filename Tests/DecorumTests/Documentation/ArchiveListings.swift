@@ -1,8 +1,9 @@
 import Decorum
 import DecorumArchive
 import Foundation
+import Testing
 
-private enum ArchiveListings {
+@Suite struct ArchiveListings {
     func archives(file: URL) throws {
         let archive = try HAR(Data(contentsOf: file))
         for entry in archive.entries where entry.response.status >= 500 {
@@ -10,16 +11,24 @@ private enum ArchiveListings {
         }
     }
 
-    func pseudonyms(request: Request) {
+    @Test func pseudonyms() throws {
+        var request = try Request.get("https://example.com/")
+        request.head.headerFields[.authorization] = "Bearer aB3dE5gH7jK9mN1p"
+
         let pseudonyms = Pseudonyms()
         let head = Redaction.standard.applied(to: request.head, naming: pseudonyms)
         print(head.headerFields[.authorization] ?? "")  // Bearer __authorization-1__
+
+        #expect(head.headerFields[.authorization] == "Bearer __authorization-1__")
     }
 
-    func searching(url: String) {
+    @Test func searching() {
+        let url = "https://user:pw@example.com/?token=abc"
+
         var search = SecretSearch(Array(url.utf8), redaction: .standard)
         search.findInURL()
         let masked = search.replacing { _ in Array("***".utf8) }
-        _ = masked
+
+        #expect(masked == Array("https://***@example.com/?token=***".utf8))
     }
 }
