@@ -196,11 +196,22 @@ public final class Cassette: Sendable {
         case .replay:
             let unplayed = unplayed
             guard rules.unused == .fail, !unplayed.isEmpty else { return }
-            throw try UnusedInteractionsError(self, unplayed)
+            throw try unused(unplayed)
         case .append, .rewrite: try save()
         case .verify: try verify()
         case .once, .live: return
         }
+    }
+
+    private func unused(_ ordinals: [Int]) throws -> UnusedInteractionsError {
+        let scanner = SecretScanner(rules)
+        return UnusedInteractionsError(
+            file: file.relativePath,
+            requests: try ordinals.map { ordinal in
+                let request = redactor.matchable(try content.request(at: ordinal))
+                return scanner.masked("\(request.method) \(request.url)")
+            },
+            advice: adviceToRecord(or: "CASSETTE=rewrite records it anew"))
     }
 
     /// What was recorded, without its secrets, in the order in which the file has it.
@@ -222,6 +233,14 @@ public final class Cassette: Sendable {
         let naming = CassetteRedactor(rules, continuing: mode == .append ? opened.text : [])
         return (naming.redacted(interactions), naming)
     }
+}
+
+extension Cassette: CustomStringConvertible, CustomReflectable {
+    /// The name of the file, and what the cassette does with a request.
+    public var description: String { "cassette \(file.lastPathComponent), \(mode.rawValue)" }
+
+    /// A mirror with the description alone: an exchange that is under way is not redacted yet.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 extension CassetteRules {

@@ -27,24 +27,6 @@ public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
     }
 }
 
-extension ConformanceCase {
-    /// Lets a case decide, and names it in what it throws, which is a failure or the caller's own cancellation.
-    func decide(within limit: Duration, _ examine: @escaping @Sendable () async throws -> Void) async throws {
-        do {
-            try await withDeadline(of: limit, "\(demand) It was not decided within \(limit).", examine)
-        } catch let failure as ConformanceFailure {
-            throw ConformanceFailure(failure.sentence, of: name, underlying: failure.underlying)
-        } catch let skip as ConformanceSkip {
-            throw skip
-        } catch let error as CancellationError where Task.isCancelled {
-            throw error
-        } catch {
-            throw ConformanceFailure(
-                "\(demand) It threw \(type(of: error)) instead: \(error)", of: name, underlying: error)
-        }
-    }
-}
-
 /// Throws a failure unless a condition holds.
 func require(_ condition: Bool, _ sentence: @autoclosure () -> String) throws(ConformanceFailure) {
     guard condition else { throw ConformanceFailure(sentence()) }
@@ -77,34 +59,4 @@ private func text(of bytes: some Collection<UInt8>) -> String {
 
 private func hexadecimal(_ byte: UInt8) -> String {
     (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-}
-
-/// Waits for a value, or fails with a sentence when it takes too long.
-///
-/// What is waited for runs in a task of its own, which is cancelled in the end and then left alone: a subject that
-/// hangs must not hang its suite. The time is counted in many steps: where the tasks of a busy process wait long for a
-/// thread, so does each step, and what is waited for gets as many turns.
-func withDeadline<Value: Sendable>(
-    of limit: Duration = .seconds(5), _ sentence: String, _ operation: @escaping @Sendable () async throws -> Value
-) async throws -> Value {
-    let outcome = Monitor<Result<Value, any Error>?>(nil)
-    let work = Task {
-        do {
-            let value = try await operation()
-            outcome.update { $0 = $0 ?? .success(value) }
-        } catch {
-            outcome.update { $0 = $0 ?? .failure(error) }
-        }
-    }
-    let alarm = Task {
-        for _ in 0..<100 { try await Task.sleep(for: limit / 100) }
-        outcome.update { $0 = $0 ?? .failure(ConformanceFailure(sentence)) }
-    }
-    defer {
-        alarm.cancel()
-        work.cancel()
-    }
-    try await outcome.wait { $0 != nil }
-    guard let result = outcome.state else { throw CancellationError() }
-    return try result.get()
 }

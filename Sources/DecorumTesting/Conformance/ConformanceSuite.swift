@@ -1,22 +1,3 @@
-/// One demand of a conformance suite: a name, and what it demands in a sentence.
-public protocol ConformanceCase: Sendable, Hashable, CustomStringConvertible {
-    /// The name, which is what a test report shows.
-    var name: String { get }
-    /// What is demanded, in a sentence.
-    var demand: String { get }
-}
-
-extension ConformanceCase {
-    /// The name.
-    public var description: String { name }
-
-    /// Compares by name.
-    public static func == (lhs: Self, rhs: Self) -> Bool { lhs.name == rhs.name }
-
-    /// Hashes the name.
-    public func hash(into hasher: inout Hasher) { hasher.combine(name) }
-}
-
 /// The cases that a subject is held to, and those that it is excused from, each with a reason.
 ///
 /// ```swift

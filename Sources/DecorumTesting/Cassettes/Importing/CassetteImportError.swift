@@ -14,3 +14,9 @@ extension CassetteImportError: CustomStringConvertible {
         "\(file) cannot be imported" + (place.map { " (\($0))" } ?? "") + ": \(reason)."
     }
 }
+
+/// Why a file cannot be imported, before its name is known.
+struct ImportFault: Error {
+    let place: String?
+    let reason: String
+}

@@ -76,9 +76,3 @@ struct StoredNode: Sendable {
         return node
     }
 }
-
-/// Why a file cannot be imported, before its name is known.
-struct ImportFault: Error {
-    let place: String?
-    let reason: String
-}

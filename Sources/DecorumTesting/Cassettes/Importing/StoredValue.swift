@@ -2,6 +2,12 @@ import Decorum
 
 /// A value of a file that another tool wrote, be it JSON or YAML.
 struct StoredValue: Sendable, Hashable {
+    /// The largest number of bytes of a document, also after decompression.
+    static let sizeLimit = 256 << 20
+    /// The largest number of values of a document: one that holds nothing but small values is refused before it fills the
+    /// memory.
+    static let countLimit = 4_000_000
+
     enum Content: Sendable, Hashable {
         case null
         /// A number of JSON, as it is written.

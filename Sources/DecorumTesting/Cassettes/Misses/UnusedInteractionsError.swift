@@ -9,17 +9,8 @@ public struct UnusedInteractionsError: Error, Hashable, Sendable {
     public let file: String
     /// The method and the URL of each, redacted.
     public let requests: [String]
-    private let advice: String
-
-    init(_ cassette: Cassette, _ ordinals: [Int]) throws {
-        file = cassette.file.relativePath
-        advice = cassette.adviceToRecord(or: "CASSETTE=rewrite records it anew")
-        let scanner = SecretScanner(cassette.rules)
-        requests = try ordinals.map { ordinal in
-            let request = cassette.redactor.matchable(try cassette.content.request(at: ordinal))
-            return scanner.masked("\(request.method) \(request.url)")
-        }
-    }
+    /// The way to mend the cassette.
+    let advice: String
 }
 
 extension UnusedInteractionsError: DescribableError {

@@ -37,15 +37,6 @@ public struct DecoratorLaw: ConformanceCase {
     /// The origin that all requests go to, for decorators that are bound to one.
     public static let origin = "https://origin.example"
 
-    /// All laws.
-    public static let all = ConformanceSuite<DecoratorLaw>([
-        .requestBodiesOnce, .requestStreaming, .requestTrailers, .requestFields, .responseBodiesOnce,
-        .responseStreaming, .responseTrailers, .responseFields, .release, .earlyDrop, .cancellation, .bodyCancellation,
-        .silenceAfterCancellation, .idleness, .statuses, .errors, .bodyErrors, .options, .metadata, .concurrency,
-        .layerOrder, .declaredResending, .declaredAnswering, .declaredChanges, .declaredSecrets, .writtenSecrets,
-        .redirectedSecrets, .principals, .cancelledSleep, .effects, .contentLengths, .emptyResponses,
-    ])
-
     /// Holds a decorator to the law.
     ///
     /// - Parameters:

@@ -29,13 +29,6 @@ public struct TransportCase: ConformanceCase {
         self.examine = examine
     }
 
-    /// All cases.
-    public static let all = ConformanceSuite<TransportCase>(
-        [
-            framing, malformed, foreignAnswers, fields, streaming, uploads, earlyAnswers, untouched, cancellations,
-            timeouts, pool, stress, tls, http2, reports,
-        ].flatMap(\.self))
-
     /// The same case over HTTP/2, through nginx; one that cannot be tried where nginx or openssl is missing.
     ///
     /// ``all`` has these of the cases that nginx leaves as they are.
@@ -77,9 +70,4 @@ public enum ConformanceOutcome: Sendable, Hashable {
     case met
     /// The case could not be tried, such as for want of a server, for this reason.
     case skipped(String)
-}
-
-/// Ends a case that cannot be tried.
-struct ConformanceSkip: Error {
-    let reason: String
 }

@@ -27,3 +27,10 @@ public struct TransportConditions: Sendable {
         self.identity = identity
     }
 }
+
+extension SecureServer {
+    /// The certificate and the key that a client can show to an openssl server.
+    package var identity: TransportConditions.Identity {
+        TransportConditions.Identity(certificate: clientCertificate, key: clientKey)
+    }
+}
