@@ -5,7 +5,7 @@ import Testing
 
 /// Sees whether a part of a test fails.
 ///
-/// The framework tells nobody whether a test has failed, so its issues are looked at on their way through.
+/// Swift Testing does not report whether a test has failed, so this trait observes its issues.
 final class IssueWatch: Sendable {
     private let failed = Mutex(false)
 

@@ -16,11 +16,11 @@ public import Testing
 /// }
 /// ```
 ///
-/// What a detached task expects is not seen, since that task does not belong to the test.
+/// It does not see the expectations of a detached task, since that task does not belong to the test.
 ///
 /// - Parameters:
-///   - name: The name of the cassette; nil for that of the function. Give one that tells the cases of a parameterised test
-///     apart.
+///   - name: The name of the cassette; nil for that of the function. Give each case of a parameterised test its
+///     own name.
 ///   - rules: How it matches, redacts, records and plays; nil for those of the suite.
 ///   - mode: What it does with a request; nil for what the suite or the environment says.
 ///   - filePath: The file of the test.
@@ -70,7 +70,7 @@ private final class TestPart<Result>: @unchecked Sendable {
         result = try await body(cassette)
     }
 
-    /// What the part has returned; an error where the framework has not run it.
+    /// The result of the part; an error where the framework has not run it.
     func takeResult() throws -> Result {
         guard let result else { throw CancellationError() }
         return result

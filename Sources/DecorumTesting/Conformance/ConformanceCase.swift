@@ -1,8 +1,8 @@
-/// One demand of a conformance suite: a name, and what it demands in a sentence.
+/// One demand of a conformance suite, with a name and a sentence that states it.
 public protocol ConformanceCase: Sendable, Hashable, CustomStringConvertible {
     /// The name, which is what a test report shows.
     var name: String { get }
-    /// What is demanded, in a sentence.
+    /// The demand, in a sentence.
     var demand: String { get }
 }
 
@@ -18,10 +18,10 @@ extension ConformanceCase {
 }
 
 extension ConformanceCase {
-    /// Lets a case decide, and names it in what it throws, which is a failure or the caller's own cancellation.
+    /// Runs a case and puts its name into the failure that it throws; also throws a skip or the caller's cancellation.
     func decide(within limit: Duration, _ examine: @escaping @Sendable () async throws -> Void) async throws {
         do {
-            try await withDeadline(of: limit, "\(demand) It was not decided within \(limit).", examine)
+            try await withDeadline(of: limit, "\(demand) The case did not end within \(limit).", examine)
         } catch let failure as ConformanceFailure {
             throw ConformanceFailure(failure.sentence, of: name, underlying: failure.underlying)
         } catch let skip as ConformanceSkip {

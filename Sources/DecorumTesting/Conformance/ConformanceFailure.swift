@@ -1,27 +1,27 @@
 import Foundation
 
-/// What a subject did that a case of a conformance suite forbids.
+/// A subject broke a demand of a conformance suite.
 public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
-    /// The name of the case; nil where none has told it.
+    /// The name of the case; nil where it is unknown.
     public let name: String?
-    /// What happened, in a sentence.
+    /// The event, in a sentence.
     public let sentence: String
-    /// The error that the subject threw where it should not; nil where it threw none.
+    /// The error that the subject threw in violation of the demand; nil where there is none.
     public let underlying: (any Error)?
 
     /// Creates a failure.
     ///
     /// - Parameters:
-    ///   - sentence: What happened, in a sentence.
+    ///   - sentence: The event, in a sentence.
     ///   - name: The name of the case.
-    ///   - underlying: The error that the subject threw where it should not.
+    ///   - underlying: The error that the subject threw in violation of the demand.
     public init(_ sentence: String, of name: String? = nil, underlying: (any Error)? = nil) {
         self.name = name
         self.sentence = sentence
         self.underlying = underlying
     }
 
-    /// The name of the case and what happened.
+    /// The name of the case and the sentence.
     public var description: String {
         name.map { "\($0): \(sentence)" } ?? sentence
     }
@@ -39,9 +39,9 @@ func requireEqual<Value: Equatable>(
     try require(value == expected, "\(what()): \(shown(value)) in place of \(shown(expected)).\(advice)")
 }
 
-/// Bytes as a text, and everything else as it describes itself.
+/// Shows bytes as text, and any other value by its own description.
 private func shown<Value>(_ value: Value) -> String {
-    // Not by a cast of the value: an empty array is one of bytes too.
+    // The type decides: a cast of the value would also take an empty array of another type for bytes.
     if Value.self is [UInt8].Type || Value.self is [UInt8]?.Type {
         return (value as? [UInt8]).map { text(of: $0) } ?? "nothing"
     }
@@ -49,7 +49,7 @@ private func shown<Value>(_ value: Value) -> String {
     return (value as? Data).map { text(of: $0) } ?? "\(value)"
 }
 
-/// The start of some bytes, with those that are no visible ASCII as `\\xFF`.
+/// The first bytes; a byte that is not visible ASCII is shown as `\\xFF`.
 private func text(of bytes: some Collection<UInt8>) -> String {
     let shown = bytes.prefix(200).map { byte in
         (0x20..<0x7F).contains(byte) ? String(UnicodeScalar(byte)) : "\\x" + hexadecimal(byte)

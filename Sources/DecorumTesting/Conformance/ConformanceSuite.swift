@@ -13,7 +13,7 @@ public struct ConformanceSuite<Case: ConformanceCase>: Sendable {
     public struct Exclusion: Sendable, Hashable, CustomStringConvertible {
         /// The case.
         public let excluded: Case
-        /// Why the subject need not meet it, for the subject's users.
+        /// The reason why the subject need not meet the case, for the subject's users.
         public let reason: String
 
         /// The name of the case and the reason.
@@ -26,7 +26,7 @@ public struct ConformanceSuite<Case: ConformanceCase>: Sendable {
 
     /// Creates a suite.
     ///
-    /// - Parameter cases: The cases, in the order in which they are told.
+    /// - Parameter cases: The cases, in the order of the report.
     public init(_ cases: [Case]) {
         self.cases = cases
     }

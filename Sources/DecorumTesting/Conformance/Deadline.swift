@@ -1,8 +1,8 @@
 /// Waits for a value, or fails with a sentence when it takes too long.
 ///
-/// What is waited for runs in a task of its own, which is cancelled in the end and then left alone: a subject that
-/// hangs must not hang its suite. The time is counted in many steps: where the tasks of a busy process wait long for a
-/// thread, so does each step, and what is waited for gets as many turns.
+/// The operation runs in a separate task, which is cancelled at the end and not awaited: a subject that hangs must not
+/// hang its suite. The time is counted in many short sleeps. In a busy process each of them waits for a thread as the
+/// operation does, so the operation gets as many turns as it would in an idle one.
 func withDeadline<Value: Sendable>(
     of limit: Duration = .seconds(5), _ sentence: String, _ operation: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {

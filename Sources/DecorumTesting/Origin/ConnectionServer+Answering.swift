@@ -2,7 +2,7 @@ import Decorum
 import Foundation
 import HTTPTypes
 
-/// Performing the steps of an answer.
+/// Performs the steps of an answer.
 extension ConnectionServer {
     mutating func perform(_ answer: LoopbackOrigin.Answer) async throws {
         for step in answer.steps {
@@ -68,7 +68,7 @@ extension ConnectionServer {
         }
     }
 
-    /// Sends from one block of memory, whatever the count.
+    /// Sends the pattern from one block of memory, whatever the count.
     private func generate(_ count: Int64, isChunked: Bool = false) async throws {
         var rest = count
         while rest > 0 {
@@ -105,7 +105,7 @@ extension Channel {
     }
 }
 
-/// How a response's content is delimited (RFC 9112, section 6.3), and what the connection does after it.
+/// The framing of a response's content (RFC 9112, section 6.3), and whether the connection is kept after it.
 struct ResponseFraming {
     var fields: RawFields
     var hasContent: Bool

@@ -1,8 +1,9 @@
 package import Foundation
 
 #if os(macOS) || os(Linux)
-/// A shell script in its own temporary folder. The script ends and the folder is deleted when the value is released or
-/// this process ends.
+/// A shell script that runs in its own temporary folder.
+///
+/// The script ends and the folder is deleted when the value is released or this process ends.
 package final class RunningScript: Sendable {
     // The end of the pipe that this process holds closes when the process does, however it ends. Signals would not do:
     // a child of Swift's has them blocked, for which reason the shell cannot `wait` for a job either.
@@ -21,7 +22,7 @@ package final class RunningScript: Sendable {
     private let process = Process()
     private let input = Pipe()
 
-    /// Starts a script. Its last command should be the `exec` of the program that keeps running.
+    /// Starts a script, whose last command should be the `exec` of the program that keeps running.
     ///
     /// - Parameters:
     ///   - script: The text of the script, which finds the files in its folder.

@@ -60,8 +60,9 @@ package final class SecureServer: Sendable {
         return SecureServer(script, port: line.flatMap { Int($0.drop { $0 != ":" }.dropFirst()) } ?? 0)
     }
 
-    /// Starts nginx as a server of HTTP/2 and HTTP/1.1 that forwards requests to an origin. It answers `/protocol` with
-    /// the version of the request, and `/connection` with the number of its connection.
+    /// Starts nginx as a server of HTTP/2 and HTTP/1.1 that forwards requests to an origin.
+    ///
+    /// It answers `/protocol` with the version of the request, and `/connection` with the number of its connection.
     ///
     /// - Parameters:
     ///   - origin: The origin that answers.

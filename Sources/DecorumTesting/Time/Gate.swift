@@ -32,7 +32,7 @@ public final class Gate: Sendable {
         monitor.update { $0.isOpen = true }
     }
 
-    /// Stops everybody who comes from now on, and takes back the admissions that nobody has used.
+    /// Stops all tasks that come from now on, and takes back unused admissions.
     public func close() {
         monitor.update { state in
             state.isOpen = false
@@ -42,7 +42,7 @@ public final class Gate: Sendable {
 
     /// Lets a number of tasks pass, in the order in which they came.
     ///
-    /// - Parameter count: The number of tasks; zero or less admits nobody.
+    /// - Parameter count: The number of tasks; zero or less admits none.
     public func admit(_ count: Int = 1) {
         monitor.update { $0.permits += min(max(0, count), .max - $0.permits) }
     }

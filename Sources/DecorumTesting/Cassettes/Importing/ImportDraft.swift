@@ -2,7 +2,7 @@ import Decorum
 import Foundation
 import HTTPTypes
 
-/// What an importer has found so far.
+/// The exchanges and warnings that an importer has found so far.
 struct ImportDraft {
     /// The folder in which the file's sidecars are; nil where there is none.
     let folder: URL?

@@ -2,10 +2,10 @@ import Decorum
 public import Foundation
 import HTTPTypes
 
-/// The exchanges of a file that another tool recorded, and what is to be known about them.
+/// The exchanges of a file that another tool recorded, with warnings about them.
 ///
-/// The format is told by what is in the file, whatever its name. Bodies are as the file has them: what the file's format
-/// did to store them is undone, content codings are not, until ``decodingContent()`` is called.
+/// The content of the file decides on the format, and its name does not matter. The encodings that the format uses to
+/// store bodies are undone. Content codings are not undone until ``decodingContent()`` is called.
 ///
 /// ```swift
 /// let imported = try ImportedCassette(contentsOf: URL(filePath: "cassettes/feed.yml")).decodingContent()
@@ -18,7 +18,7 @@ public struct ImportedCassette: Sendable, Hashable {
     public let format: Format
     /// The exchanges, in the order in which the file has them.
     public var interactions: [Interaction]
-    /// What had to be guessed, changed or left out.
+    /// The values that had to be guessed, changed or left out.
     public var warnings: [ImportWarning]
     /// Whether the tool keeps content without its coding.
     let hasDecodedContent: Bool
@@ -45,7 +45,7 @@ public struct ImportedCassette: Sendable, Hashable {
     /// - Parameters:
     ///   - document: The content of the file.
     ///   - name: The name of the file, for errors.
-    ///   - folder: The folder that holds the files that it refers to; nil where there is none.
+    ///   - folder: The folder of the files that the document refers to; nil where there is none.
     /// - Throws: ``CassetteImportError``, which names the file, the place and the cause.
     public init(_ document: Data, named name: String, folder: URL? = nil) throws {
         guard document.count <= Self.sizeLimit else { throw CassetteImportError.tooLarge(name) }
@@ -66,7 +66,7 @@ public struct ImportedCassette: Sendable, Hashable {
 
     /// The number of values in the interactions that look like secrets.
     ///
-    /// Those of known shapes are counted, and long ones behind the names of secrets. It takes a look at each byte, so ask
+    /// It counts values of known shapes, and long values behind the names of secrets. It examines each byte, so read it
     /// once.
     public var possibleSecretCount: Int {
         let scanner = SecretScanner(environment: [:])
@@ -78,7 +78,7 @@ public struct ImportedCassette: Sendable, Hashable {
         }
     }
 
-    /// How near the worst of the bodies is to what went over the wire.
+    /// The exactness of the least exact body, compared with the bytes that were transferred.
     public var exactness: RecordedBody.Exactness {
         interactions.lazy.flatMap { [$0.request.body.exactness, $0.response?.body.exactness ?? .exact] }.max() ?? .exact
     }

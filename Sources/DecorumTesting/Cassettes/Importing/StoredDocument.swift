@@ -1,7 +1,7 @@
 import Decorum
 import Foundation
 
-/// A file as a tree, be it JSON or YAML, compressed or not.
+/// Reads a file of JSON or YAML, compressed or not, as a tree.
 enum StoredDocument {
     static func value(of document: Data, countLimit: Int = StoredValue.countLimit) throws -> StoredValue {
         var bytes = Array(document)

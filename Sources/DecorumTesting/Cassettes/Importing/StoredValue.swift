@@ -1,6 +1,6 @@
 import Decorum
 
-/// A value of a file that another tool wrote, be it JSON or YAML.
+/// A value of a JSON or YAML file that another tool wrote.
 struct StoredValue: Sendable, Hashable {
     /// The largest number of bytes of a document, also after decompression.
     static let sizeLimit = 256 << 20
@@ -12,7 +12,7 @@ struct StoredValue: Sendable, Hashable {
         case null
         /// A number of JSON, as it is written.
         case number(String)
-        /// A Boolean of JSON, or a plain scalar of YAML, whose type nobody has resolved.
+        /// A Boolean of JSON, or a plain scalar of YAML, whose type is not resolved.
         case literal(String)
         case string(String)
         case list([StoredValue])

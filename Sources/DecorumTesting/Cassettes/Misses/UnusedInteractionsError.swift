@@ -3,7 +3,7 @@ import Foundation
 
 /// Interactions of a cassette were never played.
 ///
-/// Either a request is no longer made, or it has changed so much that something else answered it.
+/// Either a request is no longer made, or it has changed so much that another interaction answered it.
 public struct UnusedInteractionsError: Error, Hashable, Sendable {
     /// The path of the cassette.
     public let file: String
@@ -14,7 +14,7 @@ public struct UnusedInteractionsError: Error, Hashable, Sendable {
 }
 
 extension UnusedInteractionsError: DescribableError {
-    /// How many there are, which, and how to mend it.
+    /// Their number, their requests, and the way to mend it.
     public var description: String {
         let shown = requests.prefix(10).map { "\n  \($0)" }.joined()
         let more = requests.count > 10 ? "\n  and \(requests.count - 10) more" : ""
