@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Sees whether a part of a test fails.
+/// Observes whether a part of a test fails.
 ///
 /// Swift Testing does not report whether a test has failed, so this trait observes its issues.
 final class IssueWatch: Sendable {
@@ -12,7 +12,7 @@ final class IssueWatch: Sendable {
     /// Whether anything has failed until now.
     var hasFailed: Bool { failed.withLock { $0 } }
 
-    /// Runs a part of a test, and looks at its issues.
+    /// Runs a part of a test, and observes its issues.
     func watch(
         _ test: Test, _ testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {

@@ -22,7 +22,7 @@ public final class Cassette: Sendable {
     public let file: URL
     /// The reaction of the cassette to a request: never ``CassetteMode/once``, which is settled when it is opened.
     public let mode: CassetteMode
-    /// How it matches, redacts, records and plays.
+    /// The rules for matching, redacting, recording and playing.
     public let rules: CassetteRules
     let clock: any DatedClock
     /// The file as it was when it was opened.

@@ -7,8 +7,8 @@
 /// gate.open()
 /// ```
 ///
-/// A gate is closed at first. ``open()`` lets everybody pass from then on; ``admit(_:)`` lets a number of tasks pass,
-/// those that wait already and then those that come later.
+/// A gate is closed at first. ``open()`` lets all tasks pass from then on; ``admit(_:)`` lets a number of tasks
+/// pass: first those that already wait, then those that come later.
 public final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -21,13 +21,13 @@ public final class Gate: Sendable {
     /// Creates a closed gate.
     public init() {}
 
-    /// Whether everybody may pass.
+    /// Whether all tasks may pass.
     public var isOpen: Bool { monitor.state.isOpen }
 
     /// The number of tasks that wait at the gate.
     public var waitingCount: Int { monitor.state.waiting }
 
-    /// Lets everybody pass, now and from now on.
+    /// Lets all tasks pass, now and from now on.
     public func open() {
         monitor.update { $0.isOpen = true }
     }

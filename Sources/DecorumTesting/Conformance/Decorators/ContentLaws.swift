@@ -8,7 +8,7 @@ extension DecoratorLaw {
     /// A layer that changes content takes `Content-Length` and `Content-Encoding` with it, of requests and responses
     /// (RFC 9110, sections 8.4 and 8.6), and states no length for a body whose length it does not know.
     public static let contentLengths = DecoratorLaw(
-        "lengths are true", "The length and the coding that a head tells are those of the content behind it."
+        "lengths are true", "The length and the coding in a head are those of the content that follows it."
     ) { subject in
         for path in subject.contentPaths {
             try await checkRequestLength(in: subject, on: path)

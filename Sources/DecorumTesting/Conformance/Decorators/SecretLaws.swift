@@ -82,7 +82,7 @@ extension DecoratorLaw {
     ///
     /// Any server that answers can name the origin of a redirection (RFC 9110, section 15.4).
     public static let redirectedSecrets = DecoratorLaw(
-        "secrets stay with their origin", "A redirection to another origin takes none of the request's secrets there."
+        "secrets stay with their origin", "A redirection to another origin does not carry the request's secrets there."
     ) { subject in
         let host = "foreign.example"
         for code in [301, 302, 303, 307, 308] {
