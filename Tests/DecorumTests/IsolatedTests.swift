@@ -1,9 +1,13 @@
 import Foundation
 import Testing
 
-/// Tests that run one after the other: those in processes of their own keep a thread of this one waiting, and those that
-/// put a load on sockets would make each other late.
+/// Tests that run one after the other, since they put a load on sockets and would make each other late.
 @Suite(.serialized) enum IsolatedTests {}
+
+/// Tests in processes of their own, which run one after the other, beside those of this process.
+///
+/// They count what a process holds, or end it. Neither is disturbed by what runs elsewhere.
+@Suite(.serialized) enum ProcessTests {}
 
 extension IsolatedTests {
     /// Ends a process that hangs, with a failure.

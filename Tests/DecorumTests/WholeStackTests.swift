@@ -3,7 +3,7 @@ import DecorumTesting
 import Foundation
 import Testing
 
-extension IsolatedTests {
+extension ProcessTests {
     /// Load on every layer at once, over real sockets, in a process of its own so that what it leaves behind can be counted.
     @Suite(.timeLimit(.minutes(5))) struct WholeStackTests {
         @Test func `Ten thousand requests in a row and a thousand at once leave nothing behind`() async {

@@ -26,7 +26,10 @@ extension CurlExchange {
     /// Wakes whoever waits for what has arrived, and starts the idle time anew where bytes were sent or received.
     func wakeReader(notingProgressAt instant: ContinuousClock.Instant? = nil) {
         let wake = state.withLock { state in
-            if let instant { state.lastProgress = instant }
+            if let instant {
+                state.lastProgress = instant
+                state.hasUnnotedProgress = false
+            }
             return state.takeWake()
         }
         switch wake {

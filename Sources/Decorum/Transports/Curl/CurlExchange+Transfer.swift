@@ -277,6 +277,7 @@ extension CurlExchange {
                 state.receiving = .paused
                 return .later
             }
+            state.hasUnnotedProgress = true
             return .taken
         }
         switch acceptance {

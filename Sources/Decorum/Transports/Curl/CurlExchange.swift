@@ -23,6 +23,8 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         var receiving = Flow.going
         var sending = Flow.going
         var lastProgress: ContinuousClock.Instant
+        /// Content has arrived, and the loop will note when at the end of its turn.
+        var hasUnnotedProgress = false
     }
 
     /// Whether libcurl waits for the reader, or for the producer of the request's content.
@@ -139,7 +141,8 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
             guard state.end == nil else { return nil }
             // After the head, content that is still to be made may wait for the server itself.
             let isHeldBack = state.receiving != .going || (state.sending != .going && state.stage != .body)
-            guard !isHeldBack else { return now.advanced(by: idleTimeout) }
+            // A reader may have taken content before the loop has noted it.
+            guard !isHeldBack, !state.hasUnnotedProgress else { return now.advanced(by: idleTimeout) }
             return state.lastProgress.advanced(by: idleTimeout)
         }
     }

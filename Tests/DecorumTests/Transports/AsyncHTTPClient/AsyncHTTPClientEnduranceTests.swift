@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedTests {
+extension ProcessTests {
     /// Memory, descriptors and random accidents, each in a process of its own.
     ///
     /// With `DECORUM_SOAK=1` in the environment, the numbers are those of the long form.

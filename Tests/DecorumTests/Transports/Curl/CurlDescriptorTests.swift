@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedTests {
+extension ProcessTests {
     /// What a transport does with the descriptors of its process.
     @Suite(.timeLimit(.minutes(3))) struct CurlDescriptorTests {
         /// The open descriptors that a child process inherits.

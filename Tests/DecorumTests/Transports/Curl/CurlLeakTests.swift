@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedTests {
+extension ProcessTests {
     /// What libcurl's transport leaves behind and needs, measured in processes of their own.
     ///
     /// With `DECORUM_SOAK=1` in the environment, the numbers are those of the long form.

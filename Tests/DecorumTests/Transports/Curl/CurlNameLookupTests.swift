@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedTests {
+extension ProcessTests {
     /// What a name that is looked up for long does to everything else.
     @Suite(.timeLimit(.minutes(3))) struct CurlNameLookupTests {
         @Test(.enabled(if: SilentNameServer.isPossible, "only a superuser can have another name server"))

@@ -178,7 +178,7 @@ extension IsolatedTests {
     }
 }
 
-extension IsolatedTests {
+extension ProcessTests {
     @Suite(.timeLimit(.minutes(3))) struct CurlEnvironmentTests {
         @Test func `The environment's proxy is ignored`() async {
             await #expect(processExitsWith: .success) {

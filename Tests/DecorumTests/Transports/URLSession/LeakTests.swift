@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedTests {
+extension ProcessTests {
     /// What is left behind, which must go within a minute, measured in processes of their own, in which nothing else runs.
     ///
     /// With `DECORUM_SOAK=1` in the environment, the numbers are those of the long form.

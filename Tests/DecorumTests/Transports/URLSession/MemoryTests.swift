@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedTests {
+extension ProcessTests {
     /// How much memory large bodies take, measured in processes of their own.
     ///
     /// With `DECORUM_SOAK=1` in the environment, a gibibyte goes down and up, and otherwise a part of it.

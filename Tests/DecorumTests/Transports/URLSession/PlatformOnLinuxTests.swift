@@ -7,7 +7,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-extension IsolatedTests {
+extension ProcessTests {
     /// What URLSession on Linux does that nobody can mend from outside, and what its users must not do.
     ///
     /// Each test runs in a process of its own, since it ends in a trap, hangs or changes the environment. One that fails

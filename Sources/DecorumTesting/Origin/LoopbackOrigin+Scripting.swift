@@ -1,16 +1,16 @@
 public import HTTPTypes
 
-/// Scripting.
+/// Answers that a test prepares.
 extension LoopbackOrigin {
     /// Answers every request to a path in the same way.
     ///
-    /// A `HEAD` request without a route of its own is answered by that for `GET`, without the content. The route that
-    /// was added last wins.
+    /// A `HEAD` request that has no route is answered by the route for `GET`, without the content. The route that was
+    /// added last wins.
     ///
     /// - Parameters:
     ///   - method: The method; nil for every method.
-    ///   - path: The path. With a query it matches that query alone; with `*` at its end, everything that starts so.
-    ///   - moment: When the answer is given.
+    ///   - path: The path. With a query it matches that query alone; with `*` at its end, every path that starts with it.
+    ///   - moment: The moment of the answer.
     ///   - answer: The answer.
     public func route(
         _ method: HTTPRequest.Method?, _ path: String, answering moment: AnswerMoment = .afterBody, _ answer: Answer
@@ -30,8 +30,8 @@ extension LoopbackOrigin {
     ///
     /// - Parameters:
     ///   - method: The method; nil for every method.
-    ///   - path: The path. With a query it matches that query alone; with `*` at its end, everything that starts so.
-    ///   - moment: When the closure is called: with the whole request, or with its head alone.
+    ///   - path: The path. With a query it matches that query alone; with `*` at its end, every path that starts with it.
+    ///   - moment: The moment of the call: with the whole request, or with its head alone.
     ///   - answer: Computes the answer; an error that it throws makes a 500.
     public func route(
         _ method: HTTPRequest.Method?, _ path: String, answering moment: AnswerMoment = .afterBody,
@@ -45,7 +45,7 @@ extension LoopbackOrigin {
     ///
     /// - Parameters:
     ///   - answers: The answers, in order.
-    ///   - moment: When the answers are given.
+    ///   - moment: The moment of the answers.
     public func enqueue(_ answers: Answer..., answering moment: AnswerMoment = .afterBody) {
         book.enqueue(answers.map { answer in AnswerBook.Entry(moment: moment) { _ in answer } })
     }
@@ -53,7 +53,7 @@ extension LoopbackOrigin {
     /// Adds a computed answer to one request behind those that are queued.
     ///
     /// - Parameters:
-    ///   - moment: When the closure is called: with the whole request, or with its head alone.
+    ///   - moment: The moment of the call: with the whole request, or with its head alone.
     ///   - answer: Computes the answer; an error that it throws makes a 500.
     public func enqueue(
         answering moment: AnswerMoment = .afterBody,
@@ -65,7 +65,7 @@ extension LoopbackOrigin {
     /// The number of queued answers that no request has taken.
     public var queuedAnswerCount: Int { book.queuedCount }
 
-    /// Closes the connections that are open now, idle or not, as a server does that restarts.
+    /// Closes all open connections, idle or not, as a server that restarts does.
     public func closeConnections() {
         reactor?.submit(.closeAll)
     }

@@ -1,7 +1,7 @@
 import Decorum
 
-// Tests send credentials too, and their output is kept: so nothing is printed that `Redaction.standard` would not show.
-// The properties have the rest.
+// Tests send credentials too, and their output is stored. So the descriptions show only what `Redaction.standard` shows;
+// the properties hold everything.
 
 extension ReceivedRequest: CustomStringConvertible, CustomReflectable {
     /// The method, the target and the length of the content, without the secrets that `Redaction.standard` knows.

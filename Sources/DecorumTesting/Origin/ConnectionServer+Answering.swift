@@ -2,7 +2,7 @@ import Decorum
 import Foundation
 import HTTPTypes
 
-/// Performing the steps of an answer.
+/// Performs the steps of an answer.
 extension ConnectionServer {
     mutating func perform(_ answer: LoopbackOrigin.Answer) async throws {
         for step in answer.steps {
@@ -68,7 +68,7 @@ extension ConnectionServer {
         }
     }
 
-    /// Sends from one block of memory, whatever the count.
+    /// Sends the pattern from one block of memory, whatever the count.
     private func generate(_ count: Int64, isChunked: Bool = false) async throws {
         var rest = count
         while rest > 0 {
@@ -102,5 +102,53 @@ extension Channel {
             try await send(head)
             try await send(content)
         }
+    }
+}
+
+/// The framing of a response's content (RFC 9112, section 6.3), and whether the connection is kept after it.
+struct ResponseFraming {
+    var fields: RawFields
+    var hasContent: Bool
+    var isChunked = false
+    var keepsConnection: Bool
+
+    init(
+        status: HTTPResponse.Status, fields: RawFields, content: LoopbackOrigin.Step.Content,
+        method: HTTPRequest.Method?, version: String, keepsConnection: Bool
+    ) {
+        let isBodiless = status.kind == .informational || status == .noContent || status == .notModified
+        let isHTTP10 = version == "HTTP/1.0"
+        hasContent = method != .head && !isBodiless
+        self.fields = fields
+        self.keepsConnection = keepsConnection && !fields.has("close", in: "Connection")
+
+        switch content {
+        case .bytes(let bytes):
+            if !isBodiless { addLength(Int64(bytes.count)) }
+        case .generated(let count, isChunked: false):
+            if !isBodiless { addLength(count) }
+        case .chunks, .generated(_, isChunked: true):
+            isChunked = !isHTTP10
+            if isChunked, !isBodiless { addField("Transfer-Encoding", "chunked") }
+            if isHTTP10, hasContent { self.keepsConnection = false }
+        case .untilClose:
+            if hasContent { self.keepsConnection = false }
+        }
+        if !self.keepsConnection {
+            addField("Connection", "close")
+        } else if isHTTP10 {
+            addField("Connection", "keep-alive")
+        }
+    }
+
+    private mutating func addLength(_ length: Int64) {
+        guard fields["Transfer-Encoding"] == nil else { return }
+        addField("Content-Length", String(length))
+    }
+
+    /// Adds a field unless the test has set it.
+    private mutating func addField(_ name: String, _ value: String) {
+        guard fields[name] == nil else { return }
+        fields.lines.append(.init(name: name, value: value))
     }
 }

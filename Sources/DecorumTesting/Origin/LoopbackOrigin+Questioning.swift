@@ -1,11 +1,11 @@
-/// Questioning.
+/// The requests and connections that the origin has seen.
 extension LoopbackOrigin {
     /// The requests whose heads have arrived, in that order.
     public var requests: [ReceivedRequest] {
         ledger.monitor.read(\.requests)
     }
 
-    /// What was refused since it was not HTTP, in order.
+    /// The requests that were refused because they broke the rules of HTTP, in order.
     public var rejections: [RequestSyntaxError] {
         ledger.monitor.read(\.rejections)
     }
@@ -20,9 +20,9 @@ extension LoopbackOrigin {
         ledger.monitor.read(\.openConnectionCount)
     }
 
-    /// Forgets the requests so far, those under way included, and the rejections.
+    /// Forgets the rejections and all requests so far, including those in progress.
     ///
-    /// The closure that answers a request which was forgotten gets all of it all the same.
+    /// A closure that answers a forgotten request still gets the whole request.
     public func forgetRequests() {
         ledger.forgetRequests()
     }
@@ -30,7 +30,7 @@ extension LoopbackOrigin {
     /// Waits until a number of requests have arrived to their ends.
     ///
     /// - Parameter count: The smallest number, over all connections and since the last ``forgetRequests()``.
-    /// - Returns: The requests, among which there may be some that are under way.
+    /// - Returns: The requests, some of which may still be in progress.
     /// - Throws: `CancellationError` when the task is cancelled, ``OriginStoppedError`` when the origin stops first.
     @discardableResult public func waitForRequests(_ count: Int) async throws -> [ReceivedRequest] {
         try await ledger.wait { $0.completeCount >= count }
@@ -40,7 +40,7 @@ extension LoopbackOrigin {
     /// Waits until the heads of a number of requests have arrived, with or without their bodies.
     ///
     /// - Parameter count: The smallest number, over all connections and since the last ``forgetRequests()``.
-    /// - Returns: The requests, of which some may be under way.
+    /// - Returns: The requests, some of which may still be in progress.
     /// - Throws: `CancellationError` when the task is cancelled, ``OriginStoppedError`` when the origin stops first.
     @discardableResult public func waitForHeads(_ count: Int) async throws -> [ReceivedRequest] {
         try await ledger.wait { $0.requests.count >= count }
@@ -55,7 +55,7 @@ extension LoopbackOrigin {
         try await ledger.wait { $0.connectionCount >= count }
     }
 
-    /// Waits until exactly a number of connections are open; with 0, until the client has let go of all.
+    /// Waits until exactly a number of connections are open; with 0, until the client has closed all.
     ///
     /// - Parameter count: The number.
     /// - Throws: `CancellationError` when the task is cancelled, ``OriginStoppedError`` when the origin stops first.
