@@ -3,8 +3,8 @@
 import PackageDescription
 
 let asyncHTTPClient: [Target.Dependency] = [
-    ("AsyncHTTPClient", "async-http-client"), ("NIOCore", "swift-nio"), ("NIOHTTP1", "swift-nio"),
-    ("NIOHTTP2", "swift-nio-http2"), ("NIOPosix", "swift-nio"), ("NIOSSL", "swift-nio-ssl"),
+    ("AsyncHTTPClient", "async-http-client"), ("NIOConcurrencyHelpers", "swift-nio"), ("NIOCore", "swift-nio"),
+    ("NIOHTTP1", "swift-nio"), ("NIOHTTP2", "swift-nio-http2"), ("NIOPosix", "swift-nio"), ("NIOSSL", "swift-nio-ssl"),
 ].map { .product(name: $0, package: $1, condition: .when(traits: ["AsyncHTTPClient"])) }
 
 let package = Package(
@@ -13,6 +13,7 @@ let package = Package(
     products: [
         .library(name: "Decorum", targets: ["Decorum"]),
         .library(name: "DecorumArchive", targets: ["DecorumArchive"]),
+        .library(name: "DecorumAsyncHTTPClient", targets: ["DecorumAsyncHTTPClient"]),
         .library(name: "DecorumTesting", targets: ["DecorumTesting"]),
         .library(name: "DecorumTestingTraits", targets: ["DecorumTestingTraits"]),
         .executable(name: "tour", targets: ["DecorumTour"]),
@@ -34,8 +35,9 @@ let package = Package(
             dependencies: [
                 .target(name: "DecorumCurl", condition: .when(platforms: [.linux])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-            ] + asyncHTTPClient
+            ]
         ),
+        .target(name: "DecorumAsyncHTTPClient", dependencies: ["Decorum"] + asyncHTTPClient),
         .target(name: "DecorumCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
             name: "DecorumArchive",
@@ -57,17 +59,27 @@ let package = Package(
         .executableTarget(
             name: "DecorumBenchmarks",
             dependencies: [
-                "Decorum", "DecorumArchive", "DecorumProbe", "DecorumTesting",
+                "Decorum", "DecorumArchive", "DecorumAsyncHTTPClient", "DecorumProbe", "DecorumTesting",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ] + asyncHTTPClient
         ),
         .testTarget(
             name: "DecorumTests",
             dependencies: [
-                "Decorum", "DecorumArchive", "DecorumTesting", "DecorumTestingTraits",
+                "Decorum", "DecorumArchive", "DecorumTestSupport", "DecorumTesting", "DecorumTestingTraits",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-            ] + asyncHTTPClient,
+            ],
             exclude: ["Documentation/Cassettes"]
+        ),
+        .target(name: "DecorumTestSupport", path: "Tests/DecorumTestSupport"),
+        .testTarget(
+            name: "DecorumAsyncHTTPClientTests",
+            dependencies: [
+                "Decorum", "DecorumAsyncHTTPClient", "DecorumTestSupport", "DecorumTesting",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(
+                    name: "NIOEmbedded", package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"])),
+            ] + asyncHTTPClient
         ),
         .testTarget(
             name: "DecorumTestingTests",

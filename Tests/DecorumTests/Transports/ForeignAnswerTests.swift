@@ -66,16 +66,7 @@ struct TransportMaker: Sendable, CustomTestStringConvertible {
     let connection: @Sendable () -> any Connection
 }
 
-private let makers: [TransportMaker] =
-    [
-        TransportMaker(testDescription: "system") { SystemConnection(connectionsPerHost: 3) },
-        TransportMaker(testDescription: "URLSession") { URLSessionConnection(connectionsPerHost: 3) },
-    ] + traitMakers
-
-#if AsyncHTTPClient
-private let traitMakers = [
-    TransportMaker(testDescription: "AsyncHTTPClient") { AsyncHTTPClientConnection(connectionsPerHost: 3) }
+private let makers: [TransportMaker] = [
+    TransportMaker(testDescription: "system") { SystemConnection(connectionsPerHost: 3) },
+    TransportMaker(testDescription: "URLSession") { URLSessionConnection(connectionsPerHost: 3) },
 ]
-#else
-private let traitMakers: [TransportMaker] = []
-#endif

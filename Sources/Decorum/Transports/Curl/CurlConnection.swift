@@ -33,7 +33,7 @@ import Foundation
 /// ``ResponseMetadata/timings`` contains the duration of each part of an exchange.
 public struct CurlConnection: Connection {
     let engine: CurlEngine
-    let watch: IdleWatch
+    let watch: IdleTimer
     private let library: CurlLibrary
     private let layer: Layer
     private let showsClientCertificate: Bool
@@ -98,7 +98,7 @@ public struct CurlConnection: Connection {
         let queue = CurlCommandQueue(multi)
         Thread.detachNewThread { [options] in CurlLoop(queue, options).run() }
         engine = CurlEngine(queue)
-        watch = IdleWatch(clock: clock)
+        watch = IdleTimer(clock: clock)
         self.library = library
         self.idleTimeout = idleTimeout
         showsClientCertificate = tls.identity != nil
@@ -148,7 +148,7 @@ public struct CurlConnection: Connection {
             throw error
         }
         let exchange = CurlExchange(
-            request, head, upload: upload, idleTimeout: min(idleTimeout, IdleWatch.longestTimeout), watch: watch,
+            request, head, upload: upload, idleTimeout: min(idleTimeout, IdleTimer.longestTimeout), watch: watch,
             engine: engine, library: library)
         return try await exchange.response()
     }
