@@ -33,7 +33,7 @@ public struct TransportCase: ConformanceCase {
     public static let all = ConformanceSuite<TransportCase>(
         [
             framing, malformed, foreignAnswers, fields, streaming, uploads, earlyAnswers, untouched, cancellations,
-            timeouts, pool, stress, tls, http2, reports,
+            timeouts, pool, closing, stress, tls, http2, reports,
         ].flatMap(\.self))
 
     /// The same case over HTTP/2, through nginx; one that cannot be tried where nginx or openssl is missing.
