@@ -3,8 +3,8 @@
 import PackageDescription
 
 let asyncHTTPClient: [Target.Dependency] = [
-    ("AsyncHTTPClient", "async-http-client"), ("NIOCore", "swift-nio"), ("NIOHTTP1", "swift-nio"),
-    ("NIOHTTP2", "swift-nio-http2"), ("NIOPosix", "swift-nio"), ("NIOSSL", "swift-nio-ssl"),
+    ("AsyncHTTPClient", "async-http-client"), ("NIOConcurrencyHelpers", "swift-nio"), ("NIOCore", "swift-nio"),
+    ("NIOHTTP1", "swift-nio"), ("NIOHTTP2", "swift-nio-http2"), ("NIOPosix", "swift-nio"), ("NIOSSL", "swift-nio-ssl"),
 ].map { .product(name: $0, package: $1, condition: .when(traits: ["AsyncHTTPClient"])) }
 
 let package = Package(
@@ -12,6 +12,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Decorum", targets: ["Decorum"]),
+        .library(name: "DecorumAsyncHTTPClient", targets: ["DecorumAsyncHTTPClient"]),
         .library(name: "DecorumTesting", targets: ["DecorumTesting"]),
         .library(name: "DecorumTestingTraits", targets: ["DecorumTestingTraits"]),
         .executable(name: "tour", targets: ["DecorumTour"]),
@@ -33,8 +34,9 @@ let package = Package(
             dependencies: [
                 .target(name: "DecorumCurl", condition: .when(platforms: [.linux])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-            ] + asyncHTTPClient
+            ]
         ),
+        .target(name: "DecorumAsyncHTTPClient", dependencies: ["Decorum"] + asyncHTTPClient),
         .target(name: "DecorumCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
             name: "DecorumTesting",
@@ -51,16 +53,35 @@ let package = Package(
         .executableTarget(
             name: "DecorumBenchmarks",
             dependencies: [
-                "Decorum", "DecorumProbe", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "Decorum", "DecorumAsyncHTTPClient", "DecorumProbe", "DecorumTesting",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ] + asyncHTTPClient
         ),
         .testTarget(
             name: "DecorumTests",
             dependencies: [
-                "Decorum", "DecorumTesting", "DecorumTestingTraits",
+                "Decorum", "DecorumTestSupport", "DecorumTesting", "DecorumTestingTraits",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-            ] + asyncHTTPClient,
+            ],
             exclude: ["Documentation/Cassettes"]
+        ),
+        .target(name: "DecorumTestSupport", path: "Tests/DecorumTestSupport"),
+        // Facts about URLSession on Linux: its tests fail where Foundation has changed, not where Decorum has.
+        .testTarget(
+            name: "FoundationFlawTests",
+            dependencies: [
+                "Decorum", "DecorumTestSupport", "DecorumTesting",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]
+        ),
+        .testTarget(
+            name: "DecorumAsyncHTTPClientTests",
+            dependencies: [
+                "Decorum", "DecorumAsyncHTTPClient", "DecorumTestSupport", "DecorumTesting",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(
+                    name: "NIOEmbedded", package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"])),
+            ] + asyncHTTPClient
         ),
         .testTarget(
             name: "DecorumTestingTests",

@@ -20,6 +20,16 @@ public struct ResponseMetadata: Sendable {
     /// Creates metadata that is all at its defaults.
     public init() {}
 
+    /// Creates the metadata of a response to a request, as a transport or another double of a server gives it.
+    ///
+    /// - Parameters:
+    ///   - request: The request as it was sent; ``url`` is its URL with its fragment, which is parsed when it is read.
+    ///   - source: Where the response comes from.
+    public init(answering request: borrowing Request, from source: Source) {
+        urlText = request.urlText
+        self.source = source
+    }
+
     /// The fact of a key.
     public subscript<Key: ResponseMetadataKey>(_ key: Key.Type) -> Key.Value {
         get { values.value(for: key, as: Key.Value.self) ?? Key.defaultValue }

@@ -1,5 +1,9 @@
-/// Counts what a transport has under way, and refuses new requests once the transport was closed.
-final class OpenTransfers: Sendable {
+/// Counts the transfers that a transport has under way, and refuses new ones once the transport was closed.
+///
+/// This is the part of ``ClosableConnection/close()`` that does not depend on the network. A transport calls ``begin()`` in
+/// `send(_:)` before anything is sent, ``end()`` once however the transfer ends, and ``close()`` in its own `close()`, after
+/// which it shuts down the network if ``isOver`` says so.
+public final class OpenTransfers: Sendable {
     private struct State {
         var count = 0
         var isClosed = false
@@ -9,8 +13,13 @@ final class OpenTransfers: Sendable {
 
     private let state = Locked(State())
 
-    /// Counts a transfer that begins; each is followed by one ``end()``.
-    func begin() throws(TransportError) {
+    /// Creates a count of zero for a transport that is open.
+    public init() {}
+
+    /// Counts a transfer that begins; one ``end()`` follows each.
+    ///
+    /// - Throws: ``TransportError`` with the code ``TransportError/Code/closed`` when the transport was closed.
+    public func begin() throws(TransportError) {
         let isOpen = state.withLock { state in
             if !state.isClosed { state.count += 1 }
             return !state.isClosed
@@ -18,8 +27,8 @@ final class OpenTransfers: Sendable {
         guard isOpen else { throw TransportError(.closed, at: .connecting) }
     }
 
-    /// Takes note that a transfer has ended.
-    func end() {
+    /// Counts a transfer that has ended.
+    public func end() {
         let waiters = state.withLock { state in
             state.count -= 1
             guard state.count == 0 else { return [CheckedContinuation<Void, Never>]() }
@@ -29,8 +38,8 @@ final class OpenTransfers: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Refuses new transfers, and waits for the end of those that are under way, or for the caller's cancellation.
-    func close() async {
+    /// Refuses new transfers, and waits until those under way have ended or the caller is cancelled.
+    public func close() async {
         let number = state.withLock { state in
             state.isClosed = true
             state.lastWaiter += 1
@@ -50,8 +59,8 @@ final class OpenTransfers: Sendable {
         }
     }
 
-    /// Whether the transport was closed and nothing is under way any more.
-    var isOver: Bool {
+    /// Whether the transport was closed and no transfer is under way any more.
+    public var isOver: Bool {
         state.withLock { $0.isClosed && $0.count == 0 }
     }
 }

@@ -1,9 +1,9 @@
 /// Sends requests with the transport that suits the system best.
 ///
-/// That is ``URLSessionConnection`` on Apple's systems, and ``CurlConnection`` on Linux, unless the machine's libcurl is
-/// missing or older than 7.80: then it is ``URLSessionConnection`` there too, with all the limits that it has on Linux,
-/// and nothing else tells of it. ``layers`` says which it is, why, and with `fallback: true` that it is not the first
-/// choice. ``init(fallingBack:connectionsPerHost:idleTimeout:clock:)`` refuses in place of that.
+/// That is ``URLSessionConnection`` on Apple's systems, and ``CurlConnection`` on Linux. Where libcurl is missing on Linux,
+/// or older than 7.80, it is ``URLSessionConnection`` there too, with all the limits that it has on Linux. Only ``layers``
+/// says so: it has the chosen transport, the reason, and `fallback: true` where it is not the first choice.
+/// ``init(fallingBack:connectionsPerHost:idleTimeout:clock:)`` can throw in place of the fallback.
 ///
 /// ```swift
 /// let connection = SystemConnection()
@@ -13,15 +13,15 @@
 /// let strict = try SystemConnection(fallingBack: false)
 /// ```
 ///
-/// What only one of them can do, such as roots of one's own or a proxy, needs that one.
-public struct SystemConnection: Connection {
+/// For options that only one transport has, such as trusted roots or a proxy, create that transport.
+public struct SystemConnection: ClosableConnection {
     private let choice: SystemTransport
 
-    /// Creates a connection, with URLSession where the system's own choice is not there.
+    /// Creates a connection, over URLSession where the first choice for the system is missing.
     ///
     /// - Parameters:
     ///   - connectionsPerHost: The largest number of connections to one host; nil for the transport's own default.
-    ///   - idleTimeout: How long a transfer may stand still where the request does not say.
+    ///   - idleTimeout: How long a transfer may stand still, unless the request says otherwise.
     ///   - clock: The clock that the idle timeout goes by.
     public init(
         connectionsPerHost: Int? = nil,
@@ -32,18 +32,18 @@ public struct SystemConnection: Connection {
             SystemTransport(connectionsPerHost: connectionsPerHost, idleTimeout: idleTimeout, clock: clock))
     }
 
-    /// Creates a connection that does without URLSession on Linux, if so asked.
+    /// Creates a connection, and throws where it would need a fallback that the app does not allow.
     ///
-    /// A server can end a process that uses URLSession on Linux, which makes it no choice for servers that are not
-    /// trusted. An app that talks to such servers calls this with `false` when it starts.
+    /// A server can end a process that uses URLSession on Linux. An app that talks to servers that it does not trust
+    /// therefore calls this with `false` when it starts.
     ///
     /// - Parameters:
-    ///   - fallingBack: Whether URLSession takes the place of a libcurl that is missing or cannot be used. On Apple's
-    ///     systems URLSession is the first choice, and this has no effect.
+    ///   - fallingBack: Whether URLSession is used where libcurl is missing or cannot be used. On Apple's systems
+    ///     URLSession is the first choice, and this has no effect.
     ///   - connectionsPerHost: The largest number of connections to one host; nil for the transport's own default.
-    ///   - idleTimeout: How long a transfer may stand still where the request does not say.
+    ///   - idleTimeout: How long a transfer may stand still, unless the request says otherwise.
     ///   - clock: The clock that the idle timeout goes by.
-    /// - Throws: `CurlUnavailableError`, which says how to mend it, where `fallingBack` is false and there is no libcurl
+    /// - Throws: `CurlUnavailableError`, which says what to install, where `fallingBack` is false and there is no libcurl
     ///   that can be used.
     public init(
         fallingBack: Bool,
@@ -65,7 +65,7 @@ public struct SystemConnection: Connection {
         self.choice = choice
     }
 
-    /// One layer: that of the transport, with the reason why it was chosen, and whether it is the one to fall back to.
+    /// One layer: that of the transport, with the reason for the choice, and `fallback: true` where it is a fallback.
     public var layers: [Layer] {
         choice.connection.layers.map { layer in
             Layer(
@@ -81,10 +81,7 @@ public struct SystemConnection: Connection {
         try await choice.connection.send(request)
     }
 
-    /// Ends what is under way in its own time, and refuses new requests, as the chosen transport does.
-    ///
-    /// A request that is sent from now on fails with ``TransportError/Code/closed``. Where the task that calls is
-    /// cancelled, the call returns at once.
+    /// Closes the chosen transport as ``ClosableConnection/close()`` says.
     public func close() async {
         await choice.close()
     }

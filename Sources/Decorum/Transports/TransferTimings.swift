@@ -3,7 +3,7 @@ import Synchronization
 /// How long each part of an exchange took, each counted from its start.
 ///
 /// A part that did not happen is nil: on a connection that was used before there is neither a name lookup nor a
-/// handshake. A transport leaves out what it cannot tell.
+/// handshake. A part that the transport does not know is nil too.
 public struct TransferTimings: Sendable {
     /// Until the addresses of the host were known; nil on a connection that was used before.
     public var nameLookup: Duration?
@@ -32,11 +32,11 @@ public struct TransferTimings: Sendable {
         self.end = end
     }
 
-    /// Until the last byte of the response had arrived; nil before, and for ever when the exchange failed.
+    /// Until the last byte of the response had arrived; nil before that, and when the exchange has failed.
     public var total: Duration? { end.total }
 }
 
-/// The end of an exchange, which is told to all copies of its timings.
+/// The end of an exchange, which all copies of its timings share.
 final class TransferEnd: Sendable {
     private let microseconds: Atomic<Int64>
 
@@ -59,7 +59,7 @@ final class TransferEnd: Sendable {
 }
 
 extension ResponseMetadata {
-    /// How long each part of the exchange took; nil where the connection that answered did not say.
+    /// How long each part of the exchange took; nil where the transport does not measure it.
     public var timings: TransferTimings? {
         get { self[TransferTimingsKey.self] }
         set { self[TransferTimingsKey.self] = newValue }

@@ -1,13 +1,44 @@
-/// A request that a transport has under way, and its response.
-protocol TransportExchange: AnyObject, Sendable {
-    /// When the exchange fails unless something is sent or received; nil once it has ended.
+/// A request that a transport has under way, with its response.
+///
+/// A transport of yours has a class for it, which takes part in what all transports promise: an ``IdleTimer`` ends an
+/// exchange in which nothing moves, and a ``TransferLease`` ends one whose response was dropped. Either may call at any
+/// moment, from any thread, and after the exchange has ended: only the first end counts.
+public protocol TransportExchange: AnyObject, Sendable {
+    /// The instant at which the exchange has timed out, if nothing is sent or received until then; nil once it has ended.
     ///
-    /// While it is not the server who is waited for, that is a whole idle timeout from now.
+    /// It is the instant of the last byte sent or received, and the idle timeout after that. While the exchange does not
+    /// wait for the server, such as for a slow reader of the response, it is a whole idle timeout from now.
     var deadline: ContinuousClock.Instant? { get }
 
-    /// Fails the exchange when nothing was sent or received for too long.
+    /// Fails the exchange with ``TransportError/Code/timedOut``.
     func timeOut()
 
-    /// Ends the exchange because nobody wants it any more; what has arrived is dropped.
+    /// Ends the exchange since its response is not wanted any more, closes its connection if bytes are outstanding, and
+    /// drops the bytes that have arrived.
     func cancel()
+}
+
+/// Cancels an exchange when the last reference to the lease is gone.
+///
+/// A ``Body`` owns its transfer: the readers of a response hold the lease and reach the exchange through it, while the
+/// network's side holds the exchange alone. Dropping the response or its reader then ends the transfer.
+///
+/// ```swift
+/// let lease = TransferLease(exchange)
+/// let body = Body(length: head.contentLength, replay: .once) { _ in ExchangeReader(lease: lease) }
+/// ```
+public final class TransferLease<Exchange: TransportExchange>: Sendable {
+    /// The exchange that the lease keeps going.
+    public let exchange: Exchange
+
+    /// Creates a lease.
+    ///
+    /// - Parameter exchange: The exchange to cancel when the lease is gone.
+    public init(_ exchange: Exchange) {
+        self.exchange = exchange
+    }
+
+    deinit {
+        exchange.cancel()
+    }
 }

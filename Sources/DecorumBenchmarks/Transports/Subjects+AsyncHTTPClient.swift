@@ -1,5 +1,6 @@
 #if AsyncHTTPClient
 import Decorum
+import DecorumAsyncHTTPClient
 
 extension Subject {
     /// The clients on SwiftNIO; what AsyncHTTPClient takes beyond `CurlConnection` is in its own ratios.

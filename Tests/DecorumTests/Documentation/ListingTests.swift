@@ -7,7 +7,7 @@ import Testing
         .deletingLastPathComponent().deletingLastPathComponent()
 
     @Test func `Every listing of the documentation stands in a file that is compiled`() throws {
-        let compiled = try Self.files(below: "Tests/DecorumTests/Documentation", named: "Listings.swift")
+        let compiled = try Self.files(below: "Tests", named: "Listings.swift")
             .map { try Self.code(String(contentsOf: $0, encoding: .utf8).split(separator: "\n")) }
         let documents =
             try Self.files(below: "", named: "README.md") + Self.files(below: "Sources", named: ".md")

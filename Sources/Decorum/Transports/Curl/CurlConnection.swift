@@ -25,7 +25,7 @@
 /// ``ResponseMetadata/timings`` tells how long each part of an exchange took.
 public struct CurlConnection: Connection {
     let engine: CurlEngine
-    let watch: IdleWatch
+    let watch: IdleTimer
     private let library: CurlLibrary
     private let settings: CurlSettings
     private let idleTimeout: Duration
@@ -76,7 +76,7 @@ public struct CurlConnection: Connection {
         settings = CurlSettings(
             protocols: protocols, pool: pool, tls: tls, proxy: proxy, unixSocket: unixSocket, routes: list)
         engine = try CurlEngine(library, settings)
-        watch = IdleWatch(clock: clock)
+        watch = IdleTimer(clock: clock)
         self.library = library
         self.idleTimeout = idleTimeout
     }
@@ -126,7 +126,7 @@ public struct CurlConnection: Connection {
             throw error
         }
         let exchange = CurlExchange(
-            request, head, upload: upload, idleTimeout: min(idleTimeout, IdleWatch.longestTimeout), watch: watch,
+            request, head, upload: upload, idleTimeout: min(idleTimeout, IdleTimer.longestTimeout), watch: watch,
             engine: engine, library: library)
         return try await exchange.response()
     }

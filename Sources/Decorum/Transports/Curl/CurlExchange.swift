@@ -57,14 +57,14 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
     let wire = CurlWire()
     private let url: String?
     private let idleTimeout: Duration
-    let watch: IdleWatch
+    let watch: IdleTimer
 
     init(
         _ request: borrowing Request,
         _ head: CurlRequestHead,
         upload: CurlUpload,
         idleTimeout: Duration,
-        watch: IdleWatch,
+        watch: IdleTimer,
         engine: CurlEngine,
         library: CurlLibrary
     ) {

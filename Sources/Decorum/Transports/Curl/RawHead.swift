@@ -37,7 +37,7 @@ struct RawHead: Sendable {
 
     /// The head of a response; nil where it makes no sense.
     var response: HTTPResponse? {
-        guard let status, let fields = fields(from: lineEnd(from: 0) + 1), !HTTPResponse.contradictsItself(fields)
+        guard let status, let fields = fields(from: lineEnd(from: 0) + 1), !fields.isContentLengthAmbiguous
         else { return nil }
         return HTTPResponse(status: .init(code: status, reasonPhrase: reasonPhrase), headerFields: fields)
     }

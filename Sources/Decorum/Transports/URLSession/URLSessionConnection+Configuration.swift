@@ -8,7 +8,7 @@ public import Foundation
 #endif
 
 extension URLSessionConnection {
-    /// Creates a connection with a session that is made from a configuration of the app's.
+    /// Creates a connection with a session that is made from a configuration of the app.
     ///
     /// ```swift
     /// let configuration = URLSessionConfiguration.ephemeral
@@ -17,23 +17,23 @@ extension URLSessionConnection {
     /// let connection = try URLSessionConnection(configuration: configuration)
     /// ```
     ///
-    /// The configuration is copied: what is changed in it later has no effect. `httpAdditionalHeaders` become fields of
-    /// each request that does not have them, whatever its host is, before anything looks at the request; so prefer
+    /// The configuration is copied, so that later changes in it have no effect. `httpAdditionalHeaders` become fields of
+    /// each request that does not have them, whatever its host is, before the request is reported; so prefer
     /// `authenticating(with:for:)` for credentials. These settings are overruled, since they do the work of layers, or
     /// that of the idle timeout: `urlCache`, `requestCachePolicy`, `httpCookieStorage`, `httpShouldSetCookies`,
     /// `httpCookieAcceptPolicy`, `urlCredentialStorage`, `httpShouldUsePipelining`, `timeoutIntervalForRequest` and
     /// `timeoutIntervalForResource`. Classes in `protocolClasses` are used as they are: one that changes requests does so
-    /// after they were reported to ``SentRequests``, and must add nothing that tells users apart.
+    /// after they were reported to ``SentRequests``, and must add nothing that identifies the user.
     /// A configuration of a background session cannot be used. On Linux, URLSession itself ignores
     /// `connectionProxyDictionary` and the versions of TLS.
     ///
     /// - Parameters:
-    ///   - configuration: What the session is made from; its `httpMaximumConnectionsPerHost` is the limit of the pool.
-    ///   - idleTimeout: How long a transfer may stand still where the request does not say. More than seven days count
-    ///     as seven days; with a negative time, sending throws.
-    ///   - backlog: How much of a response may wait for a slow reader.
+    ///   - configuration: The configuration of the session; its `httpMaximumConnectionsPerHost` is the limit of the pool.
+    ///   - idleTimeout: How long a transfer may stand still, unless the request says otherwise. More than seven days
+    ///     count as seven days; with a negative time, sending throws.
+    ///   - backlog: The number of bytes of a response that may wait for a slow reader.
     ///   - clock: The clock that the idle timeout goes by.
-    /// - Throws: ``InvalidRequestError`` when an additional header has a name that is no token, or no text as its value.
+    /// - Throws: ``InvalidRequestError`` when the name of an additional header is not a token, or its value is not text.
     public init(
         configuration: URLSessionConfiguration,
         idleTimeout: Duration = .seconds(60),

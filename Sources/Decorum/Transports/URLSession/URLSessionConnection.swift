@@ -5,7 +5,7 @@ import HTTPTypes
 import FoundationNetworking
 #endif
 
-/// Sends requests with Foundation's URLSession: a transport that is there on every platform.
+/// Sends requests with Foundation's URLSession, which every platform has.
 ///
 /// ```swift
 /// let connection = URLSessionConnection(connectionsPerHost: 4, idleTimeout: .seconds(30))
@@ -13,63 +13,63 @@ import FoundationNetworking
 /// for try await chunk in response.body { print(chunk.count) }
 /// ```
 ///
-/// It sends what it is given and answers with what comes back. It follows no redirection, keeps no cookie, caches
-/// nothing, answers no challenge and adds no field beyond what HTTP needs: a `301` and a `401` are responses. Each
+/// It sends each request as it is and returns the response as it comes. It follows no redirection, keeps no cookie, caches
+/// nothing, answers no challenge and adds no field beyond those that HTTP needs: a `301` and a `401` are responses. Each
 /// value has one session with its pool of connections, which lives as long as the value, its copies, and the bodies
 /// that are under way. Make one and keep it. <doc:choosing-a-transport> compares it with the others.
 ///
 /// ## Responses
 ///
-/// A response comes as soon as its head has arrived, and its body as it arrives. Cancelling the task that reads, or
-/// letting go of the response, closes the connection at once. Content in `gzip`, `deflate`, `br`, and on Linux `zstd`
+/// A response is returned as soon as its head has arrived, and its body is read while it arrives. Cancelling the task that
+/// reads, or dropping the response, closes the connection at once. Content in `gzip`, `deflate`, `br`, and on Linux `zstd`
 /// is decoded: its head has no `Content-Encoding` and `Content-Length`, and
-/// ``ResponseMetadata/decodedContentCodings`` says what was undone. The reason phrase is lost, and so is the order of
-/// the fields, which come sorted by name. Repeated fields come joined with commas; `Set-Cookie` is taken apart again.
+/// ``ResponseMetadata/decodedContentCodings`` has the codings. The reason phrase is lost, and so is the order of
+/// the fields, which are sorted by name. Repeated fields are joined with commas; only `Set-Cookie` is split again.
 /// Trailer fields never reach the reader.
 ///
-/// What a slow reader has not taken yet waits in memory, and beyond the bound of ``Backlog`` in a temporary file
+/// Bytes that a slow reader has not read yet wait in memory, and beyond the bound of ``Backlog`` in a temporary file
 /// without a name; when that is full too, reading fails with ``TransportError/Code/limitExceeded``.
 ///
 /// ## Requests
 ///
-/// `Content-Length` and `Transfer-Encoding` follow from the body; what the caller says of them is ignored. Repeated
+/// `Content-Length` and `Transfer-Encoding` follow from the body; such fields of the request are ignored. Repeated
 /// fields are joined, `Cookie` with semicolons and others with commas. `GET` and `HEAD` with content are refused.
 ///
 /// ## Time
 ///
 /// An exchange fails with ``TransportError/Code/timedOut`` when nothing was sent or received for as long as
-/// ``RequestOptions/idleTimeout``, or else that of the connection, says. This covers the wait for a free connection,
+/// ``RequestOptions/idleTimeout``, or else that of the connection. This covers the wait for a free connection,
 /// connecting, sending, and the wait for the head and for each part of the body, but not a slow reader. A time of
 /// zero fails before anything is sent.
 ///
 /// ## On Linux
 ///
-/// Swift 6.3.1 has limits that nobody can mend from outside. Use another transport where they matter, above all for
-/// servers that you do not trust.
+/// URLSession of Swift 6.3.1 has limits that this type cannot remove. Use another transport where they matter, above all
+/// for servers that you do not trust.
 ///
 /// - **A server can end the process**: by trailer fields after a chunked body, by closing the connection within the
 ///   head of a response, and by a `Content-Length` of 9223372036854775807. With a head of 100,000 lines it keeps all
 ///   other requests waiting.
-/// - A request without content, or with content that libcurl had not begun to send, is sent a second time in silence
+/// - A request without content, or with content that libcurl had not begun to send, is sent a second time without notice
 ///   when a pooled connection turns out to be dead, even when the server has read it, and whatever its method is;
 ///   ``ResponseMetadata/attempts`` does not count it. A request whose
 ///   content was under way fails with ``TransportError/Code/connectionLost`` at the stage ``TransportError/Stage/head``.
 /// - After a head that leaves open where its answer ends, such as one with two lengths, libcurl may take the rest of the
 ///   answer for the next one. The request fails with ``TransportError/Code/malformedResponse``, those that wait for an
 ///   answer of the same server fail with ``TransportError/Code/connectionLost``, and later ones get new connections.
-///   Two things go unnoticed: of two lengths whose names differ in letter case one is lost; and bytes that come later
-///   than the next request cannot be told from its answer.
-/// - An answer that comes before all of the content was sent is complete at once where it has a length, and else only
-///   when the content is.
+///   Two things are not detected: of two lengths whose names differ in letter case one is lost; and bytes that come later
+///   than the next request cannot be distinguished from its response.
+/// - A response that comes before all of the content was sent is complete at once where it has a length, and else only
+///   when the content was sent.
 /// - Over TLS, a body without a length that ends with the connection counts as complete, whether or not the server has
 ///   said that it ends there.
-/// - Another answer of a proxy to `CONNECT` than a `407`, which is ``TransportError/Code/proxyRefused``, comes as if the
-///   server had sent it.
+/// - A proxy's `407` to `CONNECT` is ``TransportError/Code/proxyRefused``; other refusals of a proxy are returned as if the
+///   server had sent them.
 /// - A connection that is in use has no greatest age: the name of its server is not resolved again.
 /// - There is no way to slow a server down. A body comes as fast as the network gives it, into the ``Backlog``.
 /// - A stream is read to its end before it is sent, into memory up to 1 MiB and else into a temporary file without a
 ///   name, which is gone after the request however it ends. Its progress is that of the reading.
-/// - The body of a `301`, `302`, `303`, `305`, `307` or `308` is held in memory, without a bound, and its head comes
+/// - The body of a `301`, `302`, `303`, `305`, `307` or `308` is held in memory without a bound, and its head is returned
 ///   at its end; until then the idle timeout runs. Without a usable `Location` the body is lost, and reading it fails
 ///   with ``TransportError/Code/truncated``.
 /// - Fields that repeat in another spelling, such as `Vary` and `vary`, lose all but one.
@@ -80,25 +80,25 @@ import FoundationNetworking
 /// - Servers are trusted by the system's certificates alone; there are no client certificates and no pinning.
 /// - The environment's `http_proxy`, `https_proxy` and `no_proxy` are obeyed.
 /// - All sessions of a process share one queue for the network, so one at full speed slows down the others.
-public struct URLSessionConnection: Connection {
-    // As long as the session's own timer, which cannot be turned off.
+public struct URLSessionConnection: ClosableConnection {
+    // The time of the session's own timer, which cannot be turned off.
     private static let longestIdleTimeout = Duration.seconds(URLSessionPlatform.noTimeout)
 
     private let owner: URLSessionOwner
-    private let watch: IdleWatch
+    private let timer: IdleTimer
     private let connectionsPerHost: Int
     private let idleTimeout: Duration
     private let backlog: Backlog
     private let additionalFields: HTTPFields
     private let showsClientCertificate: Bool
 
-    /// Creates a connection with a session of its own, which lives as long as the connection and what it sent.
+    /// Creates a connection and a session for it, which lives as long as the connection and its transfers.
     ///
     /// - Parameters:
     ///   - connectionsPerHost: The largest number of connections to one host; less than 1 counts as 1.
-    ///   - idleTimeout: How long a transfer may stand still where the request does not say. More than seven days count
-    ///     as seven days; with a negative time, sending throws.
-    ///   - backlog: How much of a response may wait for a slow reader.
+    ///   - idleTimeout: How long a transfer may stand still, unless the request says otherwise. More than seven days
+    ///     count as seven days; with a negative time, sending throws.
+    ///   - backlog: The number of bytes of a response that may wait for a slow reader.
     ///   - clock: The clock that the idle timeout goes by.
     public init(
         connectionsPerHost: Int = 6,
@@ -133,7 +133,7 @@ public struct URLSessionConnection: Connection {
         self.backlog = backlog
         showsClientCertificate = platform.showsClientCertificate
         owner = URLSessionOwner(configuration, platform: platform)
-        watch = IdleWatch(clock: clock)
+        timer = IdleTimer(clock: clock)
     }
 
     /// One layer, the transport.
@@ -178,26 +178,47 @@ public struct URLSessionConnection: Connection {
 
         try owner.transfers.begin()
         request.reportSending(showingClientCertificate: showsClientCertificate)
-        let upload: Upload
+        let upload: URLSessionUpload
         do {
-            upload = try await Upload(request.body)
+            upload = try await URLSessionUpload(request.body)
         } catch {
             owner.transfers.end()
             throw error
         }
         let exchange = URLSessionExchange(
             request, to: origin, upload: upload, idleTimeout: min(idleTimeout, Self.longestIdleTimeout),
-            backlog: backlog, watch: watch, owner: owner)
+            buffer: URLSessionResponseBuffer(memoryBound: backlog.memory, diskBound: backlog.disk), timer: timer,
+            control: owner.control, transfers: owner.transfers)
         return try await exchange.response { owner.start(exchange, head) }
     }
 
-    /// Ends what is under way in its own time, and refuses new requests.
-    ///
-    /// A request that is sent from now on fails with ``TransportError/Code/closed``, at the stage
-    /// ``TransportError/Stage/connecting``. The call returns when every response that is under way has been read to its
-    /// end, was dropped or has failed. Where the task that calls is cancelled, it returns at once. To close a second time
-    /// does no harm.
+    /// Closes the connection as ``ClosableConnection/close()`` says.
     public func close() async {
         await owner.close()
     }
+}
+
+extension URLSessionConnection {
+    /// The number of bytes of a response that may wait, while its reader is slower than the server.
+    public struct Backlog: Sendable, Hashable {
+        /// The number of bytes that may wait in memory.
+        public let memory: Int
+        /// The number of bytes that may wait in a temporary file.
+        public let disk: Int64
+
+        /// Creates bounds; a negative number counts as 0.
+        ///
+        /// - Parameters:
+        ///   - memory: The number of bytes that may wait in memory; one chunk from the network always may.
+        ///   - disk: The number of bytes that may wait in a temporary file, beyond those in memory.
+        public init(memory: Int = 1 << 20, disk: Int64 = 1 << 30) {
+            self.memory = max(memory, 0)
+            self.disk = max(disk, 0)
+        }
+    }
+}
+
+extension URLSessionConnection.Backlog: CustomStringConvertible {
+    /// Both bounds, in words.
+    public var description: String { "\(memory) bytes in memory, \(disk) on disk" }
 }

@@ -5,13 +5,13 @@ import Synchronization
 import FoundationNetworking
 #endif
 
-/// The delegate of a session, which tells each exchange what happened to its task.
+/// The delegate of a session, which reports to each exchange the events of its task.
 ///
-/// On Linux it runs on the queue that carries the network of all sessions in the process: it never waits.
+/// On Linux it runs on the queue that carries the network of all sessions in the process, so it never waits.
 final class URLSessionEvents: NSObject, URLSessionDataDelegate {
     private struct State {
         var exchanges: [Int: URLSessionExchange] = [:]
-        /// Those that have answered in a way that leaves open where the answer ends.
+        /// The origins of responses whose end is ambiguous.
         var unreliable: Set<Origin> = []
     }
 
@@ -23,9 +23,9 @@ final class URLSessionEvents: NSObject, URLSessionDataDelegate {
     /// Creates a delegate.
     ///
     /// - Parameters:
-    ///   - control: The queue that tasks are made and cancelled on.
-    ///   - platform: What the platform needs to be told.
-    ///   - replace: Is called when the session must have no more tasks.
+    ///   - control: The queue on which tasks are made and cancelled.
+    ///   - platform: The properties of the platform.
+    ///   - replace: Called when no more tasks must be made in the session.
     init(
         control: DispatchQueue, platform: URLSessionPlatform, replace: @escaping @Sendable (URLSessionEvents) -> Void
     ) {
@@ -34,7 +34,7 @@ final class URLSessionEvents: NSObject, URLSessionDataDelegate {
         self.replace = replace
     }
 
-    /// Takes an exchange whose task has not been started; false where its server cannot be relied upon any more.
+    /// Adds an exchange whose task has not been started; false where its origin is unreliable in this session.
     func add(_ exchange: URLSessionExchange, for task: URLSessionTask) -> Bool {
         state.withLock { state in
             state.exchanges[task.taskIdentifier] = exchange
@@ -46,11 +46,11 @@ final class URLSessionEvents: NSObject, URLSessionDataDelegate {
         state.withLock { $0.exchanges[task.taskIdentifier] }
     }
 
-    /// Gives up the session for an answer of which the end is not certain.
+    /// Stops using the session after a response whose end is ambiguous.
     ///
-    /// The platform may have put its connection back into the pool, with the rest of the answer on it. Later requests go
-    /// to another session. One to the same server that waits for its answer may have gone out on that connection, and
-    /// fails, since what comes may be that rest.
+    /// The platform may have put the connection back into the pool, with the rest of the response on it. Later requests use
+    /// another session. A request to the same origin that awaits its response may have been sent on that connection and
+    /// fails, since the bytes that come may be that rest.
     private func distrust(_ answered: URLSessionExchange) {
         let origin = answered.origin
         let exchanges = state.withLock { state in

@@ -8,34 +8,34 @@ import FoundationNetworking
 
 /// One request and its response, from the first byte asked for to the last one received.
 ///
-/// The session's delegate tells it what happens; it wakes whoever waits for the head or the body. It ends once, and
-/// what comes later is ignored.
+/// The session's delegate reports events to it, and it resumes the tasks that wait for the head or the body. An exchange
+/// ends once; later events are ignored.
 final class URLSessionExchange: TransportExchange {
     private struct State {
-        /// Whether the body is there as the head has announced it.
+        /// Whether as many bytes as the head has announced have arrived.
         var isWhole: Bool { hasHead && expected == received }
 
         var task: URLSessionTask?
         var head: CheckedContinuation<Response, any Error>?
         var hasHead = false
         var end: Result<Void, any Error>?
-        /// How much of the body must be there at the end; nil where the head does not tell.
+        /// The length of the body; nil where the head does not announce it.
         var expected: Int64?
         var received: Int64 = 0
-        /// How much of the content was sent.
+        /// The number of bytes of the content that were sent.
         var sent: Int64 = 0
         var informational: [HTTPResponse] = []
-        var upload: Upload
+        var upload: URLSessionUpload
         var lastProgress: ContinuousClock.Instant
     }
 
-    let buffer: ResponseBuffer
+    let buffer: URLSessionResponseBuffer
     let origin: Origin
-    private let flow = FlowControl()
+    private let flow = URLSessionFlowControl()
     private let method: HTTPRequest.Method
-    private let url: String?
+    private let metadata: ResponseMetadata
     private let idleTimeout: Duration
-    private let watch: IdleWatch
+    private let timer: IdleTimer
     private let control: DispatchQueue
     private let transfers: OpenTransfers
     private let state: Mutex<State>
@@ -43,21 +43,22 @@ final class URLSessionExchange: TransportExchange {
     init(
         _ request: borrowing Request,
         to origin: Origin,
-        upload: Upload,
+        upload: URLSessionUpload,
         idleTimeout: Duration,
-        backlog: URLSessionConnection.Backlog,
-        watch: IdleWatch,
-        owner: URLSessionOwner
+        buffer: URLSessionResponseBuffer,
+        timer: IdleTimer,
+        control: DispatchQueue,
+        transfers: OpenTransfers
     ) {
-        buffer = ResponseBuffer(backlog)
+        self.buffer = buffer
         self.origin = origin
         method = request.head.method
-        url = request.urlText
+        metadata = ResponseMetadata(answering: request, from: .network)
         self.idleTimeout = idleTimeout
-        self.watch = watch
-        control = owner.control
-        transfers = owner.transfers
-        state = Mutex(State(upload: upload, lastProgress: watch.clock.now))
+        self.timer = timer
+        self.control = control
+        self.transfers = transfers
+        state = Mutex(State(upload: upload, lastProgress: timer.clock.now))
     }
 
     /// The stage that a failure would be at now.
@@ -65,12 +66,12 @@ final class URLSessionExchange: TransportExchange {
         state.withLock { $0.hasHead ? .body : .head }
     }
 
-    /// What is sent; nothing once the exchange has ended.
-    var upload: Upload {
+    /// The content that is sent; none once the exchange has ended.
+    var upload: URLSessionUpload {
         state.withLock { $0.upload }
     }
 
-    /// Waits for the head of the response; `start` is called once there is somebody to wake.
+    /// Waits for the head of the response; `start` is called once the exchange can receive it.
     func response(_ start: () -> Void) async throws -> Response {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -80,7 +81,7 @@ final class URLSessionExchange: TransportExchange {
                 }
                 switch end {
                 case nil:
-                    watch.add(self)
+                    timer.add(self)
                     start()
                 case .failure(let error): continuation.resume(throwing: error)
                 case .success: continuation.resume(throwing: TransportError(.other, at: .head))
@@ -91,8 +92,8 @@ final class URLSessionExchange: TransportExchange {
         }
     }
 
-    /// Takes the task that carries the exchange, unless the exchange has ended before it began.
-    func begin(_ make: (Upload) -> URLSessionTask) -> URLSessionTask? {
+    /// Makes and keeps the task that carries the exchange, unless the exchange has ended before.
+    func begin(_ make: (URLSessionUpload) -> URLSessionTask) -> URLSessionTask? {
         guard state.withLock({ $0.end == nil }) else { return nil }
         let task = make(upload)
         let isWanted = state.withLock { state in
@@ -106,9 +107,9 @@ final class URLSessionExchange: TransportExchange {
 }
 
 extension URLSessionExchange {
-    /// Takes the head of a response, which is informational, or answers the request.
+    /// Receives the head of an informational or a final response.
     ///
-    /// Where it makes no sense, its connection is distrusted before the caller is told and may send another request.
+    /// Where it is invalid, its connection is distrusted before the caller hears of it and may send another request.
     func receive(_ response: HTTPURLResponse, orDistrust distrust: () -> Void) {
         guard let head = HTTPResponse(response) else {
             distrust()
@@ -137,7 +138,7 @@ extension URLSessionExchange {
         endIfAnswered()
     }
 
-    /// Ends the exchange where the whole answer has come before all of the content was sent.
+    /// Ends the exchange where the whole response has arrived before all of the content was sent.
     ///
     /// On Linux, the platform would wait for a server that does not read on.
     private func endIfAnswered() {
@@ -151,16 +152,14 @@ extension URLSessionExchange {
         control.async { task.cancel() }
     }
 
-    /// Takes note of how much of the content was sent.
+    /// Records the number of bytes of the content that were sent.
     func sent(_ count: Int64) {
         progress()
         state.withLock { $0.sent = count }
     }
 
     private func answer(_ head: consuming HTTPResponse, informational: [HTTPResponse]) -> Response {
-        var metadata = ResponseMetadata()
-        metadata.source = .network
-        metadata.urlText = url
+        var metadata = metadata
         if !informational.isEmpty { metadata.informational = informational }
         guard method != .head, head.status != .noContent, head.status != .notModified else {
             return Response(head: head, metadata: metadata)
@@ -168,11 +167,11 @@ extension URLSessionExchange {
         let codings = head.removeDecodedCodings()
         if !codings.isEmpty { metadata.decodedContentCodings = codings }
         let lease = TransferLease(self)
-        let body = Body(trustedLength: head.contentLength, replay: .once) { _ in TransferBodyReader(lease) }
+        let body = Body(trustedLength: head.contentLength, replay: .once) { _ in URLSessionBodyReader(lease) }
         return Response(head: head, body: body, metadata: metadata)
     }
 
-    /// Takes a part of the body.
+    /// Receives a part of the body.
     func receive(_ data: Data) {
         progress()
         state.withLock { $0.received += Int64(data.count) }
@@ -186,20 +185,20 @@ extension URLSessionExchange {
         }
     }
 
-    /// Takes note that the reader has read, which may let the server go on.
-    func readerTook() {
+    /// Records that the reader has read, after which the server may go on.
+    func readerHasRead() {
         if flow.read(from: buffer) { progress() }
     }
 
-    /// Takes note of bytes that were sent or received, which starts the idle time anew.
+    /// Restarts the idle time, since bytes were sent or received.
     func progress() {
-        let now = watch.clock.now
+        let now = timer.clock.now
         state.withLock { $0.lastProgress = now }
     }
 
-    /// Takes the end of the task; its connection is distrusted where the head and the platform do not agree on the end.
+    /// Receives the end of the task; its connection is distrusted where the head and the platform disagree on the length.
     func complete(with error: (any Error)?, _ response: URLResponse?, orDistrust distrust: () -> Void) {
-        // On Linux, a redirection without a usable Location ends without a head, and what body it had is lost.
+        // On Linux, a redirection without a usable Location ends without a head, and its body is lost.
         if error == nil, stage == .head, let response = response as? HTTPURLResponse {
             receive(response, orDistrust: distrust)
             let hasLostBody = HTTPResponse(response)?.contentLength != 0
@@ -208,7 +207,7 @@ extension URLSessionExchange {
         }
         let (isWhole, hasLength) = state.withLock { ($0.isWhole, $0.expected != nil) }
         switch error {
-        // A server that breaks the connection behind its answer has answered.
+        // The response is whole although the server broke the connection after it.
         case let error? where !isWhole: finish(.failure(URLSessionFailure.error(for: error, at: stage)))
         case nil where hasLength && !isWhole:
             distrust()
@@ -217,7 +216,7 @@ extension URLSessionExchange {
         }
     }
 
-    /// Ends the exchange before its time, and its task with it.
+    /// Fails the exchange and cancels its task.
     func abort(with error: any Error) {
         let task = state.withLock { $0.task }
         guard finish(.failure(error)) else { return }
@@ -225,20 +224,17 @@ extension URLSessionExchange {
         if let task { control.async { task.cancel() } }
     }
 
-    /// Ends the exchange because nobody wants it any more; what has arrived is dropped.
     func cancel() {
         abort(with: CancellationError())
         buffer.discard(CancellationError())
     }
 
-    /// Fails the exchange when nothing was sent or received for too long.
     func timeOut() {
         abort(with: TransportError(.timedOut, at: stage))
     }
 
-    /// When the exchange fails unless something is sent or received; nil once it has ended.
     var deadline: ContinuousClock.Instant? {
-        let start = flow.isHoldingBack ? watch.clock.now : nil
+        let start = flow.isHoldingBack ? timer.clock.now : nil
         return state.withLock { $0.end != nil ? nil : (start ?? $0.lastProgress).advanced(by: idleTimeout) }
     }
 
@@ -252,7 +248,7 @@ extension URLSessionExchange {
             return (true, state.head.take())
         }
         guard isFirst else { return false }
-        watch.remove(self)
+        timer.remove(self)
         transfers.end()
         buffer.finish(end)
         switch end {

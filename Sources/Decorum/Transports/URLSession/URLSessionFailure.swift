@@ -4,9 +4,9 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// What a failed task of URLSession means.
+/// Converts the errors of URLSession's tasks to those of transports.
 ///
-/// On Linux many causes share one code, and only libcurl's English text tells them apart.
+/// On Linux many causes share one code, and only libcurl's English text distinguishes them.
 enum URLSessionFailure {
     static func error(for error: any Error, at stage: TransportError.Stage) -> any Error {
         guard let failure = error as? URLError else { return TransportError(.other, at: stage) }
@@ -15,7 +15,7 @@ enum URLSessionFailure {
 
     static func error(for code: URLError.Code, _ text: String, at stage: TransportError.Stage) -> any Error {
         guard code != .cancelled else { return CancellationError() }
-        // Made anew without the URL, whose query may hold secrets.
+        // A new error without the URL, whose query may hold secrets.
         let underlying = URLError(code, userInfo: [NSLocalizedDescriptionKey: text])
         var cause = Self.cause(code) ?? Self.cause(text) ?? .other
         let neverSent = stage == .head && Self.precedesSending.contains(cause)
@@ -33,9 +33,9 @@ enum URLSessionFailure {
         case .cannotFindHost, .dnsLookupFailed: .hostNotFound
         case .notConnectedToInternet, .internationalRoamingOff, .callIsActive, .dataNotAllowed: .unreachable
         case .timedOut: .timedOut
-        // On Linux, bad server response: the connection was closed before the first byte.
+        // On Linux, badServerResponse means that the connection was closed before the first byte.
         case .networkConnectionLost, .badServerResponse: .connectionLost
-        // On Linux, unsupported URL: the answer does not start like HTTP. The scheme was checked before.
+        // On Linux, unsupportedURL means that the response does not start like HTTP. The scheme was checked before.
         case .cannotParseResponse, .unsupportedURL: .malformedResponse
         case .cannotDecodeContentData, .cannotDecodeRawData: .undecodableContent
         case .fileDoesNotExist, .fileIsDirectory, .noPermissionsToReadFile: .unreadableBody
@@ -52,8 +52,8 @@ enum URLSessionFailure {
         causes.first { text.contains($0.phrase) }?.cause
     }
 
-    // The first phrase that is found counts: a connection that breaks within TLS was a connection, over which the
-    // request may have gone.
+    // The first phrase that is found counts. A connection that breaks within TLS comes before the failures of a handshake,
+    // since the request may have been sent on it.
     private static let causes: [(phrase: String, cause: TransportError.Code)] = [
         ("CONNECT tunnel failed", .proxyRefused),
         ("from proxy after CONNECT", .proxyRefused),
@@ -67,7 +67,7 @@ enum URLSessionFailure {
         ("end of response with", .truncated),
         ("content encoding", .undecodableContent),
         ("unencoding", .undecodableContent),
-        // Whatever else keeps a socket from being made or connected has a code of its own.
+        // The other failures to make a socket or to connect it have codes of their own.
         ("Couldn't connect", .unreachable),
         ("SSL", .tls),
         ("certificate", .tls),

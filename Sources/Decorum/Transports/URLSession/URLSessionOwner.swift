@@ -4,24 +4,25 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// Owns a session: it starts tasks, and lets the session end with its last task once none can be started any more.
+/// Owns a session and starts its tasks; when the owner is dropped, the session ends with its last task.
 ///
-/// A session of which a connection can no longer be relied upon is replaced by a new one.
+/// A session that has an unreliable connection is replaced by a new one.
 final class URLSessionOwner: Sendable {
     private struct Current {
         let session: URLSession
         let events: URLSessionEvents
     }
 
-    // On Linux, creating, resuming and cancelling a task waits for the network's queue, which may be busy: not on a
-    // thread of Swift's concurrency, and not in a cancellation handler, where it deadlocks.
+    // On Linux, creating, resuming and cancelling a task waits for the network's queue, which may be busy. That must not
+    // happen on a thread of Swift's concurrency, nor in a cancellation handler, where it deadlocks.
     let control = DispatchQueue(label: "decorum.urlsession")
     let transfers = OpenTransfers()
     private let configuration: URLSessionConfiguration
     private let platform: URLSessionPlatform
     private let current = Locked<Current?>(nil)
 
-    /// Takes a configuration that the app cannot change any more, and overrules what belongs to layers.
+    /// Creates an owner from a configuration that the app cannot change any more, and overrules the settings that do the
+    /// work of layers.
     init(_ configuration: URLSessionConfiguration, platform: URLSessionPlatform) {
         configuration.urlCache = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
@@ -30,7 +31,7 @@ final class URLSessionOwner: Sendable {
         configuration.httpCookieAcceptPolicy = .never
         configuration.urlCredentialStorage = nil
         configuration.httpAdditionalHeaders = nil
-        // A bad head would be taken for the answers to the requests behind it.
+        // With pipelining, bytes behind an ambiguous head would become the responses to other requests.
         configuration.httpShouldUsePipelining = false
         configuration.timeoutIntervalForRequest = URLSessionPlatform.noTimeout
         configuration.timeoutIntervalForResource = URLSessionPlatform.noTimeout
@@ -45,10 +46,10 @@ final class URLSessionOwner: Sendable {
     }
 
     func start(_ exchange: URLSessionExchange, _ request: URLRequest) {
-        // The closure holds the owner: to make a task after the session was invalidated traps.
+        // The closure retains the owner, since making a task in an invalidated session traps.
         control.async { [self] in
             let current = takeCurrent()
-            let make = { (upload: Upload) in upload.makeTask(with: request, in: current.session, for: exchange) }
+            let make = { (upload: URLSessionUpload) in upload.makeTask(with: request, in: current.session, for: exchange) }
             guard let task = exchange.begin(make) else { return }
             guard current.events.add(exchange, for: task) else {
                 exchange.abort(with: TransportError(.connectionLost, at: .connecting))
@@ -58,16 +59,16 @@ final class URLSessionOwner: Sendable {
         }
     }
 
-    /// Refuses new requests, waits for those that are under way, and closes their connections.
+    /// Closes the transfers, and then the connections.
     func close() async {
         await transfers.close()
         guard transfers.isOver, let events = current.withLock({ $0?.events }) else { return }
         replace(events)
     }
 
-    /// The session that tasks are made in, and a new one where there is none.
+    /// Returns the session in which tasks are made, and makes it where there is none.
     ///
-    /// Called on the control queue alone, so that no two are made.
+    /// It is called on the control queue alone, so that no two sessions are made.
     private func takeCurrent() -> Current {
         if let current = current.withLock(\.self) { return current }
         let events = URLSessionEvents(control: control, platform: platform) { [weak self] events in
@@ -80,13 +81,13 @@ final class URLSessionOwner: Sendable {
         return made
     }
 
-    /// Lets later requests have a new session; the tasks of this one go on to their ends.
+    /// Makes later requests use a new session; the tasks of this one go on to their ends.
     private func replace(_ events: URLSessionEvents) {
         let session = current.withLock { current in
             guard current?.events === events else { return nil as URLSession? }
             return current.take()?.session
         }
-        // Behind the tasks that are being made.
+        // On the control queue, after the tasks that are being made.
         control.async { session?.finishTasksAndInvalidate() }
     }
 }

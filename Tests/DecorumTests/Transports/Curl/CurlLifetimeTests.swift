@@ -44,7 +44,7 @@ extension IsolatedTests {
             do {
                 let exchange = CurlExchange(
                     request, try CurlRequestHead(request, library), upload: try await CurlUpload(.empty),
-                    idleTimeout: .seconds(60), watch: IdleWatch(clock: SystemClock()),
+                    idleTimeout: .seconds(60), watch: IdleTimer(clock: SystemClock()),
                     engine: try #require(engine), library: library)
                 weakExchange = exchange
                 try await exchange.response().body.drain(upTo: 100)

@@ -4,11 +4,11 @@ import Testing
 @testable import Decorum
 
 @Suite(.timeLimit(.minutes(3))) struct ResponseBufferTests {
-    private func buffer(memory: Int = 8, disk: Int64 = 64) -> ResponseBuffer {
-        ResponseBuffer(URLSessionConnection.Backlog(memory: memory, disk: disk))
+    private func buffer(memory: Int = 8, disk: Int64 = 64) -> URLSessionResponseBuffer {
+        URLSessionResponseBuffer(memoryBound: memory, diskBound: disk)
     }
 
-    private func readAll(_ buffer: ResponseBuffer) async throws -> Data {
+    private func readAll(_ buffer: URLSessionResponseBuffer) async throws -> Data {
         var data = Data()
         while true {
             switch try buffer.take() {

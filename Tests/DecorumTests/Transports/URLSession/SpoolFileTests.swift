@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct SpoolFileTests {
     @Test func `What is written can be read from any offset`() throws {
-        let file = try SpoolFile()
+        let file = try URLSessionSpoolFile()
         try file.write(Data("hello "), at: 0)
         try file.write(Data("world"), at: 6)
 
@@ -21,7 +21,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: url) }
         try Data("hello").write(to: url)
 
-        let file = try SpoolFile(reading: url)
+        let file = try URLSessionSpoolFile(reading: url)
         #expect(try file.read(5, at: 0) == Data("hello"))
         #expect(throws: POSIXError.self) { try file.write(Data("x"), at: 0) }
     }
@@ -29,7 +29,7 @@ import Testing
     @Test func `A file that is not there cannot be opened`() throws {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("none-\(SystemGenerator().next())")
 
-        #expect(throws: POSIXError.self) { try SpoolFile(reading: url) }
+        #expect(throws: POSIXError.self) { try URLSessionSpoolFile(reading: url) }
     }
 }
 

@@ -1,0 +1,48 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// The content of a request in a form that URLSession can send.
+enum URLSessionUpload: Sendable {
+    case none
+    case data(Data)
+    case large(URLSessionLargeUpload)
+
+    /// Converts a body, away from the caller's actor.
+    @concurrent init(_ body: Body) async throws {
+        do {
+            switch body.storage {
+            case .bytes(let data): self = data.isEmpty ? .none : .data(data)
+            case .file(let file): self = file.length == 0 ? .none : .large(try URLSessionLargeUpload(file))
+            case .stream: self = body.isEmpty ? .none : try await URLSessionLargeUpload.upload(of: body)
+            }
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            throw TransportError(.unreadableBody, at: .connecting, underlying: error)
+        }
+    }
+
+    /// The number of bytes; nil where it is not known.
+    var length: Int64? {
+        switch self {
+        case .none: 0
+        case .data(let data): Int64(data.count)
+        case .large(let upload): upload.length
+        }
+    }
+
+    /// Makes the task that sends the content; a failure to read it fails the exchange.
+    func makeTask(
+        with request: URLRequest, in session: URLSession, for exchange: URLSessionExchange
+    ) -> URLSessionTask {
+        switch self {
+        case .none: session.dataTask(with: request)
+        // Not as the request's `httpBody`, to which Linux adds a Content-Type.
+        case .data(let data): session.uploadTask(with: request, from: data)
+        case .large(let upload): upload.makeTask(with: request, in: session, for: exchange)
+        }
+    }
+}

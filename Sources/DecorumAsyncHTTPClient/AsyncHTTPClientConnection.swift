@@ -1,0 +1,180 @@
+#if AsyncHTTPClient
+public import AsyncHTTPClient
+public import Decorum
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+
+/// Sends requests with swift-server's AsyncHTTPClient, on SwiftNIO.
+///
+/// The module is empty unless the package trait `AsyncHTTPClient` is on:
+///
+/// ```
+/// .package(url: "https://github.com/…/decorum", from: "0.1.0", traits: ["AsyncHTTPClient"])
+/// ```
+///
+/// Choose it in an app that runs on SwiftNIO anyway, such as a server, which then has one set of threads and one pool
+/// of connections. It speaks HTTP/1.1, and HTTP/2 where a server offers it. To an app that does not use SwiftNIO it adds
+/// more than twenty packages; `SystemConnection` adds none.
+///
+/// ```swift
+/// let connection = AsyncHTTPClientConnection()
+///
+/// var configuration = AsyncHTTPClientConnection.configuration()
+/// configuration.tlsConfiguration = tls
+/// let own = AsyncHTTPClientConnection(configuration: configuration)
+/// ```
+///
+/// Fields keep their order, their spelling and their repetitions, in both directions. While the reader of a response is
+/// slow, the server is held back; while the server is slow, so is the stream of a request's body. Once the response has
+/// ended, the rest of the request's content is not sent.
+///
+/// Over `https`, content in memory is sent in one piece, and the idle timeout counts how long that takes. For large content
+/// over slow networks use a file or a stream, for which the time is counted from one piece of 64 KiB to the next.
+///
+/// These are limits of AsyncHTTPClient 1.37:
+///
+/// - A response with a status below 100 ends the process. Talk only to servers that you trust.
+/// - A request that is sent just when the server closes an idle connection fails with
+///   `TransportError.Code.connectionLost`. A layer that tries again decides whether it may.
+/// - When a server answers and then breaks the connection while content is sent to it, the answer may be lost.
+/// - A connection that is in use has no greatest age; `maximumUsesPerConnection` of the configuration bounds its requests.
+/// - Of far more requests at once than an HTTP/2 server allows streams, some wait until the idle timeout.
+/// - Trailer fields in both directions, informational responses, reason phrases, and the bytes of fields that are not
+///   UTF-8 are lost.
+/// - Characters that are invalid in a URL are percent-encoded in the target, and a request for the server as a whole
+///   (`OPTIONS *`) cannot be sent.
+/// - A response fails when lines of its head end without CR, or when it has a folded field or two `Content-Length` fields.
+public struct AsyncHTTPClientConnection: ClosableConnection {
+    private let client: AsyncHTTPClientOwner
+    private let timer: IdleTimer
+    private let idleTimeout: Duration
+    private let settings: [Layer.Setting]
+    private let showsClientCertificate: Bool
+
+    /// Creates a connection and a client for it, which is shut down when the connection and its transfers are gone.
+    ///
+    /// You shut down nothing yourself. The client runs on the threads that SwiftNIO has for the whole process.
+    ///
+    /// - Parameters:
+    ///   - connectionsPerHost: The largest number of HTTP/1.1 connections to one host; less than 1 counts as 1.
+    ///   - idleTimeout: How long a transfer may stand still, unless the request says otherwise.
+    ///   - clock: The clock that the idle timeout goes by.
+    public init(
+        connectionsPerHost: Int = 8, idleTimeout: Duration = .seconds(60), clock: any DatedClock = SystemClock()
+    ) {
+        let configuration = Self.configuration(connectionsPerHost: connectionsPerHost)
+        self.init(configuration: configuration, idleTimeout: idleTimeout, clock: clock)
+    }
+
+    /// Creates a connection and a client for it from a configuration, such as one with trusted roots for TLS.
+    ///
+    /// You shut down nothing yourself.
+    ///
+    /// - Parameters:
+    ///   - configuration: The configuration of the client; begin with ``configuration(connectionsPerHost:)``.
+    ///   - idleTimeout: How long a transfer may stand still, unless the request says otherwise.
+    ///   - clock: The clock that the idle timeout goes by.
+    public init(
+        configuration: HTTPClient.Configuration, idleTimeout: Duration = .seconds(60),
+        clock: any DatedClock = SystemClock()
+    ) {
+        self.init(
+            AsyncHTTPClientOwner(configuration, clock: clock), idleTimeout, clock,
+            .init("connectionsPerHost", configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit),
+            showsClientCertificate: configuration.tlsConfiguration.map { !$0.certificateChain.isEmpty } ?? false)
+    }
+
+    /// Creates a connection over a client of yours, which you shut down after the last transfer has ended.
+    ///
+    /// Prefer ``init(configuration:idleTimeout:clock:)``. Over HTTP/2, a client of yours **ends the process** when a server
+    /// answers before it has all of a streamed content, and goes on to use a dead connection after a timeout.
+    ///
+    /// Make its configuration from ``configuration(connectionsPerHost:)``. With a client that follows redirections, a
+    /// request whose redirection was followed fails. With a client that decompresses, responses keep a `Content-Encoding`
+    /// that is wrong. The client's own timeouts apply too, and its read timeout counts the time of a slow reader.
+    ///
+    /// - Parameters:
+    ///   - client: The client.
+    ///   - idleTimeout: How long a transfer may stand still, unless the request says otherwise.
+    ///   - clock: The clock that the idle timeout goes by.
+    ///   - showsClientCertificate: Whether the client has a certificate that it shows to servers. The configuration of a
+    ///     client cannot be read; with true, layers share no response without a principal.
+    public init(
+        _ client: HTTPClient, idleTimeout: Duration = .seconds(60), clock: any DatedClock = SystemClock(),
+        showsClientCertificate: Bool = true
+    ) {
+        self.init(
+            AsyncHTTPClientOwner(client), idleTimeout, clock, .init("client", "the app's own"),
+            showsClientCertificate: showsClientCertificate)
+    }
+
+    private init(
+        _ client: AsyncHTTPClientOwner, _ idleTimeout: Duration, _ clock: any DatedClock, _ setting: Layer.Setting,
+        showsClientCertificate: Bool
+    ) {
+        self.client = client
+        self.idleTimeout = idleTimeout
+        timer = IdleTimer(clock: clock)
+        self.showsClientCertificate = showsClientCertificate
+        settings = [setting, .init("idleTimeout", idleTimeout)]
+    }
+
+    /// Makes the configuration of a client that only transports, to which a TLS configuration can be added.
+    ///
+    /// Redirections, decompression and proxies are off; AsyncHTTPClient has no cookies. A connection that cannot be made
+    /// fails at once, since a layer decides whether to try again. There is no read timeout, since there is the idle timeout.
+    ///
+    /// - Parameter connectionsPerHost: The largest number of HTTP/1.1 connections to one host; less than 1 counts as 1.
+    /// - Returns: The configuration.
+    public static func configuration(connectionsPerHost: Int = 8) -> HTTPClient.Configuration {
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow, decompression: .disabled)
+        // The idle timeout covers connecting too; this one ends attempts whose requests have ended.
+        configuration.timeout.connect = .minutes(2)
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = max(connectionsPerHost, 1)
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return configuration
+    }
+
+    /// One layer, the transport.
+    public var layers: [Layer] {
+        [Layer(name: "AsyncHTTPClientConnection", role: .transport, settings: settings, facts: [.readsClock])]
+    }
+
+    /// Sends a request over the network.
+    public func send(_ request: consuming Request) async throws -> Response {
+        let request = request
+        try request.validate()
+        var outgoing = try HTTPClientRequest(request.head)
+        let idleTimeout = min(request.options.idleTimeout ?? idleTimeout, IdleTimer.longestTimeout)
+        guard idleTimeout >= .zero else {
+            throw InvalidRequestError(.negativeNumber, "The idle timeout is negative.")
+        }
+        guard request.body.isEmpty || request.head.method != .trace else {
+            throw InvalidRequestError(.invalidBody, "A TRACE request has no content (RFC 9110, section 9.3.8).")
+        }
+        try Task.checkCancellation()
+        guard idleTimeout > .zero else { throw TransportError(.timedOut, at: .connecting) }
+
+        try client.transfers.begin()
+        request.reportSending(showingClientCertificate: showsClientCertificate)
+        let content: AsyncHTTPClientContent
+        do {
+            content = try await .make(request.body, for: client, isSecure: request.head.scheme == "https")
+        } catch {
+            client.transfers.end()
+            throw error
+        }
+        let exchange = AsyncHTTPClientExchange(
+            request, content: content, by: client, authority: outgoing.headers.first(name: "Host") ?? "",
+            idleTimeout: idleTimeout, timer: timer)
+        outgoing.body = content.body(in: exchange)
+        return try await exchange.response(to: outgoing)
+    }
+
+    /// Closes the connection as `ClosableConnection.close()` says, and shuts down its client unless it is the app's own.
+    public func close() async {
+        await client.close()
+    }
+}
+#endif

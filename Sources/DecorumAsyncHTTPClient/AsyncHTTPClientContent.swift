@@ -1,0 +1,129 @@
+#if AsyncHTTPClient
+import AsyncHTTPClient
+import Decorum
+import Foundation
+import NIOCore
+
+/// The content of a request in a form that AsyncHTTPClient can send.
+enum AsyncHTTPClientContent: Sendable {
+    case none
+    case bytes(Data)
+    case stream(ContentSource, length: Int64?)
+
+    // Small enough for a slow network: the idle timeout is counted from one piece to the next.
+    static let pieceSize = 64 << 10
+    // A ByteBuffer has room for less than 4 GiB.
+    private static let bufferLimit = 1 << 31
+
+    /// Converts a body; one that cannot be opened fails before anything is sent.
+    ///
+    /// - Parameters:
+    ///   - body: The content of the request.
+    ///   - client: The client that sends it.
+    ///   - isSecure: Whether it is sent over TLS, where the client may use HTTP/2.
+    static func make(
+        _ body: Body, for client: AsyncHTTPClientOwner, isSecure: Bool
+    ) async throws -> AsyncHTTPClientContent {
+        if body.isEmpty { return .none }
+        // Over HTTP/2 as one buffer, which is how AsyncHTTPClient takes bytes itself: its streams have flaws that its
+        // buffers do not have. Over HTTP/1.1 in pieces, after each of which an early response is noticed.
+        if let bytes = body.bytes, bytes.count <= (isSecure ? bufferLimit : pieceSize) { return .bytes(bytes) }
+        do {
+            return .stream(try await ContentSource(body, client), length: body.length)
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            throw TransportError(.unreadableBody, at: .connecting, underlying: error)
+        }
+    }
+
+    func body(in exchange: AsyncHTTPClientExchange) -> HTTPClientRequest.Body? {
+        switch self {
+        case .none: nil
+        case .bytes(let data): .bytes(ByteBuffer(bytes: data))
+        case .stream(let source, let length):
+            .stream(ContentPieces(source: source, exchange: exchange), length: length.map { .known($0) } ?? .unknown)
+        }
+    }
+
+    /// Closes the stream, if there is one.
+    func close() async {
+        if case .stream(let source, _) = self { await source.close() }
+    }
+}
+
+/// Reads the content of a request in pieces, each when the server has taken the one before.
+actor ContentSource {
+    // A mebibyte.
+    private static let pieceLimit = 16
+
+    private var reader: (any BodyReader)?
+    private var rest = Data()
+    private var client: AsyncHTTPClientOwner?
+    private var pieceCount = 0
+    private let length: Int64?
+    private var count: Int64 = 0
+
+    init(_ body: Body, _ client: AsyncHTTPClientOwner) async throws {
+        self.client = client
+        length = body.length
+        // The length that is announced is that of the file when the body was made.
+        if let file = body.file, try Body(contentsOf: file) != body { throw BodyLengthError() }
+        reader = try await body.open()
+    }
+
+    func next() async throws -> ByteBuffer? {
+        if rest.isEmpty {
+            // With nil in place of the error, the content sent so far would look complete to the server.
+            guard var reader else { throw CancellationError() }
+            let chunk = try await reader.next()
+            count += Int64(chunk?.count ?? 0)
+            // With its last byte the request is complete for the server, so an error behind that byte has to come first.
+            if chunk != nil, count == length { while try await reader.next() != nil {} }
+            guard self.reader != nil else { throw CancellationError() }
+            guard let chunk else { return nil }
+            self.reader = reader
+            rest = chunk
+        }
+        // The client asks for more while pieces that wait for their event loop are not counted as unsent, so the loops
+        // get a turn from time to time.
+        pieceCount += 1
+        if pieceCount.isMultiple(of: Self.pieceLimit) { try await client?.settle() }
+        let piece = rest.prefix(AsyncHTTPClientContent.pieceSize)
+        rest = rest.dropFirst(piece.count)
+        return ByteBuffer(bytes: piece)
+    }
+
+    func close() {
+        reader = nil
+        client = nil
+        rest = Data()
+    }
+}
+
+/// The pieces of a request's content, as AsyncHTTPClient asks for them.
+private struct ContentPieces: AsyncSequence, Sendable {
+    struct AsyncIterator: AsyncIteratorProtocol {
+        let pieces: ContentPieces
+
+        func next() async throws -> ByteBuffer? {
+            try await pieces.exchange.read(pieces.source)
+        }
+    }
+
+    let source: ContentSource
+    let exchange: AsyncHTTPClientExchange
+
+    func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(pieces: self)
+    }
+}
+
+@available(*, unavailable)
+extension ContentPieces.AsyncIterator: Sendable {}
+
+/// The failure of a request's body while it was sent.
+struct UnreadableContentError: Error {
+    let underlying: any Error
+}
+#endif

@@ -1,0 +1,174 @@
+#if AsyncHTTPClient
+import AsyncHTTPClient
+import Decorum
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOHTTP2
+import NIOPosix
+import NIOSSL
+
+/// Converts errors of AsyncHTTPClient, and of SwiftNIO below it, to those of transports.
+enum AsyncHTTPClientFailure {
+    static func error(for error: any Error, at stage: TransportError.Stage) -> any Error {
+        switch error {
+        case is CancellationError, is TransportError: error
+        case let error as UnreadableContentError where error.underlying is CancellationError: error.underlying
+        case let error as UnreadableContentError:
+            TransportError(.unreadableBody, at: stage, underlying: error.underlying)
+        case let error as HTTPClientError where error.isInvalidField: InvalidRequestError.field
+        // SwiftNIO wraps the error of one stream among those of a connection.
+        case let error as NIOHTTP2Errors.StreamError: Self.error(for: error.baseError, at: stage)
+        default: failure(error, stage)
+        }
+    }
+
+    private static func failure(_ error: any Error, _ stage: TransportError.Stage) -> TransportError {
+        let stage = stage == .head && precedesSending(error) ? .connecting : stage
+        return TransportError(code(error, stage), at: stage, underlying: error)
+    }
+
+    /// Whether the error can only come before the request is sent.
+    ///
+    /// The error alone decides, since AsyncHTTPClient does not say when it sends. An error that may also come from a
+    /// connection that carries the request counts as one that does.
+    private static func precedesSending(_ error: any Error) -> Bool {
+        switch error {
+        case let error as HTTPClientError: error.precedesSending
+        case is NIOConnectionError, is SocketAddressError.UnknownHost: true
+        // Only making a connection needs a descriptor.
+        case let error as IOError: [ECONNREFUSED, EMFILE, ENFILE].contains(error.errnoCode)
+        // Not processed, and safe to send again (RFC 9113, section 8.7).
+        case let error as NIOHTTP2Errors.StreamClosed: error.errorCode == .refusedStream
+        case is NIOHTTP2Errors.CreatedStreamAfterGoaway: true
+        case let error as NIOSSLError: error.precedesSending
+        case let error as NIOSSLExtraError: error.precedesSending
+        case let error as BoringSSLError: error.precedesSending
+        default: false
+        }
+    }
+
+    private static func code(_ error: any Error, _ stage: TransportError.Stage) -> TransportError.Code {
+        switch error {
+        case let error as HTTPClientError: error.transportCode
+        case let error as NIOConnectionError: code(error)
+        case let error as IOError: code(errno: error.errnoCode)
+        case let error as HTTPParserError: code(error, stage)
+        case is SocketAddressError.UnknownHost: .hostNotFound
+        case let error as ChannelError: code(error)
+        case NIOSSLError.uncleanShutdown: stage == .body ? .truncated : .connectionLost
+        // The stream has ended, and the content has not.
+        case let error as NIOHTTP2Errors.StreamClosed:
+            stage == .body && error.errorCode == .noError ? .truncated : .connectionLost
+        case is NIOHTTP2Errors.CreatedStreamAfterGoaway, is NIOHTTP2Errors.IOOnClosedConnection,
+            is NIOHTTP2Errors.NoSuchStream:
+            .connectionLost
+        case is any NIOHTTP2Error: .malformedResponse
+        // With TLS 1.3 a server that refuses the client's certificate says so after the request.
+        case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError: stage == .connecting ? .tls : .connectionLost
+        default: .other
+        }
+    }
+
+    private static func code(_ error: NIOConnectionError) -> TransportError.Code {
+        let codes = error.connectionErrors.map { code($0.error, .head) }
+        guard let first = codes.first else { return .hostNotFound }
+        return codes.first { $0 != .other } ?? first
+    }
+
+    private static func code(errno: CInt) -> TransportError.Code {
+        switch errno {
+        case ECONNREFUSED: .connectionRefused
+        case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL: .unreachable
+        case ETIMEDOUT: .timedOut
+        case ECONNRESET, ECONNABORTED, EPIPE, ENOTCONN: .connectionLost
+        case EMFILE, ENFILE: .limitExceeded
+        default: .other
+        }
+    }
+
+    private static func code(_ error: HTTPParserError, _ stage: TransportError.Stage) -> TransportError.Code {
+        guard error == .invalidEOFState else { return .malformedResponse }
+        return stage == .body ? .truncated : .connectionLost
+    }
+
+    private static func code(_ error: ChannelError) -> TransportError.Code {
+        switch error {
+        case .connectTimeout: .timedOut
+        case .ioOnClosedChannel, .alreadyClosed, .outputClosed, .inputClosed, .eof: .connectionLost
+        case .writeHostUnreachable: .unreachable
+        default: .other
+        }
+    }
+}
+
+extension HTTPClientError {
+    fileprivate var isInvalidField: Bool {
+        // These two carry names and values, which may be secret, so they are not compared as a whole.
+        shortDescription == HTTPClientError.invalidHeaderFieldNames([]).shortDescription
+            || shortDescription == HTTPClientError.invalidHeaderFieldValues([]).shortDescription
+    }
+
+    fileprivate var precedesSending: Bool {
+        let early: [HTTPClientError] = [
+            .alreadyShutdown, .connectTimeout, .tlsHandshakeTimeout, .httpProxyHandshakeTimeout,
+            .socksHandshakeTimeout, .getConnectionFromPoolTimeout, .invalidProxyResponse, .proxyAuthenticationRequired,
+        ]
+        return early.contains(self)
+    }
+
+    fileprivate var transportCode: TransportError.Code {
+        switch self {
+        case .connectTimeout, .tlsHandshakeTimeout, .httpProxyHandshakeTimeout, .socksHandshakeTimeout,
+            .getConnectionFromPoolTimeout, .readTimeout, .writeTimeout, .deadlineExceeded:
+            .timedOut
+        // With .cancelled, the client was shut down while the request was under way.
+        case .remoteConnectionClosed, .cancelled, .uncleanShutdown: .connectionLost
+        case .alreadyShutdown: .closed
+        case .proxyAuthenticationRequired, .invalidProxyResponse: .proxyRefused
+        default: .other
+        }
+    }
+}
+
+extension NIOSSLError {
+    fileprivate var precedesSending: Bool {
+        switch self {
+        case .shutdownFailed, .readInInvalidTLSState, .uncleanShutdown: false
+        default: true
+        }
+    }
+}
+
+extension NIOSSLExtraError {
+    fileprivate var precedesSending: Bool {
+        let early: [NIOSSLExtraError] = [
+            .failedToValidateHostname, .serverHostnameImpossibleToMatch, .cannotUseIPAddressInSNI, .invalidSNIHostname,
+            .unknownPrivateKeyFileType,
+        ]
+        return early.contains(self)
+    }
+}
+
+extension BoringSSLError {
+    fileprivate var precedesSending: Bool {
+        switch self {
+        // These refuse a configuration; the errors of a handshake are within NIOSSLError.handshakeFailed.
+        case .unknownError, .invalidSNIName, .failedToSetALPN: true
+        default: false
+        }
+    }
+}
+
+extension InvalidRequestError {
+    fileprivate static let field = Self(
+        .invalidField, "A field's name is not a token, or its value has a control character.")
+}
+
+/// The client has followed a redirection, which is for a layer to do.
+struct RedirectingClientError: Error, CustomStringConvertible {
+    var description: String {
+        "The HTTPClient follows redirections; make it from AsyncHTTPClientConnection.configuration()."
+    }
+}
+#endif
