@@ -1,12 +1,12 @@
 #if os(Linux)
 import HTTPTypes
 
-/// The lines of a head or of trailers as libcurl hands them over, each with its end.
-struct RawHead: Sendable {
-    // The fields' type traps when there are more than fit.
+/// The lines of a response's head, or of its trailers, as libcurl gives them, each with its end.
+struct CurlResponseHead: Sendable {
+    // `HTTPFields` traps when there are too many.
     private static let fieldLimit = 10_000
 
-    // Most heads fit, so that they do not move while they grow.
+    // Most heads fit, so that they are not moved while they grow.
     private static let usualSize = 512
 
     private(set) var bytes: [UInt8] = []
@@ -16,7 +16,7 @@ struct RawHead: Sendable {
         unsafe bytes.append(contentsOf: line)
     }
 
-    /// The number of a status line; nil where the head does not start with one.
+    /// The status code; nil where the head does not start with a status line.
     var status: Int? {
         guard let blank = bytes.firstIndex(of: UInt8(ascii: " ")), bytes.count > blank + 3 else { return nil }
         var status = 0
@@ -27,18 +27,17 @@ struct RawHead: Sendable {
         return (100...999).contains(status) ? status : nil
     }
 
-    /// Whether the version of a status line is HTTP/1.0 or 1.1.
+    /// Whether the version in the status line is HTTP/1.0 or HTTP/1.1.
     var isOfHTTP1: Bool { bytes.starts(with: "HTTP/1.".utf8) }
 
-    /// The version of a status line.
+    /// The version in the status line.
     var version: String {
         String(decoding: bytes.prefix { $0 > 0x20 && $0 < 0x7F }, as: UTF8.self)
     }
 
-    /// The head of a response; nil where it makes no sense.
+    /// The head of a response, whose ``framing`` was checked before; nil where it has no status or too many fields.
     var response: HTTPResponse? {
-        guard let status, let fields = fields(from: lineEnd(from: 0) + 1), !fields.isContentLengthAmbiguous
-        else { return nil }
+        guard let status, let fields = fields(from: lineEnd(from: 0) + 1) else { return nil }
         return HTTPResponse(status: .init(code: status, reasonPhrase: reasonPhrase), headerFields: fields)
     }
 
@@ -66,7 +65,7 @@ struct RawHead: Sendable {
             let line = bytes[start..<end]
             start = end + 1
             if let first = line.first, first == 0x20 || first == 0x09, pending != nil {
-                // A folded line goes on after a blank (RFC 9112, section 5.2).
+                // A blank stands for the fold of a line (RFC 9112, section 5.2).
                 pending?.value += [0x20] + Self.trimmed(line)
                 continue
             }
@@ -78,7 +77,7 @@ struct RawHead: Sendable {
         return fields
     }
 
-    /// The name and value of a line; nil where it has none, as at the end of a head.
+    /// The name and value of a line; nil where the line is not a field, as at the end of a head.
     private static func field(_ line: ArraySlice<UInt8>) -> (name: HTTPField.Name, value: ArraySlice<UInt8>)? {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
             let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))

@@ -1,27 +1,8 @@
 #if os(Linux)
-import DecorumCurl
 import Foundation
 
 extension CurlConnection {
-    /// The versions of HTTP that are offered to a server.
-    public struct Protocols: Sendable, Hashable, CustomStringConvertible {
-        /// What is offered, in words.
-        public let description: String
-        let number: Int32
-
-        /// HTTP/2 where the server agrees to it within TLS, else HTTP/1.1.
-        public static let negotiated = Protocols(
-            description: "negotiated", number: Int32(DECORUM_CURL_HTTP_VERSION_2TLS))
-        /// HTTP/1.1 alone.
-        public static let http1 = Protocols(description: "HTTP/1.1", number: Int32(DECORUM_CURL_HTTP_VERSION_1_1))
-        /// HTTP/2 alone, also without TLS, for servers that are known to speak it.
-        ///
-        /// Without TLS, libcurl 7.88 makes a connection for each request, as it cannot use one again; 8.0 can.
-        public static let http2 = Protocols(
-            description: "HTTP/2", number: Int32(DECORUM_CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE))
-    }
-
-    /// The addresses that a host is reached at, in place of those that its name has.
+    /// The addresses to connect to for a host, in place of those that a name lookup would give.
     public struct Route: Sendable, Hashable {
         /// The host, as it stands in requests.
         public let host: String
@@ -35,16 +16,17 @@ extension CurlConnection {
         /// - Parameters:
         ///   - host: The host, as it stands in requests.
         ///   - port: The port, as it stands in requests or follows from their scheme.
-        ///   - addresses: The IP addresses to try; one of version 6 needs no brackets.
-        /// - Throws: ``InvalidRequestError`` when the host is no name, the port is none, or there is no address or one
-        ///   that is none.
+        ///   - addresses: The IP addresses to try; an IPv6 address needs no brackets.
+        /// - Throws: ``InvalidRequestError`` when the host is not a host name, the port is not from 1 to 65535, there is
+        ///   no address, or one of them is not an IP address.
         public init(host: String, port: Int, addresses: [String]) throws(InvalidRequestError) {
             guard host.isRouted else { throw .invalidHost }
             guard (1...65_535).contains(port) else {
                 throw InvalidRequestError(.invalidPort, "The port of a route is not a number from 1 to 65535.")
             }
             guard !addresses.isEmpty, addresses.allSatisfy(\.isAddress) else {
-                throw InvalidRequestError(.invalidHost, "The addresses of a route are IP addresses, at least one.")
+                throw InvalidRequestError(
+                    .invalidHost, "A route needs at least one address, and each must be an IP address.")
             }
             self.host = host
             self.port = port
@@ -54,7 +36,7 @@ extension CurlConnection {
 }
 
 extension CurlConnection.Route {
-    /// The route as libcurl takes it.
+    /// The route in the form that libcurl takes.
     var line: String {
         let addresses = addresses.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
         return "\(host):\(port):\(addresses.joined(separator: ","))"
@@ -62,14 +44,14 @@ extension CurlConnection.Route {
 }
 
 extension String {
-    /// Whether libcurl takes the name for one, and not for a sign, a list or a name with a port.
+    /// Whether libcurl takes the text for a host, and not for a command, a list or a host with a port.
     fileprivate var isRouted: Bool {
         guard let first = utf8.first, !"+-*".utf8.contains(first) else { return false }
         return utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !":,/[]".utf8.contains($0) }
     }
 
-    /// Whether it is an IP address of either version, with brackets or without.
-    var isAddress: Bool {
+    /// Whether the text is an IP address of either version, with brackets or without.
+    fileprivate var isAddress: Bool {
         var version4 = in_addr()
         var version6 = in6_addr()
         if unsafe inet_pton(AF_INET, self, &version4) == 1 { return true }

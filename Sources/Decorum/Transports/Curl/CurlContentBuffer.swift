@@ -2,11 +2,11 @@
 import Foundation
 
 /// The part of a response's content that has arrived and was not read yet.
-struct CurlContent: Sendable {
-    /// The server is held back while as many bytes wait.
+struct CurlContentBuffer: Sendable {
+    /// The server has to wait while this many bytes are in the buffer.
     private static let highMark = 256 << 10
     private static let chunkSize = 64 << 10
-    // libcurl hands over no more than this at a time; as much of it means that more follows.
+    // libcurl gives at most this much at a time. A piece of this size is probably followed by more.
     private static let pieceSize = 16 << 10
 
     private var chunks: [Data] = []
@@ -14,18 +14,19 @@ struct CurlContent: Sendable {
 
     var isEmpty: Bool { count == 0 }
 
-    /// Adds bytes, unless too many wait already.
-    mutating func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard count < Self.highMark else { return false }
+    /// Whether the server has to wait.
+    var isFull: Bool { count >= Self.highMark }
+
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        guard unsafe !bytes.isEmpty else { return }
         count += bytes.count
         if let last = chunks.indices.last, chunks[last].count + bytes.count <= Self.chunkSize {
             unsafe chunks[last].append(contentsOf: bytes)
-            return true
+            return
         }
         var chunk = Data(capacity: bytes.count < Self.pieceSize ? bytes.count : Self.chunkSize)
         unsafe chunk.append(contentsOf: bytes)
         chunks.append(chunk)
-        return true
     }
 
     mutating func take() -> [Data] {

@@ -3,7 +3,7 @@
 struct SystemTransport {
     let connection: any Connection
     let reason: String
-    /// Why it is not the first choice; nil where it is.
+    /// The error that prevented the first choice; nil where it was taken.
     let missing: (any Error)?
     let close: @Sendable () async -> Void
 
