@@ -29,8 +29,8 @@ import NIOSSL
 /// slow, the server is held back; while the server is slow, so is the stream of a request's body. Once the response has
 /// ended, the rest of the request's content is not sent.
 ///
-/// Content in memory is sent in one piece, and the idle timeout counts how long that takes. For large content over slow
-/// networks use a file or a stream, for which the time is counted from one piece of 64 KiB to the next.
+/// Over `https`, content in memory is sent in one piece, and the idle timeout counts how long that takes. For large content
+/// over slow networks use a file or a stream, for which the time is counted from one piece of 64 KiB to the next.
 ///
 /// These are limits of AsyncHTTPClient 1.37:
 ///
@@ -45,7 +45,7 @@ import NIOSSL
 /// - Characters that are invalid in a URL are percent-encoded in the target, and a request for the server as a whole
 ///   (`OPTIONS *`) cannot be sent.
 /// - A response fails when lines of its head end without CR, or when it has a folded field or two `Content-Length` fields.
-public struct AsyncHTTPClientConnection: Connection {
+public struct AsyncHTTPClientConnection: ClosableConnection {
     private let client: AsyncHTTPClientOwner
     private let timer: IdleTimer
     private let idleTimeout: Duration
@@ -160,7 +160,7 @@ public struct AsyncHTTPClientConnection: Connection {
         request.reportSending(showingClientCertificate: showsClientCertificate)
         let content: AsyncHTTPClientContent
         do {
-            content = try await .make(request.body, for: client)
+            content = try await .make(request.body, for: client, isSecure: request.head.scheme == "https")
         } catch {
             client.transfers.end()
             throw error
@@ -172,9 +172,7 @@ public struct AsyncHTTPClientConnection: Connection {
         return try await exchange.response(to: outgoing)
     }
 
-    /// Refuses new requests, waits until the transfers under way have ended, and shuts down a client of the connection.
-    ///
-    /// All transports close in the same way, which `OpenTransfers` describes. A client of the app's goes on.
+    /// Closes the connection as `ClosableConnection.close()` says, and shuts down its client unless it is the app's own.
     public func close() async {
         await client.close()
     }

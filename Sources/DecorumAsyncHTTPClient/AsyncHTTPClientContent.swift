@@ -16,11 +16,18 @@ enum AsyncHTTPClientContent: Sendable {
     private static let bufferLimit = 1 << 31
 
     /// Converts a body; one that cannot be opened fails before anything is sent.
-    static func make(_ body: Body, for client: AsyncHTTPClientOwner) async throws -> AsyncHTTPClientContent {
+    ///
+    /// - Parameters:
+    ///   - body: The content of the request.
+    ///   - client: The client that sends it.
+    ///   - isSecure: Whether it is sent over TLS, where the client may use HTTP/2.
+    static func make(
+        _ body: Body, for client: AsyncHTTPClientOwner, isSecure: Bool
+    ) async throws -> AsyncHTTPClientContent {
         if body.isEmpty { return .none }
-        // As one buffer, which is how AsyncHTTPClient takes bytes itself: a server that answers before it has all of the
-        // content ends a process in which a client of the app's sends a stream.
-        if let bytes = body.bytes, bytes.count <= bufferLimit { return .bytes(bytes) }
+        // Over HTTP/2 as one buffer, which is how AsyncHTTPClient takes bytes itself: its streams have flaws that its
+        // buffers do not have. Over HTTP/1.1 in pieces, after each of which an early response is noticed.
+        if let bytes = body.bytes, bytes.count <= (isSecure ? bufferLimit : pieceSize) { return .bytes(bytes) }
         do {
             return .stream(try await ContentSource(body, client), length: body.length)
         } catch let error as CancellationError {

@@ -15,6 +15,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     /// The last stream that the server has reset.
     private(set) var resetStream: HTTP2StreamID?
     private var authorities: Set<String> = []
+    private var hasReported = false
     private let connections: HTTP2Connections
     private let channel: any Channel
 
@@ -37,6 +38,9 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // Once for all frames that were read together, and before a stream hears of its frame.
+        if !hasReported { connections.received(on: channel) }
+        hasReported = true
         let frame = unwrapInboundIn(data)
         switch frame.payload {
         case .goAway(let stream, _, _): lastStream = min(lastStream ?? .maxID, stream)
@@ -47,7 +51,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        connections.received(on: channel)
+        hasReported = false
         context.fireChannelReadComplete()
     }
 

@@ -25,7 +25,11 @@ final class HTTP2StreamHandler: ChannelDuplexHandler {
                 connection(context)?.sends(toAuthority: authority)
             }
         case .body: break
-        case .end: hasSentAll = true
+        case .end:
+            // When it is written: the content may wait for the server's flow control until then.
+            let promise = promise ?? context.eventLoop.makePromise()
+            promise.futureResult.assumeIsolated().whenSuccess { self.hasSentAll = true }
+            return context.write(data, promise: promise)
         }
         context.write(data, promise: promise)
     }

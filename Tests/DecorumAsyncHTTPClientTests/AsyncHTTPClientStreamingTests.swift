@@ -62,78 +62,6 @@ import Testing
         #expect(origin.connectionCount == 1)
     }
 
-    @Test func `Dropping a response unread closes the connection`() async throws {
-        origin.enqueue(.script(.head(.ok, ["Content-Length": "9"]), .raw("hal"), .hang))
-        var response: Response? = try await connection.send(get())
-        #expect(response?.status == .ok)
-        #expect(origin.openConnectionCount == 1)
-
-        response = nil
-        try await origin.waitForOpenConnections(0)
-    }
-
-    @Test(arguments: [9, 1 << 40])
-    func `Dropping a reader before the end closes the connection`(count: Int64) async throws {
-        origin.enqueue(.script(.head(.ok, ["Content-Length": "\(count + 1)"]), .generated(count), .hang))
-        var reader: (any BodyReader)? = try await connection.send(get()).body.open()
-        #expect(try await reader?.next()?.isEmpty == false)
-        #expect(origin.openConnectionCount == 1)
-
-        reader = nil
-        try await origin.waitForOpenConnections(0)
-    }
-
-    @Test func `A cancelled task never sends`() async throws {
-        let request = try get()
-        let task = Task { [connection] in
-            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
-            return try await connection.send(request)
-        }
-
-        await #expect(throws: CancellationError.self) { _ = try await task.value }
-        #expect(origin.connectionCount == 0)
-    }
-
-    @Test func `Cancelling before the head closes the connection at once`() async throws {
-        origin.enqueue(.hanging)
-        let request = try get()
-        let task = Task { [connection] in try await connection.send(request) }
-        try await origin.waitForRequests(1)
-
-        task.cancel()
-        await #expect(throws: CancellationError.self) { _ = try await task.value }
-        try await origin.waitForOpenConnections(0)
-    }
-
-    @Test func `Cancelling within the body closes the connection at once`() async throws {
-        origin.enqueue(.script(.head(.ok, ["Content-Length": "9"]), .raw("hal"), .hang))
-        let gate = Gate()
-        let request = try get()
-        let task = Task { [connection] in
-            var reader = try await connection.send(request).body.open()
-            _ = try await reader.next()
-            gate.open()
-            return try await reader.next()
-        }
-        try await gate.wait()
-
-        task.cancel()
-        await #expect(throws: CancellationError.self) { _ = try await task.value }
-        try await origin.waitForOpenConnections(0)
-    }
-
-    @Test func `A body and a request outlive their connection value`() async throws {
-        let gate = Gate()
-        origin.enqueue(LoopbackOrigin.Answer.generated(count: 4 << 20).after(.wait(gate)))
-        let request = try get()
-        let task = Task { try await AsyncHTTPClientConnection().send(request) }
-        try await gate.waitForWaiting(1)
-        gate.open()
-
-        #expect(try await task.value.body.data(upTo: 4 << 20) == BytePattern.bytes(4 << 20))
-        try await origin.waitForOpenConnections(0)
-    }
-
     @Test func `Requests one after the other share a connection`() async throws {
         origin.route(nil, "*", LoopbackOrigin.Answer(body: "ok"))
         for _ in 0..<50 {
@@ -159,33 +87,6 @@ import Testing
         gate.open()
         for task in tasks { #expect(try await task.value == "ok") }
         #expect(origin.connectionCount == 2)
-    }
-
-    @Test(arguments: 0..<5)
-    func `Content on a connection that turns out to be dead fails at once and is not sent twice`(
-        attempt: Int
-    ) async throws {
-        origin.enqueue(LoopbackOrigin.Answer(body: "ok"), .closing)
-        _ = try await connection.send(get()).body.drain(upTo: 10)
-        let request = try Request.post(origin.url + "/", body: "hello")
-
-        let error = await #expect(throws: TransportError.self) { try await connection.send(request) }
-        #expect(error?.code == .connectionLost)
-        #expect(error?.stage == .head)
-        #expect(origin.requests.filter { $0.text == "hello" }.count == 1)
-    }
-
-    @Test func `A thousand requests at the same time are all answered`() async throws {
-        origin.route(.get, "/", LoopbackOrigin.Answer(body: "ok"))
-        let connection = AsyncHTTPClientConnection(connectionsPerHost: 64)
-        let request = try get()
-        let tasks = (0..<1000).map { _ in Task { try await connection.send(request).body.text(upTo: 10) } }
-
-        var answers = 0
-        for task in tasks where try await task.value == "ok" { answers += 1 }
-        #expect(answers == 1000)
-        #expect(origin.requests.count == 1000)
-        #expect(origin.connectionCount <= 64)
     }
 }
 #endif

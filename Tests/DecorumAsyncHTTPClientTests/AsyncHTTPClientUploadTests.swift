@@ -53,20 +53,21 @@ private typealias Content = AsyncHTTPClientContent
     }
 
     @Test(arguments: [1, 65_536, 65_537, 5_000_000])
-    func `Content in memory is given to the client as bytes, and a file as a stream`(count: Int) async throws {
+    func `Over TLS, content in memory is given to the client as bytes, and a file as a stream`(count: Int) async throws {
         let client = AsyncHTTPClientOwner(AsyncHTTPClientConnection.configuration(), clock: SystemClock())
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("ahc-form-\(count)-\(origin.port)")
         defer { try? FileManager.default.removeItem(at: file) }
         try BytePattern.bytes(count).write(to: file)
 
-        guard case .bytes(let bytes) = try await .make(Body(BytePattern.bytes(count)), for: client) as Content else {
-            Issue.record("Content in memory is no bytes.")
+        let memory: Content = try await .make(Body(BytePattern.bytes(count)), for: client, isSecure: true)
+        guard case .bytes(let bytes) = memory else {
+            Issue.record("Content in memory is not given as bytes.")
             return
         }
         #expect(bytes.count == count)
-        guard case .stream(_, length: Int64(count)) = try await .make(Body(contentsOf: file), for: client) as Content
-        else {
-            Issue.record("A file is no stream.")
+        let stored: Content = try await .make(Body(contentsOf: file), for: client, isSecure: true)
+        guard case .stream(_, length: Int64(count)) = stored else {
+            Issue.record("A file is not given as a stream.")
             return
         }
     }
@@ -142,43 +143,6 @@ private typealias Content = AsyncHTTPClientContent
         let error = await #expect(throws: TransportError.self) { try await upload(body) }
         #expect(error?.underlying is BodyReadTwiceError)
         #expect(origin.requests.count == 1)
-    }
-
-    @Test(arguments: [nil, 3])
-    func `A file that has gone or become shorter is not sent`(count: Int?) async throws {
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("ahc-gone-\(origin.port)")
-        try BytePattern.bytes(10).write(to: file)
-        let body = try Body(contentsOf: file)
-        try FileManager.default.removeItem(at: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        if let count { try BytePattern.bytes(count).write(to: file) }
-
-        let error = await #expect(throws: TransportError.self) { try await upload(body) }
-        #expect(error?.code == .unreadableBody)
-        #expect(error?.stage == .connecting)
-        #expect(origin.connectionCount == 0)
-    }
-
-    @Test(arguments: [true, false], ["too much", ""])
-    func `An answer that comes before the content was sent is the answer`(isStream: Bool, text: String) async throws {
-        let body = isStream ? Body.pattern(8 << 20) : Body(BytePattern.bytes(8 << 20))
-        origin.enqueue(
-            LoopbackOrigin.Answer(.contentTooLarge, fields: ["Connection": "close"], body: text),
-            answering: .afterHead)
-
-        let response = try await connection.send(.put(origin.url + "/", body: body))
-        #expect(response.status == .contentTooLarge)
-        #expect(try await response.body.text(upTo: 100) == text)
-    }
-
-    @Test(arguments: [Body(BytePattern.bytes(8 << 20)), .pattern(8 << 20)])
-    func `A server that breaks off within the content is told`(body: Body) async throws {
-        origin.enqueue(.script(.receive(atLeast: 1 << 20), .reset), answering: .afterHead)
-        let request = try Request.put(origin.url + "/", body: body)
-
-        let error = await #expect(throws: TransportError.self) { try await connection.send(request) }
-        #expect(error?.code == .connectionLost)
-        #expect(error?.stage == .head)
     }
 
     @Test func `Cancelling within the content closes the connection and lets go of the source`() async throws {

@@ -18,16 +18,16 @@ import Testing
     }
 
     /// Adds a connection with an open stream.
-    private func channel(for authority: String) async throws -> NIOAsyncTestingChannel {
-        let channel = NIOAsyncTestingChannel()
+    private func channel(for authority: String) -> EmbeddedChannel {
+        let channel = EmbeddedChannel()
         connections.add(channel)
         connections.add(authority: authority, of: channel)
         connections.countStreams(on: channel, by: 1)
         return channel
     }
 
-    @Test func `Connections are retired at the same time, whichever event loop runs first`() async throws {
-        let channels = try await [channel(for: "a.example"), channel(for: "a.example"), channel(for: "b.example")]
+    @Test func `Connections are retired at the same time, whichever event loop runs first`() {
+        let channels = [channel(for: "a.example"), channel(for: "a.example"), channel(for: "b.example")]
         clock.advance(by: .seconds(60))
         let isDone = NIOLockedValueBox(false)
 
@@ -35,19 +35,19 @@ import Testing
             isDone.withLockedValue { $0 = true }
         }
 
-        await channels[1].testingEventLoop.run()
+        channels[1].embeddedEventLoop.run()
         #expect(!isDone.withLockedValue { $0 })
-        await channels[0].testingEventLoop.run()
+        channels[0].embeddedEventLoop.run()
         // The event loop of the other server's connection has not run.
         #expect(isDone.withLockedValue { $0 })
     }
 
-    @Test func `Only silent connections with an open stream to the authority are retired`() async throws {
-        let idle = try await channel(for: "a.example")
+    @Test func `Only silent connections with an open stream to the authority are retired`() {
+        let idle = channel(for: "a.example")
         connections.countStreams(on: idle, by: -1)
-        let other = try await channel(for: "a.example:8443")
+        let other = channel(for: "a.example:8443")
         clock.advance(by: .seconds(59))
-        let active = try await channel(for: "a.example")
+        let active = channel(for: "a.example")
         connections.received(on: active)
         clock.advance(by: .seconds(1))
         let isDone = NIOLockedValueBox(false)

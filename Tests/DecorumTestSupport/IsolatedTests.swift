@@ -1,13 +1,12 @@
 import Foundation
 public import Testing
 
-/// Tests that run one after the other, in all test targets together, since they put a load on sockets and would delay
-/// each other.
+/// Tests that put a load on sockets and would delay each other, so that they run one after the other in all test targets.
 @Suite(.serialized) public enum IsolatedTests: Sendable {}
 
-/// Tests in separate processes, which run one after the other, beside those of this process.
+/// Tests in separate processes, which run one after the other, beside the tests of this process.
 ///
-/// They count the resources of a process, or end it, and are not disturbed by tests in other processes.
+/// They count the resources of a process, or end it, which other processes do not disturb.
 @Suite(.serialized) public enum ProcessTests: Sendable {}
 
 extension IsolatedTests {

@@ -1,12 +1,8 @@
 /// Counts the transfers that a transport has under way, and refuses new ones once the transport was closed.
 ///
-/// Each transport has a `close()` with one meaning, and this is the part of it that does not depend on the network: new
-/// requests fail with ``TransportError/Code/closed`` at the stage ``TransportError/Stage/connecting``. The call
-/// returns when each transfer under way has ended: its response was read to the end, was dropped or has failed. Where the
-/// task that calls is cancelled, the call returns at once, with the transport closed. To close a second time does no harm.
-///
-/// A transport calls ``begin()`` in `send(_:)` before anything is sent, ``end()`` once however the transfer ends, and
-/// ``close()`` in a `close()` of its own, after which it shuts down the network if ``isOver`` says so.
+/// This is the part of ``ClosableConnection/close()`` that does not depend on the network. A transport calls ``begin()`` in
+/// `send(_:)` before anything is sent, ``end()`` once however the transfer ends, and ``close()`` in its own `close()`, after
+/// which it shuts down the network if ``isOver`` says so.
 public final class OpenTransfers: Sendable {
     private struct State {
         var count = 0

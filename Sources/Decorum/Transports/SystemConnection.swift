@@ -14,7 +14,7 @@
 /// ```
 ///
 /// For options that only one transport has, such as trusted roots or a proxy, create that transport.
-public struct SystemConnection: Connection {
+public struct SystemConnection: ClosableConnection {
     private let choice: SystemTransport
 
     /// Creates a connection, over URLSession where the first choice for the system is missing.
@@ -81,7 +81,7 @@ public struct SystemConnection: Connection {
         try await choice.connection.send(request)
     }
 
-    /// Refuses new requests and waits until the transfers under way have ended, as ``OpenTransfers`` describes.
+    /// Closes the chosen transport as ``ClosableConnection/close()`` says.
     public func close() async {
         await choice.close()
     }

@@ -80,7 +80,7 @@ import FoundationNetworking
 /// - Servers are trusted by the system's certificates alone; there are no client certificates and no pinning.
 /// - The environment's `http_proxy`, `https_proxy` and `no_proxy` are obeyed.
 /// - All sessions of a process share one queue for the network, so one at full speed slows down the others.
-public struct URLSessionConnection: Connection {
+public struct URLSessionConnection: ClosableConnection {
     // The time of the session's own timer, which cannot be turned off.
     private static let longestIdleTimeout = Duration.seconds(URLSessionPlatform.noTimeout)
 
@@ -192,9 +192,7 @@ public struct URLSessionConnection: Connection {
         return try await exchange.response { owner.start(exchange, head) }
     }
 
-    /// Refuses new requests, waits until the transfers under way have ended, and closes the connections.
-    ///
-    /// All transports close in the same way, which ``OpenTransfers`` describes.
+    /// Closes the connection as ``ClosableConnection/close()`` says.
     public func close() async {
         await owner.close()
     }

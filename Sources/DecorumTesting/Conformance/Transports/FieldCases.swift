@@ -5,9 +5,8 @@ import HTTPTypes
 extension TransportCase {
     /// Targets, methods, fields and reason phrases, as they are.
     public static let fields: [TransportCase] = [
-        .requestFields, .requestLines, .addedFields, .targets, .oddTargets, .methods, .methodCase,
-        .responseFields, .responseLines, .setCookies,
-        .oddBytes, .reasonPhrases, .invalidRequests,
+        .requestFields, .requestLines, .addedFields, .lineBreaks, .targets, .oddTargets, .metadata, .methods,
+        .methodCase, .responseFields, .responseLines, .setCookies, .oddBytes, .reasonPhrases, .invalidRequests,
     ]
 
     private static let sentFields: HTTPFields = {
@@ -64,6 +63,32 @@ extension TransportCase {
             try require(added.isEmpty, "The transport adds \(added.sorted()) to \(request.method).")
             try requireEqual(request.fields["Host"], "127.0.0.1:\(bench.origin.port)", "The Host field")
         }
+    }
+
+    /// The metadata says which URL answered, with the fragment that is not sent (RFC 9110, section 4.2.5).
+    public static let metadata = TransportCase(
+        "metadata", "A response comes from the network, and has the URL of its request with the fragment."
+    ) { subject in
+        let bench = try await subject.bench()
+        bench.origin.enqueue(.init())
+        var request = try bench.request(.get, "/a?b=c")
+        request.options.fragment = "part"
+        let metadata = try await bench.connection.send(request).metadata
+        try requireEqual(bench.origin.requests.map(\.target), ["/a?b=c"], "The target")
+        try requireEqual(metadata.url?.absoluteString, bench.url + "/a?b=c#part", "The URL in the metadata")
+        try requireEqual(metadata.source, .network, "The source in the metadata")
+    }
+
+    /// A value with a line break must not become two fields (RFC 9110, section 5.5).
+    public static let lineBreaks = TransportCase(
+        "line breaks", "A line break in a value adds no field to the request."
+    ) { subject in
+        let bench = try await subject.bench()
+        guard let name = HTTPField.Name("X-A") else { return }
+        let fields: HTTPFields = [name: "1\r\nX-Evil: 2\nX-Worse: 3\rX-Worst: 4"]
+        _ = try await bench.send(to: .init(), fields: fields)
+        let names = bench.origin.requests.last?.fields.lines.map { $0.name.lowercased() } ?? []
+        try requireEqual(names.filter { !["host", "connection"].contains($0) }, ["x-a"], "The names of the fields")
     }
 
     /// A target arrives as it was given: its percent-encoding, its slashes and an empty query may mean something.
@@ -201,7 +226,9 @@ extension TransportCase {
             ("a letter beyond ASCII", { $0.path = "/ä" }),
             ("userinfo", { $0.authority = "a:b@" + ($0.authority ?? "") }),
             ("a line break in the host", { $0.authority = "127.0.0.1\r\nX: y" }),
-            ("an empty host", { $0.authority = "" }), ("a port that is none", { $0.authority = "127.0.0.1:99999" }),
+            ("a blank in the host", { $0.authority = "exa mple.com" }),
+            ("an empty host", { $0.authority = "" }), ("a port without a host", { $0.authority = ":80" }),
+            ("a port that is none", { $0.authority = "127.0.0.1:99999" }),
         ]
         for (what, change) in changes {
             var head = valid

@@ -5,7 +5,8 @@ import HTTPTypes
 extension TransportCase {
     /// Heads after which a transport could give one request the answer to another.
     public static let foreignAnswers: [TransportCase] = [
-        .hostileHeads, .hostileHeadsRefused, .foldedFirstLine, .waitingBytes, .requestBesideWaitingBytes,
+        .hostileHeads, .hostileHeadsRefused, .hostileHeadsBesideOthers, .foldedFirstLine, .waitingBytes,
+        .requestBesideWaitingBytes,
     ]
 
     /// Where a head leaves open how long its content is, the connection must not serve another request.
@@ -38,6 +39,47 @@ extension TransportCase {
                 _ = try await response.body.collectAll()
             }
             try await bench.requireClosed(after: "a head with \(head.name)")
+        }
+    }
+
+    /// Requests of others may wait for an answer of the same server at the moment when such a head arrives.
+    public static let hostileHeadsBesideOthers = TransportCase(
+        "hostile heads beside others",
+        "After a head that contradicts itself, requests before, beside and behind it get their own answers or none."
+    ) { subject in
+        for head in HostileHead.all {
+            let bench = try await subject.bench()
+            bench.origin.route(nil, "*") { request in .init(body: request.path) }
+            let (slow, bad) = (Gate(), Gate())
+            bench.origin.route(.get, "/slow") { _ in
+                .script(.head(.ok, ["Content-Length": "5"]), .raw("/sl"), .wait(slow), .raw("ow"))
+            }
+            bench.origin.route(.get, "/hostile") { _ in head.answer(behind: bad) }
+            let reader = try await bench.connection.send(bench.request(.get, "/slow"))
+            let request = try bench.request(.get, "/hostile")
+            let failing = Task { _ = try await bench.connection.send(request).body.collectAll() }
+            try await bad.waitForWaiting(1)
+            let beside = try (0..<10).map { number in
+                let request = try bench.request(.get, "/beside/\(number)")
+                return Task { try await bench.connection.send(request).body.text(upTo: 100) }
+            }
+            beside.first?.cancel()
+            bad.open()
+
+            try await requireTransportError(of: [.malformedResponse], at: .head, "A head with \(head.name)") {
+                try await failing.value
+            }
+            for (number, task) in beside.enumerated() {
+                // A request that was on its way may fail, since it may wait on the connection of that head.
+                guard case .success(let text) = await task.result else { continue }
+                try requireEqual(text, "/beside/\(number)", "The answer beside \(head.name)")
+            }
+            for number in 0..<5 {
+                let text = try await bench.connection.send(bench.request(.get, "/\(number)")).body.text(upTo: 100)
+                try requireEqual(text, "/\(number)", "The answer to request \(number) behind \(head.name)")
+            }
+            slow.open()
+            try requireEqual(try await reader.body.text(upTo: 100), "/slow", "The answer before \(head.name)")
         }
     }
 
@@ -133,6 +175,15 @@ private struct HostileHead: Sendable {
             .raw("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nforeign"))
     }
 
+    /// The same once a gate is open, with the other answer right behind it and the connection kept open.
+    func answer(behind gate: Gate) -> LoopbackOrigin.Answer {
+        .script(
+            .wait(gate),
+            .raw(
+                "HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n\(content)HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nforeign"),
+            .hang)
+    }
+
     private static func head(_ fields: String, _ content: String = "abc") -> HostileHead {
         HostileHead(fields: fields, content: content)
     }
@@ -142,7 +193,9 @@ private struct HostileHead: Sendable {
         head("Content-Length: 3, 30"), head("Content-Length: 30, 3"), head("Content-Length: 0x3"),
         head("Content-Length: 3 0"), head("Content-Length: 3\r\n 0"), head("Content-Length: +3"),
         head("Content-Length: -3"), head("Content-Length: 3abc"), head("Content-Length: 3.0"),
-        head("Content-Length: 99999999999999999999"), head("Content-Length:"), head("Content-Length : 3"),
+        head("Content-Length: 9223372036854775808"),
+        head("Content-Length: 99999999999999999999"), head("Content-Length: x"), head("Content-Length: 0, 3"),
+        head("Content-Length: 3;"), head("Content-Length:"), head("Content-Length : 3"),
         head("Content-Length: 3\r\nTransfer-Encoding: chunked", "3\r\nabc\r\n0\r\n\r\n"),
         head("Transfer-Encoding: chunked\r\nContent-Length: 3", "3\r\nabc\r\n0\r\n\r\n"),
     ]

@@ -3,9 +3,9 @@ import Foundation
 import HTTPTypes
 
 extension TransportCase {
-    /// Connections that are kept, used again, limited and closed.
+    /// Connections that are kept, used again, limited and replaced.
     public static let pool: [TransportCase] = [
-        .reuse, .closeAsked, .connectionLimit, .closedIdle, .deadConnection, .deadConnectionWithoutContent, .lettingGo,
+        .reuse, .closeAsked, .connectionLimit, .closedIdle, .deadConnection, .deadConnectionWithoutContent,
     ]
 
     /// Requests one after the other share a connection.
@@ -93,21 +93,6 @@ extension TransportCase {
     ) { subject in
         for method in [HTTPRequest.Method.post, .delete, .get] {
             try await requireSentOnce(method, body: .empty, by: subject)
-        }
-    }
-
-    /// Letting go of a transport closes its connections.
-    public static let lettingGo = TransportCase(
-        "letting go", "A transport that nobody holds any more closes its idle connections."
-    ) { subject in
-        let origin = try LoopbackOrigin()
-        origin.route(nil, "*", .init(body: "hello"))
-        for _ in 0..<20 {
-            let response = try await subject.make(SystemClock()).send(.get(origin.url + "/"))
-            try requireEqual(try await response.body.collectAll().data.count, 5, "The number of bytes")
-        }
-        try await withDeadline("Connections of transports that are gone stay open.") {
-            try await origin.waitForOpenConnections(0)
         }
     }
 

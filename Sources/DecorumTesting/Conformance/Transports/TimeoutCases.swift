@@ -38,8 +38,9 @@ extension TransportCase {
             try await withDeadline("Nobody waits on the clock for a server that does not answer.") {
                 try await clock.waitForSleepers()
             }
-            clock.advance(by: (timeout ?? .seconds(60)) / 2)
-            try requireEqual(bench.origin.openConnectionCount, 1, "The open connections after half of the time")
+            clock.advance(by: (timeout ?? .seconds(60)) - .nanoseconds(1))
+            try requireEqual(bench.origin.openConnectionCount, 1, "The open connections just before the end of the time")
+            clock.advance(by: .nanoseconds(1))
             try await clock.advance(until: task)
             try await requireTransportError(of: [.timedOut], at: .head, "A silent server") { try await task.value }
             try await bench.requireClosed(after: "a timeout")

@@ -5,8 +5,8 @@ import HTTPTypes
 extension TransportCase {
     /// Content of requests.
     public static let uploads: [TransportCase] = [
-        .wholeUploads, .emptyUploads, .fileUploads, .echo, .streamedUpload, .interleaving,
-        .refusedExpectation, .requestTrailers, .failingUpload, .wrongLength, .spentBody,
+        .wholeUploads, .emptyUploads, .announcedUploads, .methodsWithContent, .fileUploads, .echo, .streamedUpload,
+        .interleaving, .refusedExpectation, .requestTrailers, .failingUpload, .wrongLength, .spentBody, .brokenUpload,
     ]
 
     /// Content arrives whole, framed by its length where it is known, and by exactly one of the two framings.
@@ -43,9 +43,40 @@ extension TransportCase {
         }
     }
 
-    /// A file is sent from the disk.
+    /// A request's own fields of framing do not matter: a second announcement could smuggle a request past a proxy
+    /// (RFC 9112, section 6.3).
+    public static let announcedUploads = TransportCase(
+        "announced uploads", "A Content-Length and a Transfer-Encoding that contradict the content are not sent."
+    ) { subject in
+        let bench = try await subject.bench()
+        var fields: HTTPFields = [.contentLength: "3", .transferEncoding: "gzip, chunked"]
+        fields.append(HTTPField(name: .contentLength, value: "4"))
+        for body in [Body("hello"), Upload(count: 5).body()] {
+            _ = try await bench.send(.post, to: .init(), fields: fields, body: body)
+            guard let request = bench.origin.requests.last else { continue }
+            try requireEqual(request.bodyLength, 5, "The number of bytes that arrived")
+            let lengths = request.fields.values(of: "Content-Length")
+            let codings = request.fields.values(of: "Transfer-Encoding")
+            try require([["5"], ["chunked"]].contains(lengths + codings), "The framing is \(lengths + codings).")
+        }
+    }
+
+    /// The content of a request depends on no list of methods.
+    public static let methodsWithContent = TransportCase(
+        "methods with content", "Content arrives with every method that may have it, with the unknown ones too."
+    ) { subject in
+        let bench = try await subject.bench()
+        for name in ["PUT", "PATCH", "DELETE", "QUERY", "purge", "M-SEARCH", "PROPFIND"] {
+            guard let method = HTTPRequest.Method(name) else { continue }
+            _ = try await bench.send(method, to: .init(), body: "hello")
+            try requireEqual(bench.origin.requests.last?.method.rawValue, name, "The method")
+            try requireEqual(bench.origin.requests.last?.text, "hello", "The content of \(name)")
+        }
+    }
+
+    /// A file is sent from the disk, as long as it is there as it was.
     public static let fileUploads = TransportCase(
-        "file uploads", "A file arrives whole, with its length; one that has gone sends nothing."
+        "file uploads", "A file arrives whole, with its length; one that has gone or become shorter sends nothing."
     ) { subject in
         let bench = try await subject.bench()
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("conformance-\(bench.origin.port)")
@@ -57,11 +88,15 @@ extension TransportCase {
         try require(request.isBodyPattern && request.bodyLength == 2_000_000, "The file did not arrive as it is.")
         try requireEqual(request.fields["Content-Length"], "2000000", "The length")
 
-        try FileManager.default.removeItem(at: file)
-        try await requireTransportError(of: [.unreadableBody], "A file that has gone") {
+        try BytePattern.bytes(3).write(to: file)
+        try await requireTransportError(of: [.unreadableBody], at: .connecting, "A file that has become shorter") {
             _ = try await bench.send(.put, to: .init(), body: body)
         }
-        try requireEqual(bench.origin.requests.count(where: \.isComplete), 1, "The number of complete requests")
+        try FileManager.default.removeItem(at: file)
+        try await requireTransportError(of: [.unreadableBody], at: .connecting, "A file that has gone") {
+            _ = try await bench.send(.put, to: .init(), body: body)
+        }
+        try requireEqual(bench.origin.requests.count, 1, "The number of requests")
     }
 
     /// A megabyte comes back as it went.
@@ -130,13 +165,31 @@ extension TransportCase {
         "early answers", "The answer of a server that does not read the content reaches the caller."
     ) { subject in
         let bench = try await subject.bench()
-        bench.origin.enqueue(
-            .init(.contentTooLarge, fields: ["Connection": "close"], body: "too much"), answering: .afterHead)
-        let response = try await bench.connection.send(
-            bench.request(.post, body: Body(BytePattern.bytes(4 << 20))))
-        try requireEqual(response.status, .contentTooLarge, "The status")
-        try requireEqual(try await response.body.collectAll().data, Data("too much".utf8), "The content")
+        for text in ["too much", ""] {
+            for body in [Body(BytePattern.bytes(8 << 20)), Upload(count: 8 << 20).body()] {
+                bench.origin.enqueue(
+                    .init(.contentTooLarge, fields: ["Connection": "close"], body: text), answering: .afterHead)
+                let response = try await bench.connection.send(bench.request(.post, body: body))
+                try requireEqual(response.status, .contentTooLarge, "The status")
+                try requireEqual(try await response.body.collectAll().data, Data(text.utf8), "The content")
+            }
+        }
         try await bench.requireUsable(after: "an early answer")
+    }
+
+    /// A server that breaks off without an answer may have used a part of the content.
+    public static let brokenUpload = TransportCase(
+        "broken uploads", "A connection that breaks within the content fails as lost, before the head."
+    ) { subject in
+        let bench = try await subject.bench()
+        for body in [Body(BytePattern.bytes(8 << 20)), Upload(count: 8 << 20).body()] {
+            bench.origin.enqueue(.script(.receive(atLeast: 1 << 20), .reset), answering: .afterHead)
+            let request = try bench.request(.put, body: body)
+            try await requireTransportError(of: [.connectionLost], at: .head, "A server that breaks off") {
+                _ = try await bench.connection.send(request)
+            }
+        }
+        try await bench.requireUsable(after: "a broken upload")
     }
 
     /// A server may refuse the content that it would be asked to expect, and its answer counts (RFC 9110, section 10.1.1).
@@ -227,7 +280,7 @@ extension TransportCase {
 
 private struct UploadFailure: Error {}
 
-/// Bytes of ``BytePattern`` as a stream.
+/// Bytes of ``BytePattern`` as a stream of chunks.
 private struct Upload {
     let count: Int
 

@@ -1,5 +1,6 @@
 #if os(Linux)
 import Decorum
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import Synchronization

@@ -20,15 +20,6 @@ import Testing
         return try #require(origin.requests.last)
     }
 
-    @Test(arguments: ["QUERY", "purge", "M-SEARCH", "PROPFIND"])
-    func `Any method passes with content`(name: String) async throws {
-        let method = try #require(HTTPRequest.Method(name))
-        let received = try await send(Request(method, origin.url + "/", body: "hello"))
-
-        #expect(received.method.rawValue == name)
-        #expect(received.text == "hello")
-    }
-
     @Test(arguments: [HTTPRequest.Method.get, .head])
     func `GET and HEAD with content are refused before anything is sent`(method: HTTPRequest.Method) async throws {
         let request = try Request(method, origin.url + "/", body: "hello")
@@ -50,15 +41,6 @@ import Testing
         }
     }
 
-    @Test func `A length and a coding that contradict the content are not sent`() async throws {
-        let fields: HTTPFields = [.contentLength: "3", .transferEncoding: "chunked"]
-        let received = try await send(.post(origin.url + "/", fields: fields, body: "hello"))
-
-        #expect(received.fields["Transfer-Encoding"] == nil)
-        #expect(received.fields.values(of: "Content-Length") == ["5"])
-        #expect(received.text == "hello")
-    }
-
     @Test func `Repeated fields are joined as RFC 9110 and RFC 6265 say`() async throws {
         var request = try Request.get(origin.url + "/")
         for (name, value) in [("Cookie", "a=1"), ("X-List", "1"), ("Cookie", "b=2"), ("x-list", "2")] {
@@ -77,35 +59,6 @@ import Testing
 
         #expect(received.fields["X-Empty"] == "")
         #expect(received.fields["X-Text"] == "na\u{EF}ve \u{1F36A}")
-    }
-
-    @Test func `A line break in a value cannot add a field`() async throws {
-        let name = try #require(HTTPField.Name("X-A"))
-        let received = try await send(.get(origin.url + "/", fields: [name: "1\r\nX-Evil: 2\nX-Worse: 3"]))
-
-        #expect(received.fields.lines.map(\.name) == ["Host", "X-A"])
-    }
-
-    @Test func `The fragment is not sent and stays in the metadata`() async throws {
-        let response = try await connection.send(.get(origin.url + "/a#part"))
-
-        #expect(origin.requests.map(\.target) == ["/a"])
-        #expect(response.metadata.url?.absoluteString == origin.url + "/a#part")
-        #expect(response.metadata.source == .network)
-    }
-
-    @Test(arguments: [
-        "ftp://example.com/", "http://user:password@example.com/", "http://exa mple.com/", "http://:80/",
-        "http://example.com:99999/",
-    ])
-    func `A URL that cannot be sent to is refused before anything is sent`(url: String) async throws {
-        let target = try #require(url.split(separator: "//", maxSplits: 1).last)
-        let parts = target.split(separator: "/", maxSplits: 1)
-        let head = HTTPRequest(
-            method: .get, scheme: url.split(separator: ":").first.map(String.init),
-            authority: parts.first.map(String.init) ?? "", path: "/")
-
-        await #expect(throws: InvalidRequestError.self) { try await connection.send(Request(head: head)) }
     }
 
     @Test func `The layers name the transport and its settings`() {

@@ -55,28 +55,6 @@ import Testing
         }
         #expect(origin.connectionCount == 1)
     }
-
-    @Test func `A body outlives its connection value`() async throws {
-        origin.enqueue(.generated(count: 4 << 20))
-        var connection: URLSessionConnection? = URLSessionConnection()
-        let response = try await connection?.send(get())
-        connection = nil
-
-        #expect(try await response?.body.patternLength() == 4 << 20)
-        try await origin.waitForOpenConnections(0)
-    }
-
-    @Test func `A request outlives its connection value`() async throws {
-        let gate = Gate()
-        origin.enqueue(LoopbackOrigin.Answer(body: "hello").after(.wait(gate)))
-        let request = try get()
-        let task = Task { try await URLSessionConnection().send(request).body.text(upTo: 10) }
-        try await gate.waitForWaiting(1)
-        gate.open()
-
-        #expect(try await task.value == "hello")
-        try await origin.waitForOpenConnections(0)
-    }
 }
 
 extension Body {

@@ -70,42 +70,6 @@ import Testing
         #expect(origin.connectionCount == 0)
     }
 
-    @Test(arguments: [nil, 3])
-    func `A file that has gone or become shorter is not sent`(count: Int?) async throws {
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("gone-\(origin.port)")
-        try BytePattern.bytes(10).write(to: file)
-        let body = try Body(contentsOf: file)
-        try FileManager.default.removeItem(at: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        if let count { try BytePattern.bytes(count).write(to: file) }
-
-        let error = await #expect(throws: TransportError.self) { try await upload(body) }
-        #expect(error?.code == .unreadableBody)
-        #expect(error?.stage == .connecting)
-        #expect(origin.connectionCount == 0)
-    }
-
-    @Test(arguments: [Body(BytePattern.bytes(8 << 20)), .pattern(8 << 20)])
-    func `An answer that comes before the content was sent is the answer`(body: Body) async throws {
-        origin.enqueue(
-            LoopbackOrigin.Answer(.contentTooLarge, fields: ["Connection": "close"], body: "too much"),
-            answering: .afterHead)
-
-        let response = try await connection.send(.put(origin.url + "/", body: body))
-        #expect(response.status == .contentTooLarge)
-        #expect(try await response.body.text(upTo: 100) == "too much")
-    }
-
-    @Test(arguments: [Body(BytePattern.bytes(8 << 20)), .pattern(8 << 20)])
-    func `A server that breaks off within the content is told`(body: Body) async throws {
-        origin.enqueue(.script(.receive(atLeast: 1 << 20), .reset), answering: .afterHead)
-        let request = try Request.put(origin.url + "/", body: body)
-
-        let error = await #expect(throws: TransportError.self) { try await connection.send(request) }
-        #expect(error?.code == .connectionLost)
-        #expect(error?.stage == .head)
-    }
-
     @Test func `A file that becomes shorter while it is sent fails the request`() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("short-\(origin.port)")
         defer { try? FileManager.default.removeItem(at: file) }

@@ -6,9 +6,9 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-/// What URLSession on Linux does without the transport, which is why the transport does it otherwise.
+/// Flaws of URLSession on Linux that `URLSessionConnection` works around.
 ///
-/// A test that fails says that the platform has changed: then the transport may become simpler.
+/// When a test fails, the platform has changed, and the transport may become simpler.
 @Suite(.timeLimit(.minutes(3))) struct URLSessionOnLinuxTests {
     let origin: LoopbackOrigin
     let session = URLSession(configuration: .ephemeral)

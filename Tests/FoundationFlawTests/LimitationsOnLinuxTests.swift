@@ -5,9 +5,9 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// What `URLSessionConnection` documents under "On Linux" as it is, and not as it should be.
+/// The limits that `URLSessionConnection` documents under "On Linux".
 ///
-/// A test that fails says that the platform has changed: then the documentation changes too.
+/// When a test fails, the platform has changed, and the documentation has to change too.
 @Suite(.timeLimit(.minutes(3))) struct LimitationsOnLinuxTests {
     let connection = URLSessionConnection()
     let origin: LoopbackOrigin
@@ -30,7 +30,7 @@ import Testing
         #expect(error?.description.contains("IPv6") == true)
     }
 
-    @Test func `GET on a connection that turns out to be dead is sent twice in silence`() async throws {
+    @Test func `GET on a connection that turns out to be dead is sent twice without notice`() async throws {
         origin.enqueue(LoopbackOrigin.Answer(body: "first"), .closing, LoopbackOrigin.Answer(body: "third"))
         _ = try await connection.send(.get(origin.url + "/")).body.drain(upTo: 10)
 
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPRequest.Method.delete, .post])
-    func `A method without content is sent twice in silence too`(method: HTTPRequest.Method) async throws {
+    func `A method without content is sent twice without notice too`(method: HTTPRequest.Method) async throws {
         // The origin has read the first one before it closes the connection.
         origin.enqueue(LoopbackOrigin.Answer(), .closing, LoopbackOrigin.Answer())
         _ = try await connection.send(.get(origin.url + "/"))
@@ -55,7 +55,7 @@ import Testing
         origin.enqueue(.script(.raw("HTTP/1.1 200 OK\r\ncontent-length: 9\r\nContent-Length: 3\r\n\r\nabc")))
         let response = try await connection.send(.get(origin.url + "/"))
 
-        // libcurl goes by the last one, whichever is left to be seen.
+        // libcurl uses the last one, whichever of the two the response shows.
         let lengths = response.head.headerFields[values: .contentLength]
         do {
             #expect(try await response.body.text(upTo: 10) == "abc")
@@ -93,7 +93,7 @@ import Testing
         #expect(error?.code == .malformedResponse)
     }
 
-    @Test func `The body of a redirection comes at its end, not as it is sent`() async throws {
+    @Test func `The body of a redirection is returned at its end, not while it is sent`() async throws {
         let gate = Gate()
         origin.enqueue(
             .script(.head(.found, ["Location": "/", "Content-Length": "5"]), .raw("mov"), .wait(gate), .raw("ed")))
@@ -105,7 +105,7 @@ import Testing
         #expect(try await task.value.body.text(upTo: 10) == "moved")
     }
 
-    @Test func `Content is decoded even when identity was asked for`() async throws {
+    @Test func `Content is decoded even when the request accepts identity alone`() async throws {
         let gzip = Data([
             0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 2, 3, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0, 0x86, 0xA6, 0x10, 0x36, 5, 0,
             0, 0,
@@ -126,7 +126,7 @@ import Testing
         #expect(try await response.body.text(upTo: 10) == "hello")
     }
 
-    @Test func `The path has no dot segments on the wire`() async throws {
+    @Test func `Dot segments of a path are removed before it is sent`() async throws {
         origin.route(.get, "*", LoopbackOrigin.Answer())
         _ = try await connection.send(.get(origin.url + "/a/../b/./c"))
 

@@ -1,5 +1,6 @@
 #if canImport(FoundationNetworking)
 import Decorum
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import FoundationNetworking
@@ -9,9 +10,9 @@ import Testing
 extension IsolatedTests {
     /// Servers that are not trusted.
     ///
-    /// A certificate that is trusted cannot be had here: Linux trusts the system's file of authorities and no other.
+    /// No test can use a certificate that is trusted, since on Linux only the system's file of authorities is.
     @Suite(
-        // The server is the `openssl` of the machine, which is not there everywhere.
+        // The server is the machine's `openssl`, which may be missing.
         .enabled(if: SecureServer.missingForTLS == nil, "There is no openssl on this machine."), .timeLimit(.minutes(3))
     )
     struct TLSOnLinuxTests {
@@ -52,7 +53,7 @@ extension ProcessTests {
     }
 }
 
-/// Opens gates when it is asked for trust, and at the end.
+/// Opens a gate at a challenge, and another at the end.
 private final class Trusting: NSObject, URLSessionDataDelegate {
     let challenge = Gate()
     let end = Gate()

@@ -1,5 +1,6 @@
 #if canImport(FoundationNetworking)
 import Decorum
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import FoundationNetworking
@@ -8,10 +9,10 @@ import Synchronization
 import Testing
 
 extension ProcessTests {
-    /// What URLSession on Linux does that nobody can mend from outside, and what its users must not do.
+    /// Flaws of URLSession on Linux that no code around it can remove, and calls that its users must not make.
     ///
-    /// Each test runs in a process of its own, since it ends in a trap, hangs or changes the environment. One that fails
-    /// says that the platform has changed: then the documentation of `URLSessionConnection` changes too.
+    /// Each test runs in its own process, since it ends in a trap, hangs or changes the environment. When one fails, the
+    /// platform has changed, and the documentation of `URLSessionConnection` has to change too.
     @Suite(.timeLimit(.minutes(3))) struct PlatformOnLinuxTests {
         @Test func `A response with trailer fields ends the process`() async {
             await #expect(processExitsWith: .failure) {
@@ -47,23 +48,6 @@ extension ProcessTests {
             }
         }
 
-        @Test func `A proxy that refuses to connect is told, and nothing was sent`() async {
-            await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
-                let proxy = try LoopbackOrigin()
-                proxy.route(nil, "*", .script(.raw("HTTP/1.1 407 Who\r\nContent-Length: 2\r\n\r\nno")))
-                unsafe setenv("https_proxy", proxy.url, 1)
-                unsafe unsetenv("no_proxy")
-                unsafe unsetenv("NO_PROXY")
-
-                let error = await #expect(throws: TransportError.self) {
-                    try await URLSessionConnection().send(.get("https://decorum.invalid/"))
-                }
-                #expect(error?.code == .proxyRefused)
-                #expect(error?.stage == .connecting)
-            }
-        }
-
         @Test func `Another answer of a proxy to CONNECT comes as if the server had sent it`() async {
             await #expect(processExitsWith: .success) {
                 IsolatedTests.failAfterAMinute()
@@ -77,23 +61,6 @@ extension ProcessTests {
                 #expect(response.status == .forbidden)
                 let error = await #expect(throws: TransportError.self) { try await response.body.data(upTo: 100) }
                 #expect(error?.code == .proxyRefused)
-            }
-        }
-
-        @Test func `That no more files can be opened is told, and nothing was sent`() async {
-            await #expect(processExitsWith: .success) {
-                IsolatedTests.failAfterAMinute()
-                let origin = try LoopbackOrigin()
-                let connection = URLSessionConnection()
-                var held: [Int32] = []
-                while let descriptor = Optional(dup(0)), descriptor >= 0 { held.append(descriptor) }
-
-                let error = await #expect(throws: TransportError.self) {
-                    try await connection.send(.post(origin.url + "/", body: "hello"))
-                }
-                for descriptor in held { close(descriptor) }
-                #expect(error?.code == .limitExceeded)
-                #expect(error?.stage == .connecting)
             }
         }
 

@@ -1,0 +1,15 @@
+/// A connection that can be closed in good order, as every transport can.
+public protocol ClosableConnection: Connection {
+    /// Refuses new requests, waits until the transfers under way have ended, and closes the connections.
+    ///
+    /// A request that is sent from now on fails with ``TransportError/Code/closed``, at the stage
+    /// ``TransportError/Stage/connecting``. The call returns when each response has been read to its end, was dropped or
+    /// has failed. Where the task that calls is cancelled, it returns at once. Closing a second time does no harm.
+    ///
+    /// A transport that is not closed needs nothing: its connections close when it and its responses are gone.
+    func close() async
+}
+
+#if os(Linux)
+extension CurlConnection: ClosableConnection {}
+#endif
