@@ -25,7 +25,7 @@ struct TransportSubject: Sendable {
         try factory(TransportConditions(clock: clock))
     }
 
-    /// Makes a transport and an origin that nobody else uses.
+    /// Makes a transport and an origin for one case alone.
     func bench(
         _ origin: @autoclosure () throws -> LoopbackOrigin = try LoopbackOrigin(),
         clock: any DatedClock = SystemClock()
@@ -45,7 +45,7 @@ struct TransportSubject: Sendable {
 struct TransportBench: Sendable {
     let origin: LoopbackOrigin
     let connection: any Connection
-    /// What stands before the origin and speaks TLS; nil for nothing.
+    /// The server that speaks TLS before the origin; nil without TLS.
     var server: SecureServer?
 
     var url: String { server?.url ?? origin.url }
@@ -128,7 +128,7 @@ func requireTransportError(
         try await operation()
     } catch let error as TransportError {
         try require(codes?.contains(error.code) ?? true, "\(event) has the code \(error.code).")
-        try require(stage.map { $0 == error.stage } ?? true, "\(event) is told at the stage \(error.stage).")
+        try require(stage.map { $0 == error.stage } ?? true, "\(event) fails at the stage \(error.stage).")
         return
     } catch let failure as ConformanceFailure {
         throw failure

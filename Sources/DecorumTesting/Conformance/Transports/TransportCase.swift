@@ -13,13 +13,13 @@ import Foundation
 /// }
 /// ```
 ///
-/// Each case makes transports and servers of its own. The transport must be able to reach 127.0.0.1. What a platform
+/// Each case makes its own transports and servers. The transport must be able to reach 127.0.0.1. What a platform
 /// cannot do is excluded with a reason that the transport's users can read. The cases that remain are a collection,
 /// which goes into the arguments of a parameterized test as it is.
 public struct TransportCase: ConformanceCase {
     /// The name of the case.
     public let name: String
-    /// What the case demands, in a sentence.
+    /// The demand of the case, in a sentence.
     public let demand: String
     private let examine: @Sendable (TransportSubject) async throws -> Void
 
@@ -71,7 +71,7 @@ public struct TransportCase: ConformanceCase {
     }
 }
 
-/// What became of a case that did not fail.
+/// The outcome of a case that did not fail.
 public enum ConformanceOutcome: Sendable, Hashable {
     /// The subject does what is demanded.
     case met

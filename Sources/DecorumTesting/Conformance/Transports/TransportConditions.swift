@@ -1,7 +1,7 @@
 public import Decorum
 public import Foundation
 
-/// What a case asks of the transport that is made for it.
+/// The properties of the transport that is made for a case.
 ///
 /// Most cases ask for a clock alone. Those with TLS make certificates of their own, so they ask for a transport that
 /// trusts their root, and that shows who the client is.
@@ -18,7 +18,7 @@ public struct TransportConditions: Sendable {
     public let clock: any DatedClock
     /// The file, in the PEM format, of the only certificate that a server's own may lead to; nil for the system's.
     public let root: URL?
-    /// What is shown to a server that asks who the client is; nil for nothing.
+    /// The certificate for a server that asks for one; nil for none.
     public let identity: Identity?
 
     init(clock: any DatedClock = SystemClock(), root: URL? = nil, identity: Identity? = nil) {
