@@ -21,6 +21,8 @@ enum AsyncHTTPClientContent: Sendable {
     ///   - body: The content of the request.
     ///   - client: The client that sends it.
     ///   - isSecure: Whether it is sent over TLS, where the client may use HTTP/2.
+    /// - Returns: The content.
+    /// - Throws: `TransportError` when the body cannot be opened, and `CancellationError`.
     static func make(
         _ body: Body, for client: AsyncHTTPClientOwner, isSecure: Bool
     ) async throws -> AsyncHTTPClientContent {

@@ -8,11 +8,11 @@ import HTTPTypes
 import Testing
 
 extension ProcessTests {
-    /// Memory, descriptors and random accidents, each in a process of its own.
+    /// Memory, descriptors and random cancellation, each in its own process.
     ///
     /// With `DECORUM_SOAK=1` in the environment, the numbers are those of the long form.
     @Suite(.timeLimit(.minutes(10))) struct AsyncHTTPClientEnduranceTests {
-        @Test func `A client that was forgotten leaves nothing behind and traps nowhere`() async {
+        @Test func `A client that is dropped leaves nothing behind and does not trap`() async {
             await #expect(processExitsWith: .success) {
                 IsolatedTests.failAfterAMinute()
                 let origin = try LoopbackOrigin()
@@ -35,7 +35,7 @@ extension ProcessTests {
             }
         }
 
-        @Test func `That no more files can be opened is told, and nothing was sent`() async {
+        @Test func `A process without free descriptors fails with a limit, at the stage of connecting`() async {
             await #expect(processExitsWith: .success) {
                 IsolatedTests.failAfterAMinute()
                 let origin = try LoopbackOrigin()
@@ -77,7 +77,7 @@ extension ProcessTests {
             }
         }
 
-        @Test func `A large body comes down, and one that nobody reads waits, in little memory`() async {
+        @Test func `A large body is read, and another one waits unread, in little memory`() async {
             await #expect(processExitsWith: .success) {
                 IsolatedTests.failAfterAMinute()
                 let count: Int64 = Footprint.isSoak ? 1 << 30 : 96 << 20
@@ -100,7 +100,7 @@ extension ProcessTests {
             }
         }
 
-        @Test func `A large stream goes up in little memory`() async {
+        @Test func `A large stream is sent in little memory`() async {
             await #expect(processExitsWith: .success) {
                 IsolatedTests.failAfterAMinute()
                 let count: Int64 = Footprint.isSoak ? 1 << 30 : 96 << 20
@@ -157,7 +157,7 @@ extension ProcessTests {
     }
 }
 
-/// One request that meets with an accident, or not.
+/// One request that is cancelled or dropped at a random moment.
 private struct Chaos {
     let connection: AsyncHTTPClientConnection
     let url: String

@@ -12,7 +12,7 @@ import Testing
 
 @testable import DecorumAsyncHTTPClient
 
-/// What errors mean, as a table and against real sockets.
+/// The conversion of errors, as a table and against real sockets.
 @Suite(.timeLimit(.minutes(3))) struct AsyncHTTPClientFailureTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let error: any Error
@@ -48,7 +48,7 @@ import Testing
         Row(HTTPClientError.proxyAuthenticationRequired, .head, .proxyRefused, .connecting),
         Row(HTTPClientError.invalidProxyResponse, .head, .proxyRefused, .connecting),
         Row(IOError(errnoCode: ECONNREFUSED, reason: "connect"), .head, .connectionRefused, .connecting),
-        // From a connection that carries the request as likely as from one that could not be made.
+        // The error may come from a connection that carries the request, as well as from one that could not be made.
         Row(IOError(errnoCode: ENETUNREACH, reason: "write"), .head, .unreachable, .head),
         Row(IOError(errnoCode: EHOSTUNREACH, reason: "read"), .head, .unreachable, .head),
         Row(IOError(errnoCode: ENETDOWN, reason: "read"), .body, .unreachable, .body),
@@ -84,7 +84,7 @@ import Testing
         Row(NIOSSLError.uncleanShutdown, .body, .truncated, .body),
         Row(NIOSSLExtraError.failedToValidateHostname, .head, .tls, .connecting),
         Row(NIOSSLExtraError.invalidSNIHostname, .head, .tls, .connecting),
-        // What a server says of the client's certificate once the client has sent the request, as in TLS 1.3.
+        // A server refuses the client's certificate once the client has sent the request, as in TLS 1.3.
         Row(BoringSSLError.sslError([]), .head, .connectionLost, .head),
         Row(BoringSSLError.sslError([]), .body, .connectionLost, .body),
         Row(BoringSSLError.unknownError([]), .head, .tls, .connecting),
@@ -110,7 +110,7 @@ import Testing
     @Test(arguments: [
         HTTPClientError.invalidHeaderFieldValues(["Bearer secret"]), .invalidHeaderFieldNames(["secret"]),
     ])
-    func `A field that is refused is not shown`(error: HTTPClientError) {
+    func `The description of a refused field does not show it`(error: HTTPClientError) {
         let error = AsyncHTTPClientFailure.error(for: error, at: .head)
         #expect((error as? InvalidRequestError)?.reason == .invalidField)
         #expect(!String(reflecting: error).contains("secret"))
@@ -169,7 +169,7 @@ import Testing
         #expect(!String(reflecting: error).contains("secret"))
     }
 
-    @Test func `What arrived before the cut is given before the error`() async throws {
+    @Test func `Bytes that arrived before the cut are read before the error`() async throws {
         let origin = try LoopbackOrigin()
         origin.enqueue(.script(.raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal"), .close))
         let response = try await AsyncHTTPClientConnection().send(.get(origin.url + "/"))
@@ -180,7 +180,7 @@ import Testing
         await #expect(throws: TransportError.self) { try await reader.next() }
     }
 
-    @Test func `A refused connection is told at once, and nothing was sent`() async throws {
+    @Test func `A refused connection fails at the stage of connecting`() async throws {
         let origin = try LoopbackOrigin.refusing()
 
         let error = await #expect(throws: TransportError.self) {
@@ -190,7 +190,7 @@ import Testing
         #expect(error?.stage == .connecting)
     }
 
-    @Test func `A host without an address is told, and nothing was sent`() async throws {
+    @Test func `A host without an address fails at the stage of connecting`() async throws {
         let error = await #expect(throws: TransportError.self) {
             try await AsyncHTTPClientConnection().send(.get("http://decorum.invalid/"))
         }
@@ -199,7 +199,7 @@ import Testing
     }
 
     @Test(arguments: ["407 Proxy Authentication Required", "403 Forbidden", "502 Bad Gateway"])
-    func `A proxy that refuses to connect is told, and nothing was sent`(status: String) async throws {
+    func `A proxy that refuses to connect fails at the stage of connecting`(status: String) async throws {
         let proxy = try LoopbackOrigin()
         proxy.route(nil, "*", .script(.raw("HTTP/1.1 \(status)\r\nContent-Length: 2\r\n\r\nno")))
         var configuration = AsyncHTTPClientConnection.configuration()
@@ -212,7 +212,7 @@ import Testing
         #expect(error?.stage == .connecting)
     }
 
-    @Test func `A server that does not speak TLS is told, and nothing was sent`() async throws {
+    @Test func `A server that does not speak TLS fails at the stage of connecting`() async throws {
         let origin = try LoopbackOrigin()
 
         let error = await #expect(throws: TransportError.self) {

@@ -11,7 +11,7 @@ import NIOHTTP2
 import NIOSSL
 import Testing
 
-/// What a server of HTTP/2 does to a stream, beside others that go on.
+/// Events of one stream of an HTTP/2 connection, beside others that go on.
 @Suite(.timeLimit(.minutes(3)), .disabled(if: SecureServer.missingForTLS != nil)) struct AsyncHTTPClientHTTP2Tests {
     struct Ending: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -118,7 +118,7 @@ import Testing
         #expect(try await long.body.text(upTo: 100) == "halfhalf")
     }
 
-    @Test func `A connection on which nothing comes any more is not used after a timeout`() async throws {
+    @Test func `A connection on which nothing is received is not used after a timeout`() async throws {
         let origin = try await HTTP2Origin { path, stream, peer in
             if peer.number > 1 || path == "/first" { peer.answer("\(peer.number)", on: stream) }
         }
@@ -184,7 +184,7 @@ import Testing
 }
 
 extension ProcessTests {
-    /// Answers that come before the content was sent, in processes that end where AsyncHTTPClient traps.
+    /// Responses that come before the content was sent, in processes that end where AsyncHTTPClient traps.
     @Suite(.timeLimit(.minutes(3)), .disabled(if: SecureServer.missingForTLS != nil))
     struct AsyncHTTPClientEarlyAnswerTests {
         @Test(arguments: [200, 413])
@@ -230,7 +230,7 @@ extension ProcessTests {
             }
         }
 
-        // A test that fails says that AsyncHTTPClient has changed: then the documentation changes too.
+        // When this test fails, AsyncHTTPClient has changed, and the documentation has to change too.
         @Test func `A stream with a client of the app's own ends the process`() async {
             await #expect(processExitsWith: .failure) {
                 IsolatedTests.succeedAfterAMinute()
@@ -268,7 +268,7 @@ extension HTTP2Origin {
             case "/early/1":
                 peer.sendHead([":status": "\(status)", "content-length": "5"], on: stream)
                 peer.sendContent("early", on: stream, isEnd: true)
-                // As RFC 9113, section 8.1, has it.
+                // RFC 9113, section 8.1, allows this to stop the content.
                 peer.send(.rstStream(.noError), on: stream)
             default:
                 peer.sendHead([":status": "\(status)"], on: stream)

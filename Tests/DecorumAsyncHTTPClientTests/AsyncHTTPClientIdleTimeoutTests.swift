@@ -24,7 +24,7 @@ import Testing
         origin.enqueue(.generated(count: 64 << 20))
         let connection = AsyncHTTPClientConnection(clock: clock)
         let response = try await connection.send(request())
-        // While these are answered, the first response fills every buffer on its way.
+        // While these are answered, the first response fills all buffers between the server and its reader.
         origin.route(.get, "/", LoopbackOrigin.Answer(body: "next"))
         for _ in 0..<100 { _ = try await connection.send(request()).body.drain(upTo: 100) }
 
@@ -54,14 +54,14 @@ import Testing
         #expect(try await response.value == "ok")
     }
 
-    @Test func `Content that nobody takes is given up`() async throws {
+    @Test func `Content that the server does not read times out`() async throws {
         origin.enqueue(.hanging, answering: .afterHead)
         let connection = AsyncHTTPClientConnection(clock: clock)
         let request = try Request.post(origin.url + "/", body: Body(BytePattern.bytes(64 << 20)))
         let response = Task { try await connection.send(request) }
         try await origin.waitForHeads(1)
 
-        // Until the buffers of both sides are full, what is sent starts the time anew.
+        // Until the buffers of both sides are full, each piece that is sent restarts the time.
         let advancing = Task { [clock] in
             while !Task.isCancelled {
                 clock.advance(by: .seconds(10))

@@ -8,7 +8,7 @@ import HTTPTypes
 import NIOCore
 import Testing
 
-/// What goes over the wire, and what comes back of it.
+/// The requests that a server receives, and its responses.
 @Suite(.timeLimit(.minutes(3))) struct AsyncHTTPClientSendingTests {
     let connection = AsyncHTTPClientConnection()
     let origin: LoopbackOrigin
@@ -24,7 +24,7 @@ import Testing
         return try #require(origin.requests.last)
     }
 
-    @Test func `A request has no field that nobody asked for`() async throws {
+    @Test func `A request has no field but those of its caller and Host`() async throws {
         let received = try await send(.get(origin.url + "/a?b=c"))
 
         #expect(
@@ -122,7 +122,7 @@ import Testing
         try await client.shutdown()
     }
 
-    @Test func `A client of the app's own is used and left alone`() async throws {
+    @Test func `A client of the app is used and not shut down`() async throws {
         let client = HTTPClient(configuration: AsyncHTTPClientConnection.configuration())
         var own: AsyncHTTPClientConnection? = AsyncHTTPClientConnection(client)
         #expect(try await own?.send(.get(origin.url + "/")).body.text(upTo: 10) == "ok")
@@ -138,7 +138,7 @@ import Testing
         #expect(error?.stage == .connecting)
     }
 
-    @Test func `A client that follows redirections is found out`() async throws {
+    @Test func `A client that follows redirections fails the request`() async throws {
         var configuration = AsyncHTTPClientConnection.configuration()
         configuration.redirectConfiguration = .follow(max: 5, allowCycles: false)
         let client = HTTPClient(configuration: configuration)

@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// The bodies of responses: as they come, slowly read, cancelled and let go of.
+/// The bodies of responses that are read slowly, in part or not at all.
 @Suite(.timeLimit(.minutes(3))) struct AsyncHTTPClientStreamingTests {
     let connection = AsyncHTTPClientConnection()
     let origin: LoopbackOrigin
@@ -72,7 +72,7 @@ import Testing
         #expect(origin.connectionCount == 1)
     }
 
-    @Test func `No more connections are made than allowed, and who waits for one can be cancelled`() async throws {
+    @Test func `The limit of connections is kept, and a request that waits for one can be cancelled`() async throws {
         let gate = Gate()
         origin.route(.get, "/", LoopbackOrigin.Answer(body: "ok").after(.wait(gate)))
         let connection = AsyncHTTPClientConnection(connectionsPerHost: 2)

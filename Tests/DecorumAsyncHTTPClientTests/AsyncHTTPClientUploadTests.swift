@@ -53,7 +53,8 @@ private typealias Content = AsyncHTTPClientContent
     }
 
     @Test(arguments: [1, 65_536, 65_537, 5_000_000])
-    func `Over TLS, content in memory is given to the client as bytes, and a file as a stream`(count: Int) async throws {
+    func `Over TLS, content in memory is given to the client as bytes, and a file as a stream`(count: Int) async throws
+    {
         let client = AsyncHTTPClientOwner(AsyncHTTPClientConnection.configuration(), clock: SystemClock())
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("ahc-form-\(count)-\(origin.port)")
         defer { try? FileManager.default.removeItem(at: file) }
@@ -145,7 +146,7 @@ private typealias Content = AsyncHTTPClientContent
         #expect(origin.requests.count == 1)
     }
 
-    @Test func `Cancelling within the content closes the connection and lets go of the source`() async throws {
+    @Test func `Cancelling within the content closes the connection and releases the source`() async throws {
         let ended = Gate()
         origin.enqueue(.script(.receive(atLeast: 1), .hang), answering: .afterHead)
         let body = Body(replay: .once) { _ in HangingReader(release: Release(opening: ended)) }
@@ -171,7 +172,7 @@ private struct CountingReader: BodyReader {
     var trailers: HTTPFields? { nil }
 }
 
-/// Gives a byte and no more.
+/// Returns one byte, and then waits.
 private struct HangingReader: BodyReader {
     let release: Release
     var hasGiven = false
@@ -185,7 +186,7 @@ private struct HangingReader: BodyReader {
     var trailers: HTTPFields? { nil }
 }
 
-/// Opens a gate when nobody holds it any more.
+/// Opens a gate when it is released.
 private final class Release: Sendable {
     private let gate: Gate
 

@@ -8,7 +8,7 @@ import NIOSSL
 
 @testable import DecorumTesting
 
-/// A server of HTTP/2 that answers frame by frame as a test says, and gives no window beyond the first one.
+/// An HTTP/2 server that sends the frames that a test chooses, and never enlarges its flow-control windows by itself.
 final class HTTP2Origin: Sendable {
     /// A connection that a client has made.
     struct Peer: Sendable {
@@ -39,7 +39,7 @@ final class HTTP2Origin: Sendable {
         }
     }
 
-    /// Answers a request, of which the head has arrived.
+    /// Answers a request whose head has arrived.
     typealias Answer = @Sendable (_ path: String, _ stream: HTTP2StreamID, _ peer: Peer) -> Void
 
     private let server: SecureServer
@@ -65,7 +65,7 @@ final class HTTP2Origin: Sendable {
                 return channel.eventLoop.makeCompletedFuture {
                     let operations = channel.pipeline.syncOperations
                     try operations.addHandler(NIOSSLServerHandler(context: tls))
-                    // A server of which a head may break every rule.
+                    // Without validation, so that a test can send an invalid head.
                     try operations.addHandler(
                         NIOHTTP2Handler(
                             mode: .server, headerBlockValidation: .disabled, contentLengthValidation: .disabled))
@@ -83,12 +83,12 @@ final class HTTP2Origin: Sendable {
     var root: URL { server.root }
     var connectionCount: Int { heads.monitor.state.connectionCount }
 
-    /// Waits until the heads of so many requests have arrived.
+    /// Waits until the heads of that many requests have arrived.
     func waitForHeads(_ count: Int) async throws {
         try await heads.monitor.wait { $0.count >= count }
     }
 
-    /// Waits until clients have no more than so many connections.
+    /// Waits until clients have at most that many connections.
     func waitForOpenConnections(_ count: Int) async throws {
         try await heads.monitor.wait { $0.openCount <= count }
     }

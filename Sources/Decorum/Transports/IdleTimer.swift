@@ -10,8 +10,9 @@ public final class IdleTimer: Sendable {
         var sleeper: Task<Void, Never>?
     }
 
-    /// The longest idle timeout: seven days. A transport takes longer ones for this one, which keeps instants from
-    /// overflowing.
+    /// The longest idle timeout: seven days.
+    ///
+    /// A transport uses it in place of longer ones, so that instants do not overflow.
     public static let longestTimeout: Duration = .seconds(7 * 86_400)
 
     /// The clock that the timer goes by.

@@ -41,7 +41,9 @@ struct URLSessionBodyReader: BodyReader {
     }
 
     // The caller may be the main actor, which must not wait for a disk.
-    @concurrent private static func read(_ count: Int, at offset: Int64, of file: URLSessionSpoolFile) async throws -> Data {
+    @concurrent private static func read(
+        _ count: Int, at offset: Int64, of file: URLSessionSpoolFile
+    ) async throws -> Data {
         do {
             return try file.read(count, at: offset)
         } catch {

@@ -49,8 +49,10 @@ final class URLSessionOwner: Sendable {
         // The closure retains the owner, since making a task in an invalidated session traps.
         control.async { [self] in
             let current = takeCurrent()
-            let make = { (upload: URLSessionUpload) in upload.makeTask(with: request, in: current.session, for: exchange) }
-            guard let task = exchange.begin(make) else { return }
+            let task = exchange.begin { upload in
+                upload.makeTask(with: request, in: current.session, for: exchange)
+            }
+            guard let task else { return }
             guard current.events.add(exchange, for: task) else {
                 exchange.abort(with: TransportError(.connectionLost, at: .connecting))
                 return

@@ -79,7 +79,7 @@ extension TransportCase {
         try await bench.requireUsable(after: "a cancellation")
     }
 
-    /// A reader in a cancelled task throws even where bytes are at hand.
+    /// A reader in a cancelled task throws even where bytes have arrived.
     public static let cancelledReader = TransportCase(
         "cancelled readers", "A cancelled reader throws although there is more to read, and goes on throwing."
     ) { subject in
@@ -104,7 +104,7 @@ extension TransportCase {
         }
         try await gate.wait()
         task.cancel()
-        try await requireCancelled(task, "a reader with bytes at hand")
+        try await requireCancelled(task, "a reader with bytes that have arrived")
         try await bench.requireClosed(after: "a cancellation")
     }
 }

@@ -83,7 +83,7 @@ extension TransportCase {
 
     /// A transfer retains what it needs of its transport.
     public static let outliving = TransportCase(
-        "transfers without their transport", "A request and a response go on to their ends when the transport is dropped."
+        "transfers without a transport", "A request and its response go on to their ends when the transport is dropped."
     ) { subject in
         let origin = try LoopbackOrigin()
         let gate = Gate()

@@ -33,11 +33,11 @@ extension TransportCase {
                     endsInReset ? .reset : .hang),
                 answering: .afterHead)
             let body = Body(length: length.map(Int64.init), replay: .once) { _ in StalledReader(gate: produced) }
-            let response = try await withDeadline(of: .seconds(20), "No head came \(event).") {
+            let response = try await withDeadline(of: .seconds(10), "No head came \(event).") {
                 try await bench.connection.send(bench.request(.post, body: body))
             }
             try requireEqual(response.status, status, "The status \(event)")
-            let data = try await withDeadline(of: .seconds(20), "The content did not end \(event).") {
+            let data = try await withDeadline(of: .seconds(10), "The content did not end \(event).") {
                 if endsInReset { answered.open() }
                 return try await response.body.collectAll().data
             }

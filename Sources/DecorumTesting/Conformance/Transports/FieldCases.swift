@@ -179,7 +179,7 @@ extension TransportCase {
 
     /// `Set-Cookie` cannot be joined (RFC 9110, section 5.3).
     public static let setCookies = TransportCase(
-        "Set-Cookie", "Each Set-Cookie line reaches the caller as a field of its own, in order."
+        "Set-Cookie", "Each Set-Cookie line reaches the caller as a separate field, in order."
     ) { subject in
         let bench = try await subject.bench()
         let cookies = [
@@ -212,7 +212,7 @@ extension TransportCase {
         try requireEqual(response.status.reasonPhrase, "As you like it", "The reason phrase")
     }
 
-    /// What cannot be sent is refused before a byte goes out; a line break in a target would be a second request.
+    /// An invalid request is refused before a byte is sent; a line break in a target would be a second request.
     public static let invalidRequests = TransportCase(
         "invalid requests", "A request that cannot be sent is refused before anything is sent."
     ) { subject in
@@ -228,7 +228,7 @@ extension TransportCase {
             ("a line break in the host", { $0.authority = "127.0.0.1\r\nX: y" }),
             ("a blank in the host", { $0.authority = "exa mple.com" }),
             ("an empty host", { $0.authority = "" }), ("a port without a host", { $0.authority = ":80" }),
-            ("a port that is none", { $0.authority = "127.0.0.1:99999" }),
+            ("a port that is too large", { $0.authority = "127.0.0.1:99999" }),
         ]
         for (what, change) in changes {
             var head = valid

@@ -27,7 +27,7 @@ extension TransportCase {
         }
     }
 
-    /// Content whose end cannot be told is an error (RFC 9112, section 6.3).
+    /// Content whose end is ambiguous is an error (RFC 9112, section 6.3).
     public static let hostileHeadsRefused = TransportCase(
         "hostile heads refused", "A head that contradicts itself, or whose length is no number, fails as malformed."
     ) { subject in
@@ -83,7 +83,7 @@ extension TransportCase {
         }
     }
 
-    /// A folded line goes on with the line before it, and before the first field there is none (RFC 9112, section 2.2).
+    /// A folded line continues the field line before it, which the first line does not have (RFC 9112, section 2.2).
     public static let foldedFirstLine = TransportCase(
         "folded first lines", "A head whose first field line is folded fails as malformed."
     ) { subject in
@@ -143,7 +143,7 @@ extension TransportCase {
         return bench
     }
 
-    /// The content of an answer; nil where there is none, because the connection was closed.
+    /// The content of an answer; nil where the request failed since the connection was closed.
     private static func outcome(
         of path: String, on bench: TransportBench, behind head: HostileHead
     ) async throws -> String? {

@@ -24,9 +24,9 @@ extension TransportCase {
             // A recipient may refuse such a response too (RFC 9110, section 8.6).
             let lengths = "Content-Length: 5\r\nContent-Length: 5\r\n"
             let text = try await bench.content(ofRaw: "HTTP/1.1 200 OK\r\n\(lengths)\r\nhello")
-            try requireEqual(text, "hello", "Content with the same length told twice")
+            try requireEqual(text, "hello", "Content whose length is repeated")
         } catch let error as TransportError {
-            try requireEqual(error.code, .malformedResponse, "The code for the same length told twice")
+            try requireEqual(error.code, .malformedResponse, "The code for a repeated length")
         }
     }
 
@@ -170,7 +170,7 @@ extension TransportCase {
         try requireEqual(bench.origin.connectionCount, 1, "The number of connections")
     }
 
-    /// What follows a response is not the response to the next request.
+    /// Bytes that follow a response are not the response to the next request.
     public static let excessBytes = TransportCase(
         "excess bytes", "Bytes behind a response are never taken for the response to another request."
     ) { subject in

@@ -37,7 +37,7 @@ extension TransportCase {
         try requireEqual(numbers.count, 1, "The number of connections")
     }
 
-    /// A stream whose reader takes nothing holds back nobody but its own server.
+    /// A stream whose reader takes nothing delays no other stream.
     public static let heldStreams = TransportCase(
         "held streams", "A stream that is not read holds back none of the others on its connection."
     ) { subject in

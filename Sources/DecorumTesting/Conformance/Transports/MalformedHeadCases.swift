@@ -9,7 +9,7 @@ extension TransportCase {
         .refusedConnection, .unknownHost,
     ]
 
-    /// What is not HTTP is an error, not a response.
+    /// Bytes that are not HTTP are an error, not a response.
     public static let malformedHeads = TransportCase(
         "malformed heads", "An answer that is not HTTP, or breaks its rules, fails as malformed before the head."
     ) { subject in
@@ -37,7 +37,7 @@ extension TransportCase {
         try await bench.requireUsable(after: "a status below 100")
     }
 
-    /// What is odd but allowed, or harmless and common, is a response.
+    /// A head that is odd but allowed, or harmless and common, is a response.
     public static let unusualHeads = TransportCase(
         "unusual heads", "Odd heads that are common or allowed make responses."
     ) { subject in
@@ -129,9 +129,9 @@ extension TransportCase {
         }
     }
 
-    /// A port where nobody listens is told as such, and as before sending.
+    /// A port without a server has its own code, at the stage of connecting.
     public static let refusedConnection = TransportCase(
-        "refused connections", "A refused connection is told as such, before anything was sent."
+        "refused connections", "A refused connection fails as such, at the stage of connecting."
     ) { subject in
         let origin = try LoopbackOrigin.refusing()
         let connection = try subject.make(SystemClock())
@@ -140,9 +140,9 @@ extension TransportCase {
         }
     }
 
-    /// A name without an address is told as such, and as before sending.
+    /// A name without an address has its own code, at the stage of connecting.
     public static let unknownHost = TransportCase(
-        "unknown hosts", "A host without an address is told as such, before anything was sent."
+        "unknown hosts", "A host without an address fails as such, at the stage of connecting."
     ) { subject in
         let connection = try subject.make(SystemClock())
         try await requireTransportError(of: [.hostNotFound], at: .connecting, "A host without an address") {

@@ -72,7 +72,7 @@ extension TransportCase {
         }
     }
 
-    /// Content that a server may have read is never sent a second time in silence.
+    /// Content that a server may have read is not sent again by the transport.
     public static let deadConnection = TransportCase(
         "dead connections", "A POST whose pooled connection turns out to be dead fails; it is never sent twice."
     ) { subject in

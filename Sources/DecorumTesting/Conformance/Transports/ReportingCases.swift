@@ -7,7 +7,7 @@ extension TransportCase {
 
     /// Layers that share or store responses need to know what was sent: see `SentRequests`.
     ///
-    /// A transport that adds fields of its own, such as an app's defaults, does so before it reports the request.
+    /// A transport that adds fields, such as an app's defaults, adds them before it reports the request.
     public static let reportedRequests = TransportCase(
         "reported requests", "Each request is reported as it is sent, with all fields that the app chose."
     ) { subject in

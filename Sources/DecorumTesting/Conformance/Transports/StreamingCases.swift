@@ -21,7 +21,7 @@ extension TransportCase {
         ] {
             gate.close()
             bench.origin.enqueue(.init(steps: steps))
-            let response = try await withDeadline("The head was not handed out before the content.") {
+            let response = try await withDeadline("The head was not returned before the content.") {
                 try await bench.connection.send(bench.request())
             }
             gate.open()
@@ -39,7 +39,7 @@ extension TransportCase {
             .script(
                 .head(.ok, ["Transfer-Encoding": "chunked"]), .chunk("a"), .wait(gate), .chunk("b"), .wait(gate),
                 .chunk("c"), .wait(gate), .lastChunk()))
-        try await withDeadline("A chunk was not handed out before the next one.") {
+        try await withDeadline("A chunk did not reach the reader before the next one.") {
             var reader = try await bench.connection.send(bench.request()).body.open()
             for letter in ["a", "b", "c"] {
                 try requireEqual(try await reader.next(), Data(letter.utf8), "The next chunk")
@@ -50,7 +50,7 @@ extension TransportCase {
         }
     }
 
-    /// A response whose every byte is a packet of its own is a response.
+    /// A response may arrive in packets of one byte.
     public static let slowDrip = TransportCase(
         "slow drips", "A response that arrives byte by byte is the same response."
     ) { subject in
@@ -141,7 +141,7 @@ extension TransportCase {
         try await bench.requireUsable(after: "a reader was dropped")
     }
 
-    /// Informational responses are told in the metadata, and are not the answer.
+    /// Informational responses are in the metadata, and are not the answer.
     public static let informational = TransportCase(
         "informational responses", "Each 1xx comes in the metadata, in order, before the response that answers."
     ) { subject in

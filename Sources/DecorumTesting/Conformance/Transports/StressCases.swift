@@ -29,7 +29,7 @@ extension TransportCase {
 
     /// Exchanges of all kinds, half of them cancelled or dropped at random, leave nothing behind and mix nothing up.
     ///
-    /// Each byte of each answer that is read is checked. How long it goes on is told to ``check(soaking:_:)``.
+    /// Each byte of each answer that is read is checked. The duration is the `soak` of ``check(soaking:_:)``.
     public static let randomCancellation = TransportCase(
         "random cancellation", "Cancelling and dropping at random never hangs, leaks or mixes up exchanges."
     ) { subject in
@@ -47,7 +47,7 @@ extension TransportCase {
         }
     }
 
-    /// What others in the process may open meanwhile; far fewer than there are exchanges, even in a second.
+    /// The descriptors that other tests in the process may open meanwhile, far fewer than there are exchanges in a second.
     private static let descriptorsOfOthers = 100
 
     /// The number of open descriptors of the process; nil where the system does not tell.
@@ -94,7 +94,7 @@ extension TransportCase {
         let readsAll = generator.next() % 3 > 0
         let task = Task {
             let response = try await bench.connection.send(request)
-            // Of a reset, a server in between makes an answer of its own.
+            // A server in between turns a reset into a response.
             guard readsAll, kind != 4 else { return }
             let count = try await response.body.countOfPattern(orText: kind == 3)
             let expected: Int64? = [300_000, 100_000, body.length, nil, nil, 5][kind]

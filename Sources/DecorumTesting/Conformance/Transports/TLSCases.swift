@@ -23,20 +23,20 @@ extension TransportCase {
         }
     }
 
-    /// A server that nobody vouches for gets nothing to read.
+    /// A server without a trusted certificate gets nothing to read.
     public static let untrustedServer = TransportCase(
-        "untrusted servers", "A server whose certificate does not lead to a root is told, and nothing is sent to it."
+        "untrusted servers", "A server whose certificate leads to no root fails as TLS, and nothing is sent to it."
     ) { subject in
         for isSystem in [true, false] {
             let server = try await SecureServer.openssl("-naccept", "1")
             let connection = try subject.factory(TransportConditions(root: isSystem ? nil : server.stranger))
-            try await requireRefusal(of: server, by: connection, "A certificate that leads to nobody")
+            try await requireRefusal(of: server, by: connection, "A certificate without a trusted root")
         }
     }
 
     /// A certificate is for its hosts alone (RFC 9110, section 4.3.4).
     public static let wrongHost = TransportCase(
-        "certificates for other hosts", "A certificate for another host is told, and nothing is sent."
+        "certificates for other hosts", "A certificate for another host fails as TLS, and nothing is sent."
     ) { subject in
         for names in ["DNS:elsewhere.invalid", "DNS:127.0.0.1", "IP:127.0.0.2"] {
             var certificate = TestCertificate()
@@ -49,7 +49,7 @@ extension TransportCase {
 
     /// A certificate has its days.
     public static let expiredCertificate = TransportCase(
-        "expired certificates", "A certificate whose days are over is told, and nothing is sent."
+        "expired certificates", "An expired certificate fails as TLS, and nothing is sent."
     ) { subject in
         var certificate = TestCertificate()
         certificate.isExpired = true
@@ -81,7 +81,7 @@ extension TransportCase {
 
     /// A server that does not speak TLS cannot be talked to in secret.
     public static let plainServer = TransportCase(
-        "servers without TLS", "A server that does not speak TLS is told, and nothing is sent in clear text."
+        "servers without TLS", "A server that does not speak TLS fails as TLS, and nothing is sent in clear text."
     ) { subject in
         let bench = try await subject.bench()
         try await requireTransportError(of: [.tls, .connectionLost], at: .connecting, "A server without TLS") {
@@ -107,7 +107,7 @@ extension TransportCase {
     public static let silentHandshake = TransportCase(
         "silent handshakes", "A server that says nothing in place of a handshake is given up after the idle timeout."
     ) { subject in
-        // The system makes connections that nobody takes.
+        // The system accepts connections for a server that never reads them.
         let (socket, port) = try Socket.bound()
         try socket.startListening()
         let clock = VirtualClock()
@@ -133,6 +133,6 @@ extension TransportCase {
         let output = try await withDeadline("\(event) leaves the connection open.") {
             try await server.outputOfAll()
         }
-        try require(!output.contains("s3cret"), "\(event) is told after the request was sent.")
+        try require(!output.contains("s3cret"), "\(event) fails only after the request was sent.")
     }
 }

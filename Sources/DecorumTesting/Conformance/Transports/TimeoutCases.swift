@@ -39,7 +39,7 @@ extension TransportCase {
                 try await clock.waitForSleepers()
             }
             clock.advance(by: (timeout ?? .seconds(60)) - .nanoseconds(1))
-            try requireEqual(bench.origin.openConnectionCount, 1, "The open connections just before the end of the time")
+            try requireEqual(bench.origin.openConnectionCount, 1, "The open connections before the end")
             clock.advance(by: .nanoseconds(1))
             try await clock.advance(until: task)
             try await requireTransportError(of: [.timedOut], at: .head, "A silent server") { try await task.value }
@@ -70,7 +70,7 @@ extension TransportCase {
         let task = Task { _ = try await bench.connection.send(request) }
         try await bench.waitForHeads(1)
         try await clock.advance(until: task)
-        try await requireTransportError(of: [.timedOut], at: .head, "Content that nobody takes") {
+        try await requireTransportError(of: [.timedOut], at: .head, "Content that the server does not read") {
             try await task.value
         }
         // A server that does not read cannot see that the client has gone.
@@ -90,7 +90,7 @@ extension TransportCase {
         let more = Gate()
         let body = Body(replay: .once) { _ in GatedReader(chunks: ["first", "second"]) { try await more.wait() } }
         let request = try bench.request(.post, body: body, timeout: .seconds(5))
-        let response = try await withDeadline("The head was not handed out while content is made.") {
+        let response = try await withDeadline("The head was not returned while content is made.") {
             try await bench.connection.send(request)
         }
         try await requireGivenUp(response, of: bench, by: clock)
@@ -136,7 +136,7 @@ extension TransportCase {
         try requireEqual(try await reader.next(), nil, "The end")
     }
 
-    /// The time that a reader takes is the reader's, with all of the content at hand as with a server held back.
+    /// The time of a slow reader does not count, whether all of the content has arrived or the server is held back.
     public static let slowReader = TransportCase(
         "slow readers", "A reader who takes an hour for a chunk does not time out."
     ) { subject in

@@ -45,7 +45,7 @@ struct TransportSubject: Sendable {
 struct TransportBench: Sendable {
     let origin: LoopbackOrigin
     let connection: any Connection
-    /// The server before the origin, which speaks TLS; nil for none.
+    /// The server that speaks TLS before the origin; nil without TLS.
     var server: SecureServer?
 
     var url: String { server?.url ?? origin.url }
@@ -128,7 +128,7 @@ func requireTransportError(
         try await operation()
     } catch let error as TransportError {
         try require(codes?.contains(error.code) ?? true, "\(event) has the code \(error.code).")
-        try require(stage.map { $0 == error.stage } ?? true, "\(event) is reported at the stage \(error.stage).")
+        try require(stage.map { $0 == error.stage } ?? true, "\(event) fails at the stage \(error.stage).")
         return
     } catch let failure as ConformanceFailure {
         throw failure

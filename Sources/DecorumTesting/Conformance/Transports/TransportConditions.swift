@@ -1,7 +1,7 @@
 public import Decorum
 public import Foundation
 
-/// The settings that a case asks of the transport that is made for it.
+/// The properties of the transport that is made for a case.
 ///
 /// Most cases ask for a clock alone. The cases with TLS make their own certificates, so they ask for a transport that
 /// trusts their root certificate, and that shows a client certificate.
@@ -18,7 +18,7 @@ public struct TransportConditions: Sendable {
     public let clock: any DatedClock
     /// The PEM file of the only root certificate to trust; nil to trust those of the system.
     public let root: URL?
-    /// The certificate for a server that asks for a client certificate; nil for none.
+    /// The certificate for a server that asks for one; nil for none.
     public let identity: Identity?
 
     init(clock: any DatedClock = SystemClock(), root: URL? = nil, identity: Identity? = nil) {

@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 
 extension TransportCase {
-    /// What is left to layers: redirections, challenges, codings, caching.
+    /// Redirections, challenges, codings and caching, which are left to layers.
     public static let untouched: [TransportCase] = [
         .redirections, .redirectionsToNowhere, .challenges, .cookies, .caching, .codings, .identityCodings,
         .unknownCodings, .brokenCodings, .answeredStatuses,
@@ -101,7 +101,7 @@ extension TransportCase {
         }
     }
 
-    /// Coded content is either handed on as it is, or decoded, and the response says which.
+    /// Coded content is either returned as it is, or decoded, and the response says which.
     ///
     /// Untouched: the bytes with their `Content-Encoding`. Decoded: the plain bytes without `Content-Encoding` and the
     /// length of the coded bytes, and with `ResponseMetadata.decodedContentCodings`.
@@ -143,9 +143,9 @@ extension TransportCase {
         try requireEqual(response.metadata.decodedContentCodings, [], "The codings that were undone")
     }
 
-    /// A coding that a transport does not know is none of its business.
+    /// A coding that a transport does not know is left to layers.
     public static let unknownCodings = TransportCase(
-        "unknown codings", "Content in a coding that nobody knows is untouched."
+        "unknown codings", "Content in an unknown coding is untouched."
     ) { subject in
         let bench = try await subject.bench()
         let response = try await bench.send(to: .init(fields: ["Content-Encoding": "x-odd"], body: "hello"))

@@ -30,7 +30,7 @@ extension TransportCase {
         }
     }
 
-    /// A method that expects content says that there is none (RFC 9110, section 8.6); others say nothing.
+    /// A request whose method expects content has a length of 0 without it (RFC 9110, section 8.6); others have no length.
     public static let emptyUploads = TransportCase(
         "empty uploads", "A POST without content has a Content-Length of 0, and a GET has none."
     ) { subject in
@@ -114,20 +114,21 @@ extension TransportCase {
         "streamed uploads", "The first chunk of a stream arrives before the second one is made."
     ) { subject in
         let bench = try await subject.bench()
-        let arrived = Gate()
+        let (arrived, more) = (Gate(), Gate())
         bench.origin.enqueue(answering: .afterHead) { _ in
             .script(.receive(atLeast: 5), .wait(arrived), .receiveBody, .head(.ok, ["Content-Length": "0"]))
         }
         let request = try bench.request(
             .put,
             body: Body(replay: .once) { _ in
-                GatedReader(chunks: ["first", "second"]) { try await arrived.waitForWaiting(1) }
+                GatedReader(chunks: ["first", "second"]) { try await more.wait() }
             })
         let task = Task { try await bench.connection.send(request) }
         defer { task.cancel() }
         try await withDeadline("The first chunk was not sent before there was a second.") {
             try await arrived.waitForWaiting(1)
         }
+        more.open()
         arrived.open()
         try requireEqual(try await task.value.status, .ok, "The status")
         try requireEqual(bench.origin.requests.first?.text, "firstsecond", "The content that arrived")
@@ -218,9 +219,9 @@ extension TransportCase {
         try requireEqual(trailers, ["ETag": "1", "Server": "a"], "The trailers")
     }
 
-    /// A body that fails is no complete request, and its error is told.
+    /// A body that fails makes the request incomplete, and its error is the underlying one.
     public static let failingUpload = TransportCase(
-        "failing uploads", "A body that fails is told with its own error, and never arrives as if it were complete."
+        "failing uploads", "A body that fails is the underlying error, and never arrives as if it were complete."
     ) { subject in
         let bench = try await subject.bench()
         for knowsLength in [true, false] {
@@ -234,7 +235,7 @@ extension TransportCase {
     /// A body that is shorter or longer than its length is no complete request.
     public static let wrongLength = TransportCase(
         "wrong lengths",
-        "A body that breaks the promise of its length is told, and never arrives as if it were complete."
+        "A body of another length than it announces fails, and never arrives as if it were complete."
     ) { subject in
         let bench = try await subject.bench()
         for length in [9_999, 10_001] {
@@ -252,7 +253,7 @@ extension TransportCase {
 
     /// A body that was read already is never sent as an empty one.
     public static let spentBody = TransportCase(
-        "spent bodies", "A body that was read already is told, and is not sent empty."
+        "spent bodies", "A body that was read already fails, and is not sent empty."
     ) { subject in
         let bench = try await subject.bench()
         let body = Upload(count: 10).body()

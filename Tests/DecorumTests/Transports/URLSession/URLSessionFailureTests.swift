@@ -107,7 +107,7 @@ import FoundationNetworking
         #expect(!String(describing: (underlying as NSError).userInfo).contains("s3cret"))
     }
 
-    @Test func `An error of another kind is told as such`() throws {
+    @Test func `An error of another kind has the code other`() throws {
         let error = URLSessionFailure.error(for: CocoaError(.fileNoSuchFile), at: .body)
 
         let failure = try #require(error as? TransportError)

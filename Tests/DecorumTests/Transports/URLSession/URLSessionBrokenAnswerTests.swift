@@ -4,8 +4,8 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// Each cause that can be told apart, against a real socket.
-@Suite(.timeLimit(.minutes(3))) struct FailureTests {
+/// Each cause that the platform distinguishes, against a real socket.
+@Suite(.timeLimit(.minutes(3))) struct URLSessionBrokenAnswerTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let answer: LoopbackOrigin.Answer

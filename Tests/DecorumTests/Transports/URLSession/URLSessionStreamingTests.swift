@@ -4,8 +4,8 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// The bodies of responses: as they come, slowly read, cancelled and let go of.
-@Suite(.timeLimit(.minutes(3))) struct StreamingTests {
+/// The bodies of responses that are read slowly, in part or not at all.
+@Suite(.timeLimit(.minutes(3))) struct URLSessionStreamingTests {
     let connection = URLSessionConnection()
     let origin: LoopbackOrigin
 
@@ -15,7 +15,7 @@ import Testing
 
     private func get() throws -> Request { try .get(origin.url + "/") }
 
-    @Test func `A body that a reader is slow to read waits in the file and arrives whole`() async throws {
+    @Test func `A body whose reader is slow waits in the file and is read whole`() async throws {
         let connection = URLSessionConnection(connectionsPerHost: 1, backlog: .init(memory: 64 << 10))
         origin.enqueue(.generated(count: 8 << 20))
         let response = try await connection.send(get())
@@ -26,7 +26,7 @@ import Testing
         #expect(try await response.body.patternLength() == 8 << 20)
     }
 
-    @Test func `A body that nobody reads holds up no other connection`() async throws {
+    @Test func `A body that is not read delays no other connection`() async throws {
         origin.enqueue(.generated(count: 4 << 20), LoopbackOrigin.Answer(body: "hello"))
         let response = try await connection.send(get())
         let other = try await URLSessionConnection().send(get())

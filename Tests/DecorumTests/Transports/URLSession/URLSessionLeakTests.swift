@@ -5,10 +5,11 @@ import HTTPTypes
 import Testing
 
 extension ProcessTests {
-    /// What is left behind, which must go within a minute, measured in processes of their own, in which nothing else runs.
+    /// Descriptors, threads and files that are left after requests, which must go within a minute, each measured in its own
+    /// process.
     ///
     /// With `DECORUM_SOAK=1` in the environment, the numbers are those of the long form.
-    @Suite(.timeLimit(.minutes(10))) struct LeakTests {
+    @Suite(.timeLimit(.minutes(10))) struct URLSessionLeakTests {
         @Test func `Ten thousand requests leave nothing behind`() async {
             await #expect(processExitsWith: .success) {
                 IsolatedTests.failAfterAMinute()
@@ -118,7 +119,7 @@ extension ProcessTests {
     }
 }
 
-/// One request that meets with an accident, or not.
+/// One request that is cancelled or dropped at a random moment.
 private struct Chaos {
     let connection: URLSessionConnection
     let url: String

@@ -5,10 +5,10 @@ import HTTPTypes
 import Testing
 
 extension ProcessTests {
-    /// How much memory large bodies take, measured in processes of their own.
+    /// The memory that large bodies take, each measured in its own process.
     ///
     /// With `DECORUM_SOAK=1` in the environment, a gibibyte goes down and up, and otherwise a part of it.
-    @Suite(.timeLimit(.minutes(10))) struct MemoryTests {
+    @Suite(.timeLimit(.minutes(10))) struct URLSessionMemoryTests {
         @Test func `A large body comes down in little memory`() async {
             await #expect(processExitsWith: .success) {
                 IsolatedTests.failAfterAMinute()

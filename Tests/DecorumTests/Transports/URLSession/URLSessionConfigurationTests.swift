@@ -8,8 +8,8 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// A session that is made from a configuration of the app's.
-@Suite(.timeLimit(.minutes(3))) struct ConfigurationTests {
+/// A session that is made from a configuration of the app.
+@Suite(.timeLimit(.minutes(3))) struct URLSessionConfigurationTests {
     let configuration = URLSessionConfiguration.default
     let origin: LoopbackOrigin
 
@@ -18,7 +18,7 @@ import FoundationNetworking
         origin.route(nil, "*", .init(fields: ["Set-Cookie": "a=1", "Cache-Control": "max-age=600"], body: "ok"))
     }
 
-    @Test func `Additional headers become fields of requests that have none of their own`() async throws {
+    @Test func `Additional headers become fields of requests that do not have such fields`() async throws {
         configuration.httpAdditionalHeaders = ["X-Tenant": "a", "user-agent": "App/1.0", "Accept": "text/plain"]
         let connection = try URLSessionConnection(configuration: configuration)
         configuration.httpAdditionalHeaders = ["X-Tenant": "b"]
@@ -64,7 +64,7 @@ import FoundationNetworking
         configuration.httpCookieAcceptPolicy = .always
         configuration.urlCache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 0, diskPath: nil)
         configuration.requestCachePolicy = .returnCacheDataElseLoad
-        // On Linux, this is the time from which every request fails at once.
+        // On Linux, with this time every request would fail at once.
         configuration.timeoutIntervalForRequest = 0
         let connection = try URLSessionConnection(configuration: configuration)
 
@@ -72,7 +72,7 @@ import FoundationNetworking
 
         #expect(origin.requests.map { $0.fields["Cookie"] } == [nil, nil, nil])
         #expect(HTTPCookieStorage.shared.cookies?.isEmpty != false)
-        // The app's own configuration is as it was.
+        // The app's configuration is unchanged.
         #expect(configuration.urlCache != nil)
         #expect(configuration.timeoutIntervalForRequest == 0)
     }

@@ -4,8 +4,8 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// Many requests over few connections, and connections that turn out to be dead.
-@Suite(.timeLimit(.minutes(3))) struct PoolTests {
+/// Many requests over few connections.
+@Suite(.timeLimit(.minutes(3))) struct URLSessionPoolTests {
     let origin: LoopbackOrigin
 
     init() throws {
@@ -26,7 +26,7 @@ import Testing
         second.cancel()
         await #expect(throws: CancellationError.self) { _ = try await second.value }
         while clock.pendingSleeps.isEmpty { await Task.yield() }
-        // The third may be added to the watch only now; it is overdue sixty seconds later all the same.
+        // The third may be added to the timer only now; it is overdue sixty seconds later as well.
         let advancing = Task {
             while !Task.isCancelled {
                 clock.advance(by: .seconds(30))

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Decorum
 
-@Suite struct SpoolFileTests {
-    @Test func `What is written can be read from any offset`() throws {
+@Suite struct URLSessionSpoolFileTests {
+    @Test func `Bytes that were written can be read from any offset`() throws {
         let file = try URLSessionSpoolFile()
         try file.write(Data("hello "), at: 0)
         try file.write(Data("world"), at: 6)
@@ -16,7 +16,7 @@ import Testing
         #expect(try file.read(1, at: 11).isEmpty)
     }
 
-    @Test func `A file that is there can be read and not be written`() throws {
+    @Test func `An existing file can be read and not written`() throws {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("spool-\(SystemGenerator().next())")
         defer { try? FileManager.default.removeItem(at: url) }
         try Data("hello").write(to: url)
@@ -26,7 +26,7 @@ import Testing
         #expect(throws: POSIXError.self) { try file.write(Data("x"), at: 0) }
     }
 
-    @Test func `A file that is not there cannot be opened`() throws {
+    @Test func `A missing file cannot be opened`() throws {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("none-\(SystemGenerator().next())")
 
         #expect(throws: POSIXError.self) { try URLSessionSpoolFile(reading: url) }

@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// Content that is sent from memory, from files and from streams.
-@Suite(.timeLimit(.minutes(3))) struct UploadTests {
+@Suite(.timeLimit(.minutes(3))) struct URLSessionUploadTests {
     struct SourceError: Error, Equatable {}
 
     let connection = URLSessionConnection()
@@ -29,7 +29,7 @@ import Testing
         #expect(received.isBodyPattern)
     }
 
-    @Test func `A stream that pauses is sent whole, and holds up no other request`() async throws {
+    @Test func `A stream that pauses is sent whole, and delays no other request`() async throws {
         let gate = Gate()
         let body = Body(replay: .once) { _ in PausingReader(gate: gate) }
         let request = try Request.put(origin.url + "/", body: body)

@@ -8,7 +8,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite struct URLRequestHeadTests {
+@Suite struct URLSessionRequestHeadTests {
     private func request(_ fields: HTTPFields, path: String = "/") -> HTTPRequest {
         HTTPRequest(method: .post, scheme: "http", authority: "example.com:8080", path: path, headerFields: fields)
     }
@@ -39,7 +39,7 @@ import FoundationNetworking
         #expect(converted.allHTTPHeaderFields?["x-ODD-Name"] == "1")
     }
 
-    @Test func `The framing is URLSession's own to announce`() throws {
+    @Test func `Content-Length and Transfer-Encoding are left to URLSession`() throws {
         let converted = try URLRequest(request([.contentLength: "3", .transferEncoding: "chunked"]))
 
         #expect(converted.value(forHTTPHeaderField: "Content-Length") == nil)
@@ -52,7 +52,7 @@ import FoundationNetworking
     }
 
     @Test(arguments: ["", "a b", "[::", "a:b"])
-    func `An authority that makes no URL is refused`(authority: String) {
+    func `An authority that makes the URL invalid is refused`(authority: String) {
         let head = HTTPRequest(method: .get, scheme: "http", authority: authority, path: "/")
 
         #expect(throws: InvalidRequestError.self) { try URLRequest(head) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Decorum
 
-@Suite(.timeLimit(.minutes(3))) struct ResponseBufferTests {
+@Suite(.timeLimit(.minutes(3))) struct URLSessionResponseBufferTests {
     private func buffer(memory: Int = 8, disk: Int64 = 64) -> URLSessionResponseBuffer {
         URLSessionResponseBuffer(memoryBound: memory, diskBound: disk)
     }
@@ -30,7 +30,7 @@ import Testing
         #expect(try await readAll(buffer) == Data(0..<60))
     }
 
-    @Test func `Beyond the bound of the memory bytes wait in a file`() throws {
+    @Test func `Beyond the bound of the memory, bytes wait in a file`() throws {
         let buffer = buffer(memory: 8, disk: 64)
         try buffer.append(Data(count: 8))
         try buffer.append(Data(count: 5))
@@ -40,7 +40,7 @@ import Testing
         #expect(buffer.waiting.disk == 6)
     }
 
-    @Test func `What comes behind the file stays behind it`() async throws {
+    @Test func `Bytes that arrive after those in the file are read after them`() async throws {
         let buffer = buffer(memory: 4, disk: 64)
         try buffer.append(Data([1, 2, 3, 4]))
         try buffer.append(Data([5, 6]))
@@ -52,7 +52,7 @@ import Testing
         #expect(try await readAll(buffer) == Data([5, 6, 7]))
     }
 
-    @Test func `A full disk ends in an error that says so`() throws {
+    @Test func `A full disk fails with limitExceeded`() throws {
         let buffer = buffer(memory: 4, disk: 4)
         try buffer.append(Data(count: 4))
         try buffer.append(Data(count: 4))
@@ -69,7 +69,7 @@ import Testing
         #expect(throws: TransportError.self) { try buffer.append(Data(count: 1)) }
     }
 
-    @Test func `A failure comes behind what arrived before it`() async throws {
+    @Test func `A failure is thrown after the bytes that arrived before it`() async throws {
         let buffer = buffer()
         try buffer.append(Data([1]))
         buffer.finish(.failure(TransportError(.truncated, at: .body)))
@@ -89,7 +89,7 @@ import Testing
         #expect(try await readAll(buffer).isEmpty)
     }
 
-    @Test func `Discarding drops what waits and wakes the reader`() async throws {
+    @Test func `Discarding drops the bytes that wait and resumes the reader`() async throws {
         let buffer = buffer(memory: 1)
         try buffer.append(Data([1]))
         try buffer.append(Data([2]))

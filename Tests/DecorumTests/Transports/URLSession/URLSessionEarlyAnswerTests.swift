@@ -4,8 +4,8 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// Whole answers that come before a server has read the content, if it ever does.
-@Suite(.timeLimit(.minutes(3))) struct EarlyAnswerTests {
+/// Complete responses that come before the server has read the content, or without its reading it.
+@Suite(.timeLimit(.minutes(3))) struct URLSessionEarlyAnswerTests {
     let connection = URLSessionConnection()
     let origin: LoopbackOrigin
 

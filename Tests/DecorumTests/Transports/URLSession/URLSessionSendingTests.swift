@@ -4,8 +4,8 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// What goes over the wire for a request without a stream.
-@Suite(.timeLimit(.minutes(3))) struct SendingTests {
+/// The requests that a server receives, without streams.
+@Suite(.timeLimit(.minutes(3))) struct URLSessionSendingTests {
     let connection = URLSessionConnection()
     let origin: LoopbackOrigin
 
@@ -29,7 +29,7 @@ import Testing
         #expect(origin.connectionCount == 0)
     }
 
-    @Test func `The caller's own fields replace the automatic ones`() async throws {
+    @Test func `Fields of the request replace the automatic ones`() async throws {
         let fields: HTTPFields = [
             .userAgent: "me/1", .accept: "a/b", .acceptLanguage: "eo", .acceptEncoding: "identity",
             .contentType: "text/plain", .connection: "close", .authorization: "Basic YTpi",

@@ -4,8 +4,8 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// The heads of responses, and what the platform would do with them if it were let.
-@Suite(.timeLimit(.minutes(3))) struct AnswerTests {
+/// The heads of responses, which the platform would act upon if the transport did not prevent it.
+@Suite(.timeLimit(.minutes(3))) struct URLSessionAnswerTests {
     let connection = URLSessionConnection()
     let origin: LoopbackOrigin
 
@@ -33,7 +33,7 @@ import Testing
         #expect(origin.connectionCount == 1)
     }
 
-    @Test func `A 401 with a Basic challenge that answers content is a response`() async throws {
+    @Test func `A 401 with a Basic challenge to a request with content is a response`() async throws {
         origin.enqueue(.init(.unauthorized, fields: ["WWW-Authenticate": "Basic"], body: "who?"))
         let response = try await connection.send(.post(origin.url + "/", body: "hello"))
 
