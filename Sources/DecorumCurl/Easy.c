@@ -71,7 +71,7 @@ int decorum_curl_set_socket_callback(const decorum_curl *library, void *easy, de
     return library->easy_setopt(easy, (int)DECORUM_CURL_OPTION_OPENSOCKETFUNCTION, callback);
 }
 
-/// Whether a text that no null ends contains another one.
+/// Whether a text of the given length, without a null at its end, contains another text.
 static int contains(const char *text, size_t count, const char *part) {
     size_t length = strlen(part);
     for (size_t start = 0; start + length <= count; start++) {

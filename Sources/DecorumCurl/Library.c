@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Guards the list of libraries, and the initialization of each: before 7.84 libcurl leaves that to its callers.
+// Guards the list of libraries, and the initialization of each, which before 7.84 is not thread-safe.
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct decorum_curl *libraries;
 

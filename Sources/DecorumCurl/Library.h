@@ -5,7 +5,7 @@
 
 #if defined(__linux__)
 
-// The functions of libcurl that are called, as its headers declare them; its enumerations are as wide as `int`.
+// The functions of libcurl that are called, as its headers declare them. Its enumerations are as wide as `int`.
 #define DECORUM_CURL_FUNCTIONS(FUNCTION)                                                  \
     FUNCTION(int, global_init, (long))                                                    \
     FUNCTION(const char *, easy_strerror, (int))                                          \

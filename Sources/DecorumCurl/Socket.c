@@ -39,7 +39,7 @@ int decorum_curl_has_input(int descriptor) {
     return recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
 }
 
-/// Whether bytes are on their way into a descriptor or out of it.
+/// Whether a descriptor has unread or unsent bytes.
 static int holds_bytes(int descriptor) {
     int incoming = 0;
     int outgoing = 0;
@@ -55,7 +55,7 @@ static int may_wake(int descriptor) {
     return S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode);
 }
 
-/// Whether a descriptor holds bytes exactly while the handle was woken and has not slept since.
+/// Whether waking the handle puts bytes into a descriptor, and polling the handle removes them.
 static int wakes(const decorum_curl *library, void *multi, int descriptor) {
     for (int round = 0; round < 2; round++) {
         if (holds_bytes(descriptor)) return 0;
@@ -76,7 +76,7 @@ void decorum_curl_multi_close_on_exec(const decorum_curl *library, void *multi) 
         struct stat before, after;
         if (entry->d_name[0] == '.' || fstat(descriptor, &before) != 0) continue;
         if (!may_wake(descriptor) || !wakes(library, multi, descriptor)) continue;
-        // Another thread may have closed it meanwhile, and opened something else under its number.
+        // Another thread may have closed the descriptor since, and opened something else with its number.
         if (fstat(descriptor, &after) != 0 || before.st_dev != after.st_dev || before.st_ino != after.st_ino) continue;
         fcntl(descriptor, F_SETFD, fcntl(descriptor, F_GETFD) | FD_CLOEXEC);
     }

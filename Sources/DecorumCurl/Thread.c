@@ -8,8 +8,8 @@
 
 void decorum_curl_enter_thread(const char *name) {
     prctl(PR_SET_NAME, name);
-    // Told to leave signals alone, libcurl up to 7.86 writes over TLS to sockets that the server has closed as if the
-    // process could take the signal. The threads that it starts inherit the mask.
+    // With CURLOPT_NOSIGNAL, libcurl up to 7.86 writes over TLS to sockets that the server has closed without blocking
+    // SIGPIPE, which would end the process. The threads that libcurl starts inherit the mask.
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGPIPE);

@@ -1,16 +1,16 @@
 #ifndef DECORUM_CURL_H
 #define DECORUM_CURL_H
 
-// libcurl as Swift can call it: functions without variable arguments, and options that only fit values of their kind.
+// An interface to libcurl for Swift: functions without variable arguments, and a type for each kind of option.
 // The library is opened when the program runs. Its numbers are part of its binary interface and never change;
-// `.ci/check-curl-constants` holds them against the real headers.
+// `.ci/check-curl-constants` compares them with the real headers.
 
 #if defined(__linux__)
 
 #include <stddef.h>
 #include <stdint.h>
 
-/// What opening the library led to.
+/// The result of opening the library.
 enum decorum_curl_status {
     DECORUM_CURL_OPENED,
     /// No library of that name can be loaded.
@@ -86,7 +86,7 @@ enum decorum_curl_pointer_option {
     DECORUM_CURL_OPTION_PREREQDATA = 10313,
 };
 
-/// Options whose value is bytes that libcurl keeps a pointer to.
+/// Options whose value is a pointer to bytes, which libcurl does not copy.
 enum decorum_curl_bytes_option {
     DECORUM_CURL_OPTION_SSLCERT_BLOB = 40291,
     DECORUM_CURL_OPTION_SSLKEY_BLOB = 40292,
@@ -100,7 +100,7 @@ enum decorum_curl_data_callback_option {
     DECORUM_CURL_OPTION_HEADERFUNCTION = 20079,
 };
 
-/// The options of other callbacks, which have a setter each.
+/// The options of other callbacks, each of which has its own setter.
 enum decorum_curl_callback_option {
     DECORUM_CURL_OPTION_DEBUGFUNCTION = 20094,
     DECORUM_CURL_OPTION_OPENSOCKETFUNCTION = 20163,
@@ -175,7 +175,7 @@ struct decorum_curl_address {
 };
 
 typedef int (*decorum_curl_debug_callback)(void *easy, int type, char *bytes, size_t count, void *context);
-/// Gives a descriptor, or -1.
+/// Returns a descriptor, or -1.
 typedef int (*decorum_curl_socket_callback)(void *context, int purpose, struct decorum_curl_address *address);
 typedef int (*decorum_curl_close_callback)(void *context, int socket);
 typedef int (*decorum_curl_prerequest_callback)(
@@ -183,7 +183,7 @@ typedef int (*decorum_curl_prerequest_callback)(
 
 /// Opens a library by its file's name; opening it again gives the same one.
 ///
-/// It gives a library when the status is opened or incomplete. Any thread may call it.
+/// The library is null unless the status is opened, incomplete or failed. Any thread may call this function.
 enum decorum_curl_status decorum_curl_open(const char *name, const decorum_curl **library);
 
 const char *decorum_curl_version(const decorum_curl *library);
@@ -194,7 +194,7 @@ const char *decorum_curl_error_text(const decorum_curl *library, int code);
 /// The name of an option of any kind, as in `CAINFO_BLOB`; null where the library does not know it.
 const char *decorum_curl_option_name(const decorum_curl *library, int option);
 
-/// Names the calling thread, in at most 15 characters, and lets no broken connection end the process through it.
+/// Names the calling thread, in at most 15 characters, and blocks the signal of a broken connection.
 void decorum_curl_enter_thread(const char *name);
 
 void *decorum_curl_easy_init(const decorum_curl *library);
@@ -205,12 +205,12 @@ int decorum_curl_easy_pause(const decorum_curl *library, void *easy, int directi
 int decorum_curl_set_number(const decorum_curl *library, void *easy, enum decorum_curl_number_option option, long value);
 int decorum_curl_set_offset(
     const decorum_curl *library, void *easy, enum decorum_curl_offset_option option, int64_t value);
-/// Sets a text, of which libcurl keeps a copy; null stands for none, which may differ from the option's default.
+/// Sets a text, which libcurl copies. Null removes the text, which is not always the option's default.
 int decorum_curl_set_text(
     const decorum_curl *library, void *easy, enum decorum_curl_text_option option, const char *value);
 int decorum_curl_set_pointer(
     const decorum_curl *library, void *easy, enum decorum_curl_pointer_option option, void *value);
-/// Sets bytes, which must stay where they are for as long as the handle has them.
+/// Sets bytes, which must not move for as long as the handle has them.
 int decorum_curl_set_bytes(
     const decorum_curl *library, void *easy, enum decorum_curl_bytes_option option, const void *bytes, size_t count);
 int decorum_curl_set_data_callback(
@@ -225,34 +225,34 @@ int decorum_curl_set_prerequest_callback(
 int decorum_curl_set_debug_callback(const decorum_curl *library, void *easy, decorum_curl_debug_callback callback);
 int decorum_curl_set_close_callback(const decorum_curl *library, void *easy, decorum_curl_close_callback callback);
 int decorum_curl_set_socket_callback(const decorum_curl *library, void *easy, decorum_curl_socket_callback callback);
-/// Opens a socket that no child process inherits; -1 where the system gives none.
+/// Opens a socket that child processes do not inherit; returns -1 where the system gives none.
 int decorum_curl_open_socket(const struct decorum_curl_address *address);
 int decorum_curl_close_socket(int descriptor);
-/// The port of this end of a connection; -1 where it has none.
+/// The local port of a connection; -1 where it has none.
 int decorum_curl_local_port(int descriptor);
-/// Whether a read would not wait, since there are bytes, the end or an error.
+/// Whether a read would return at once, with bytes, the end or an error.
 int decorum_curl_has_input(int descriptor);
 /// Whether a message for a debug callback reports that the server's close_notify has arrived.
 ///
 /// libcurl reports it with OpenSSL and LibreSSL, on connections that were opened by a verbose transfer.
 int decorum_curl_reports_close_notify(int type, const char *text, size_t count);
-/// Lets no content be sent from its start again.
+/// Prevents libcurl from sending content again from its start.
 int decorum_curl_refuse_rewinding(const decorum_curl *library, void *easy);
 
 long decorum_curl_number(const decorum_curl *library, void *easy, enum decorum_curl_number_information information);
 int64_t decorum_curl_offset(const decorum_curl *library, void *easy, enum decorum_curl_offset_information information);
-/// Belongs to the handle, and may be null.
+/// Returns a text that belongs to the handle, or null.
 const char *decorum_curl_text(const decorum_curl *library, void *easy, enum decorum_curl_text_information information);
 
-/// Returns the list with a copy of the line at its end, or null, in which case the list is as it was.
+/// Returns the list with a copy of the line at its end; or null, and the list is unchanged.
 void *decorum_curl_list_append(const decorum_curl *library, void *list, const char *line);
 void decorum_curl_list_free(const decorum_curl *library, void *list);
 
 void *decorum_curl_multi_init(const decorum_curl *library);
 void decorum_curl_multi_cleanup(const decorum_curl *library, void *multi);
-/// Lets no child process inherit the descriptors that the handle is woken by, which up to 8.8 they would.
+/// Prevents child processes from inheriting the descriptors that wake the handle, as they do up to 8.8.
 ///
-/// libcurl does not tell them: they are those that have bytes when the handle was woken.
+/// libcurl does not name these descriptors. They are found by waking the handle, which puts bytes into them.
 void decorum_curl_multi_close_on_exec(const decorum_curl *library, void *multi);
 int decorum_curl_multi_set_number(
     const decorum_curl *library, void *multi, enum decorum_curl_multi_option option, long value);
@@ -260,9 +260,9 @@ int decorum_curl_multi_add(const decorum_curl *library, void *multi, void *easy)
 int decorum_curl_multi_remove(const decorum_curl *library, void *multi, void *easy);
 int decorum_curl_multi_perform(const decorum_curl *library, void *multi);
 int decorum_curl_multi_poll(const decorum_curl *library, void *multi, int milliseconds);
-/// The one function that another thread may call while the handle is used.
+/// Wakes the handle. Only this function may be called by another thread while the handle is in use.
 int decorum_curl_multi_wakeup(const decorum_curl *library, void *multi);
-/// Returns the handle of a transfer that has ended, and its code; null where there is none left.
+/// Returns the handle of a transfer that has ended, and its code; or null where no more have ended.
 void *decorum_curl_multi_next_ended(const decorum_curl *library, void *multi, int *code);
 
 #endif

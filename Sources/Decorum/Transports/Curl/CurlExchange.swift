@@ -2,7 +2,7 @@
 import Foundation
 import HTTPTypes
 
-/// One request and its response, from the first byte asked for to the last one received.
+/// One request and its response, until the end of the response's body.
 ///
 /// Any thread may use it: the caller's task reads the response, a task reads the content of the request, and the engine's
 /// thread moves both between them and libcurl. The exchange ends once, and ignores later events.

@@ -15,7 +15,7 @@ struct CurlOptions: Sendable {
         case list(decorum_curl_pointer_option, CurlList)
     }
 
-    // Large enough for few wake-ups within a large body, small enough to come from the allocator's own memory.
+    // Large enough for few wake-ups in a large body, small enough that the allocator serves it without a system call.
     private static let bufferSize = 64 << 10
 
     /// The versions of HTTP to offer with TLS, and without.

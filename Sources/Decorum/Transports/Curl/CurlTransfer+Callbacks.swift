@@ -33,11 +33,10 @@ extension CurlTransfer {
         unsafe easy.setTrailersCallback(Callbacks.trailers)
     }
 
-    /// Lets libcurl report the messages of TLS.
-    func traceTLS(of easy: CurlEasy) {
+    /// Sets the function that libcurl calls for messages of TLS, while it is verbose.
+    func setTraceCallback(of easy: CurlEasy) {
         unsafe easy.set(DECORUM_CURL_OPTION_DEBUGDATA, Unmanaged.passUnretained(self).toOpaque())
         unsafe easy.setDebugCallback(Callbacks.debug)
-        easy.set(DECORUM_CURL_OPTION_VERBOSE, 1)
     }
 }
 

@@ -6,7 +6,11 @@ import Foundation
 extension CurlTransfer {
     /// Records a new socket, or the `errno` for which the system gives none.
     func noteSocket(_ socket: Int32, _ reason: Int32) {
-        if socket >= 0 { opened.append(socket) }
+        if socket >= 0 {
+            opened.append(socket)
+            // libcurl reports the messages of TLS only on connections that were opened with this option.
+            if readsAlerts { easy?.suggest(DECORUM_CURL_OPTION_VERBOSE, 1) }
+        }
         if socket < 0, [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(reason) { lacksSockets = true }
     }
 
@@ -14,7 +18,7 @@ extension CurlTransfer {
     func allowAttempt(between ends: CurlSockets.Ends) -> Bool {
         guard let exchange, let context else { return false }
         self.ends = ends
-        if readsAlerts { easy?.suggest(DECORUM_CURL_OPTION_VERBOSE, 0) }
+        if readsAlerts, !opened.isEmpty { easy?.suggest(DECORUM_CURL_OPTION_VERBOSE, 0) }
         if attempts == 0, !context.sockets.add(opened, between: ends), context.sockets.hasInput(between: ends) {
             // Bytes that arrived before the request would be taken for its response.
             easy?.closeConnection()

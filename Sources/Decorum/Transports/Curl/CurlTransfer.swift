@@ -4,7 +4,7 @@ import Foundation
 
 /// The side of an exchange that only the engine's thread uses: its handle of libcurl, and what libcurl has reported.
 final class CurlTransfer {
-    /// What the transfers of a connection share on the engine's thread.
+    /// The state that the transfers of a connection share on the engine's thread.
     final class Context {
         let sockets = CurlSockets()
         let usesUnixSocket: Bool
@@ -62,8 +62,7 @@ final class CurlTransfer {
         if isRestarting { easy.set(DECORUM_CURL_OPTION_FRESH_CONNECT, 1) }
         isRestarting = false
         setCallbacks(of: easy, context.sockets)
-        // libcurl traces the messages of TLS only on connections that were opened with this option.
-        if readsAlerts { traceTLS(of: easy) }
+        if readsAlerts { setTraceCallback(of: easy) }
         if exchange.method == .head {
             easy.set(DECORUM_CURL_OPTION_NOBODY, 1)
             return

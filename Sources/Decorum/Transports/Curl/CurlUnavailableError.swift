@@ -19,7 +19,7 @@ public struct CurlUnavailableError: Error, Hashable, Sendable {
         public static let tooOld = Reason("tooOld")
         /// The library lacks a function, or could not be initialized.
         public static let unusable = Reason("unusable")
-        /// The library was built without what an option needs.
+        /// The library was built without support for an option.
         public static let unsupportedOption = Reason("unsupportedOption")
     }
 

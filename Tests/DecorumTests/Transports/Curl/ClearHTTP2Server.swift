@@ -3,7 +3,7 @@ import DecorumTesting
 import Foundation
 import Synchronization
 
-/// A server of HTTP/2 without TLS, as far as RFC 9113 asks of one that answers every request with `200` and `ok`.
+/// A minimal HTTP/2 server without TLS (RFC 9113), which responds to every request with `200` and `ok`.
 ///
 /// Its threads block, and end with the connections; `deinit` ends the listening.
 final class ClearHTTP2Server: Sendable {
@@ -11,7 +11,7 @@ final class ClearHTTP2Server: Sendable {
 
     private struct Frame {
         static let (data, headers, settings, ping): (UInt8, UInt8, UInt8, UInt8) = (0, 1, 4, 6)
-        /// END_STREAM of content and fields, ACK of the others.
+        /// The flag END_STREAM of DATA and HEADERS frames, and ACK of the others.
         static let end: UInt8 = 1
         static let endOfHead: UInt8 = 4
 

@@ -47,6 +47,37 @@ extension IsolatedTests {
             #expect(trailers == [.eTag: "1"])
         }
 
+        @Test func `Trailer fields arrive for a request with content too`() async throws {
+            origin.enqueue(.chunked(chunks: ["a", "bc"], trailers: ["ETag": "1", "Age": "2"]))
+            let response = try await connection.send(.post(origin.url + "/", body: "hello"))
+            var reader = try await response.body.open()
+            var content = Data()
+            while let chunk = try await reader.next() { content += chunk }
+
+            #expect(content == Data("abc".utf8))
+            #expect(reader.trailers == [.eTag: "1", .age: "2"])
+            #expect(response.body.length == nil)
+            try await send("beside").body.drain(upTo: 10)
+            #expect(origin.connectionCount == 1)
+        }
+
+        @Test(
+            arguments: [
+                ("5\r\nhel", .truncated), ("5\r\nhello\r\n", .truncated), ("zz\r\nhello\r\n", .malformedResponse),
+                ("5\r\nhelloX0\r\n\r\n", .malformedResponse), ("5X\r\nhello\r\n0\r\n\r\n", .malformedResponse),
+            ] as [(String, TransportError.Code)])
+        func `Broken chunks have their code for a request with content too`(
+            chunks: String, code: TransportError.Code
+        ) async throws {
+            let raw = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks
+            origin.enqueue(.script(.receiveBody, .raw(raw), .close))
+            let response = try await connection.send(.post(origin.url + "/", body: "hello"))
+            let error = await #expect(throws: TransportError.self) { try await response.body.data(upTo: 100) }
+
+            #expect(error?.code == code)
+            #expect(error?.stage == .body)
+        }
+
         @Test func `Coded content is not decoded`() async throws {
             let bytes = Data([0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 2, 3])
             let response = try await send(.init(fields: ["Content-Encoding": "gzip"], body: bytes))

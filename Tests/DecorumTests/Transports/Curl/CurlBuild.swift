@@ -13,7 +13,7 @@ struct CurlBuild: Sendable, CustomTestStringConvertible {
 
     func library() throws -> CurlLibrary { try CurlLibrary([testDescription]) }
 
-    /// Makes the transport that a case of the conformance suite asks for.
+    /// Makes the transport for a case of the conformance suite.
     func connection(_ conditions: TransportConditions) throws -> CurlConnection {
         var tls = CurlConnection.TLS()
         if let root = conditions.root { tls.roots = .file(root) }

@@ -6,7 +6,7 @@ import HTTPTypes
 import Testing
 
 extension IsolatedTests {
-    /// HTTP/2 without TLS, where the server is known to speak it (RFC 9113, section 3.3).
+    /// HTTP/2 without TLS, where the server is known to support it (RFC 9113, section 3.3).
     @Suite(.timeLimit(.minutes(3))) struct CurlClearHTTP2Tests {
         @Test(arguments: CurlBuild.all)
         func `Sequential and concurrent requests are answered`(build: CurlBuild) async throws {
