@@ -89,7 +89,9 @@ public final class SentRequests: Sendable {
     static let ofPrincipal = SentRequests(nil)
 
     /// The first difference between a request that was sent and the request that was asked for; nil when they do not
-    /// differ. It is also nil when the request names a principal, because nothing is compared then.
+    /// differ.
+    ///
+    /// It is also nil when the request names a principal, because nothing is compared then.
     ///
     /// It is ``Difference/unreported`` until a transport reports. Reading a body may cause more to be sent, so a layer
     /// that keeps a body checks this again at the end of the body.
@@ -98,8 +100,10 @@ public final class SentRequests: Sendable {
         return state.withLock { $0.isReported ? $0.difference : .unreported }
     }
 
-    /// Whether other callers with an equal request may get the response. They may if the request names a principal,
-    /// which separates responses, or if no request that was sent differs from the request that was asked for.
+    /// Whether other callers with an equal request may get the response.
+    ///
+    /// They may if the request names a principal, which separates responses, or if no request that was sent differs
+    /// from the request that was asked for.
     public var allowsSharing: Bool { difference == nil }
 
     fileprivate func report(_ request: borrowing Request, showingClientCertificate: Bool) {

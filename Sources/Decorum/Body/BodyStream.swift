@@ -2,7 +2,9 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// A body that is opened when it is read. It is a class, so that all copies of a `once` body share the one reading.
+/// A body that is opened when it is read.
+///
+/// It is a class, so that all copies of a `once` body share the one reading.
 final class BodyStream: Sendable {
     typealias Open = @Sendable (_ offset: Int64) async throws -> any BodyReader
 
@@ -118,7 +120,7 @@ public struct BodyOffsetError: DescribableError, Hashable {
         self.offset = offset
     }
 
-    /// What happened.
+    /// A sentence that says what happened.
     public var description: String { "The body cannot be read from offset \(offset)." }
 }
 
@@ -127,6 +129,6 @@ public struct BodyLengthError: DescribableError, Hashable {
     /// Creates an error.
     public init() {}
 
-    /// What happened.
+    /// A sentence that says what happened.
     public var description: String { "The body does not have as many bytes as its length says." }
 }
