@@ -13,7 +13,7 @@ struct StructuredFieldScanner {
         skipSpaces()
         let item = try item()
         skipSpaces()
-        guard next == nil else { throw fault("there is more behind the item") }
+        guard next == nil else { throw fault("there is text after the item") }
         return item
     }
 
