@@ -64,7 +64,7 @@ public struct TransportError: DescribableError, Sendable {
     public let code: Code
     /// The progress of the exchange.
     public let stage: Stage
-    /// The platform's own error, without the request's URL; nil where there is none.
+    /// The platform's own error, without the request's URL; nil when absent.
     public let underlying: (any Error)?
 
     /// Creates an error.

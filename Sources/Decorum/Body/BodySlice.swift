@@ -19,7 +19,7 @@ extension Body {
         }
     }
 
-    /// This body with another one behind it, which is read once.
+    /// This body followed by another body; the result can be read once.
     func followed(by rest: Body) -> Body {
         let first = self
         let length = first.length.flatMap { count in rest.length.map { count + $0 } }

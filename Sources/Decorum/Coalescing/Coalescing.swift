@@ -6,8 +6,8 @@ extension Connection {
     /// A `GET` or `HEAD` without a body joins a request in flight if both have the same: the method, the URI with its
     /// fragment, ``RequestOptions/principal``, and every field by name and value, in any order, except for
     /// ``CoalescingPolicy/ignoredFields``. So requests with different credentials, or another `Accept` or `Range`,
-    /// never share. All who joined get the response, or the error, of the one request that is sent; those that did not
-    /// cause it find ``ResponseMetadata/isCoalesced`` set.
+    /// never share. All joined callers get the response, or the error, of the one request that is sent; for all but the
+    /// caller who caused it, ``ResponseMetadata/isCoalesced`` is true.
     ///
     /// ```swift
     /// let connection = SystemConnection()

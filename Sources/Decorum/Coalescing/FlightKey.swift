@@ -12,7 +12,7 @@ struct FlightKey: Sendable, Hashable {
         guard let resource = ResponseKey(request) else { return nil }
         self.resource = resource
         authority = request.head.authority
-        // The response's metadata tells the URL with its fragment.
+        // The metadata of the response has the URL with its fragment.
         fragment = request.options.fragment
         fields = request.head.headerFields.without(ignoredFields)
     }

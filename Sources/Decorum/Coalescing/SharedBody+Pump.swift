@@ -53,7 +53,8 @@ extension SharedBody {
         }
     }
 
-    /// Waits until a reader has read, waits, or is gone, or until the time is over; returns which of them happened.
+    /// Waits until a reader has read, waits, or is gone, or until the time is over; returns the room that was found
+    /// before the wait.
     private func waitForChange(of count: Int) async -> SharedBodyState.Room {
         var room = SharedBodyState.Room.free
         var alarm: Task<Void, Never>?
