@@ -17,7 +17,7 @@ extension Connection {
     /// ```
     ///
     /// A request to another origin loses `Host`, `Origin` and all secret fields. A field is secret if
-    /// ``Redaction/standard`` says so by its name, such as `Authorization`, `Cookie`, `Proxy-Authorization` and
+    /// ``Redaction/standard`` recognizes it by its name, such as `Authorization`, `Cookie`, `Proxy-Authorization` and
     /// `X-API-Key`, or by its value, which is a token or JSON with a secret; if a layer further in declares it secret;
     /// or if it is in ``RequestOptions/secretFields``. Removed fields do not come back when a later redirection leads
     /// back. `Referer` is cut to its origin, and removed on a redirection from `https` to `http`. The principal and the
