@@ -2,8 +2,8 @@
 ///
 /// `any Connection` works everywhere too, and costs about the same.
 public struct AnyConnection: Connection {
-    // Not a closure over the connection: a caller knows most stacks as `some Connection` alone, and a closure made
-    // there looks that type up, layer by layer, for each request.
+    // This is not a closure over the connection. Most callers know a stack only as `some Connection`; a closure created
+    // there would look up that type, layer by layer, for each request.
     @usableFromInline let connection: any Connection
 
     /// The layers of the wrapped connection.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What the attempts of one call share.
+/// The state that all attempts of one call share.
 final class CallContext: Sendable {
     let id: UInt64
     private let count = Atomic(0)
@@ -18,7 +18,7 @@ final class CallContext: Sendable {
 }
 
 extension RequestOptions {
-    /// What the events of the call that this request belongs to have in common; nil where no layer observes calls.
+    /// The identifier that all events of this request's call share; nil where no layer observes calls.
     public var callID: UInt64? { callContext?.id }
 
     /// The number of this attempt within its call, from 1; nil where no layer observes attempts.

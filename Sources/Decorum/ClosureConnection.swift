@@ -1,4 +1,4 @@
-/// A connection made of a closure: the base of a one-off stack, or an adapter to another client.
+/// A connection that calls a closure: the base of a stack that is used once, or an adapter to another client.
 ///
 /// ```swift
 /// let connection = ClosureConnection { request in
@@ -6,13 +6,14 @@
 /// }
 /// ```
 ///
-/// A closure that sends the request as it is, or answers it, may call ``Request/reportSending(showingClientCertificate:)``; until
-/// it does, no layer shares or stores its responses for a request without a ``RequestOptions/principal``.
+/// A closure that sends the request unchanged, or answers it, may call
+/// ``Request/reportSending(showingClientCertificate:)``. If it does not, no layer shares or stores its responses for a
+/// request without a ``RequestOptions/principal``.
 public struct ClosureConnection: Connection {
     private let name: String
     private let answer: @Sendable (consuming Request) async throws -> Response
 
-    /// Creates a connection that answers with what a closure returns.
+    /// Creates a connection that answers with the response of a closure.
     ///
     /// - Parameters:
     ///   - name: The name of the layer in ``Connection/layers``.
@@ -30,7 +31,7 @@ public struct ClosureConnection: Connection {
         [Layer(name: name, role: .transport)]
     }
 
-    /// Answers with what the closure returns.
+    /// Returns the response of the closure.
     public func send(_ request: consuming Request) async throws -> Response {
         try await answer(request)
     }

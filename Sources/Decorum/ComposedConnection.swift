@@ -15,24 +15,24 @@
 /// }
 /// ```
 ///
-/// State that outlives a request, such as a counter or a store, belongs into a type of its own that the decorator
-/// holds: a decorator is a value, and one stack serves many requests at the same time.
+/// Put state that outlives a request, such as a counter or a store, into a separate type that the decorator holds. A
+/// decorator is a value, and one stack serves many requests at the same time.
 ///
-/// Behind `any Connection`, each `send` costs two frames of asynchronous calls. One that is marked `@inline(__always)`,
-/// as those of Decorum's own layers are, costs one.
+/// Behind `any Connection`, each `send` costs two asynchronous call frames. A `send` that is marked
+/// `@inline(__always)`, as in Decorum's own layers, costs one.
 public protocol ComposedConnection: Connection {
     /// The connection that this one wraps.
     associatedtype Base: Connection
 
-    /// The wrapped connection, which sends what this one forwards.
+    /// The wrapped connection, which sends the requests that this one forwards.
     var base: Base { get }
 
-    /// What this layer is, for ``Connection/layers``.
+    /// The description of this layer, for ``Connection/layers``.
     var layer: Layer { get }
 }
 
 extension ComposedConnection {
-    /// A layer named for the type, which claims nothing about itself.
+    /// A layer named after the type, without facts.
     public var layer: Layer {
         Layer(describing: Self.self)
     }

@@ -1,8 +1,8 @@
 /// Something that sends a request and answers with a response: a transport, or a connection wrapped by another.
 ///
-/// A transport such as ``URLSessionConnection`` is a connection. So is every modifier's result, and so is the value
-/// that a test puts in their place. Code that talks to a server takes `some Connection` or `any Connection`
-/// and knows nothing of what stands behind it.
+/// A transport such as ``URLSessionConnection`` is a connection. The result of every modifier is a connection too, and
+/// so is a test double. Code that sends requests takes `some Connection` or `any Connection` and does not depend on the
+/// implementation.
 ///
 /// ```swift
 /// let connection = try SystemConnection()
@@ -28,23 +28,23 @@
 ///
 /// ## Writing one
 ///
-/// A decorator conforms to ``ComposedConnection``. A transport or a test double conforms to this protocol
-/// directly, or is a ``ClosureConnection``. It calls ``Request/reportSending(showingClientCertificate:)`` before it sends, so
-/// that layers further out know whether they may share and store the response.
+/// A decorator conforms to ``ComposedConnection``. A transport or a test double conforms to this protocol directly, or
+/// is a ``ClosureConnection``. It calls ``Request/reportSending(showingClientCertificate:)`` before it sends, so that
+/// layers further out know whether they may share and store the response.
 ///
 /// An implementation may answer without sending, send once, or send several times. An HTTP status is not an error:
-/// throw only for what kept you from getting an answer, let the errors of `base` pass as they are, and leave
-/// `CancellationError` alone. ``send(_:)`` runs where its caller runs, so that an answer from memory costs no hop;
-/// do heavy work, such as hashing or reading files, in a `@concurrent` function of your own.
+/// throw only when there is no answer, rethrow the errors of `base` unchanged, and never replace `CancellationError`.
+/// ``send(_:)`` runs on the actor of its caller, so that an answer from memory costs no switch between executors. Do
+/// heavy work, such as hashing or reading files, in a separate `@concurrent` function.
 public protocol Connection: Sendable {
     /// Sends a request and returns the response as soon as its head has arrived.
     ///
-    /// The response's body is still under way. Read it, or drop it: a body that is dropped unread ends its transfer.
+    /// The body of the response is still being received. Read it or drop it: dropping an unread body ends its transfer.
     ///
     /// - Parameter request: The request to send.
     /// - Returns: The response, whatever its status.
-    /// - Throws: ``TransportError`` when no answer arrived, `CancellationError` when the task was cancelled, and
-    ///   whatever the layers of this connection document.
+    /// - Throws: ``TransportError`` when no answer arrived, `CancellationError` when the task was cancelled, and the
+    ///   errors that the layers of this connection document.
     nonisolated(nonsending) func send(_ request: consuming Request) async throws -> Response
 
     /// The layers that a request passes, outermost first; the transport is the last.
@@ -52,7 +52,7 @@ public protocol Connection: Sendable {
 }
 
 extension Connection {
-    /// One layer named for the type, without any facts: what suits a test double or a first draft.
+    /// One layer named after the type, without facts; enough for a test double or a first draft.
     public var layers: [Layer] {
         [Layer(describing: Self.self, role: .transport)]
     }

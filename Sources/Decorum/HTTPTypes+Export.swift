@@ -1,2 +1,2 @@
-// Whoever composes a stack names methods, statuses and fields: one import is enough for that.
+// Code that composes a stack names methods, statuses and fields, so one import gives it those types too.
 @_exported public import HTTPTypes

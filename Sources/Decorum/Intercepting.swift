@@ -1,7 +1,8 @@
 public import HTTPTypes
 
 extension Connection {
-    /// Passes each request through a closure, which may change it, forward it any number of times, and change the answer.
+    /// Passes each request through a closure, which may change it, forward it any number of times, and change the
+    /// answer.
     ///
     /// ```swift
     /// let connection = SystemConnection()
@@ -13,17 +14,17 @@ extension Connection {
     ///     }
     /// ```
     ///
-    /// It belongs wherever its work does: see the order on ``Connection``. What is used more than once deserves a
-    /// ``ComposedConnection`` of its own.
+    /// Place it in the stack where its work belongs: see the order on ``Connection``. If you use a closure more than
+    /// once, write a ``ComposedConnection`` instead.
     ///
     /// - Parameters:
     ///   - name: The name of the layer in ``Connection/layers``.
-    ///   - facts: What the closure does that others have to know; ``Layer/Fact/addsCredentials`` keeps layers further out
-    ///     from sharing responses.
+    ///   - facts: The effects of the closure that other layers have to know; ``Layer/Fact/addsCredentials`` prevents
+    ///     layers further out from sharing responses.
     ///   - secretFields: The fields with secrets that the closure sets. Each request carries their names to the layers
     ///     further in, so that a redirection drops them and a log does not show them.
-    ///   - interceptor: Gets the request and the wrapped connection, and answers.
-    /// - Returns: A connection that answers with what the closure returns.
+    ///   - interceptor: Takes the request and the wrapped connection, and returns the response.
+    /// - Returns: A connection that answers with the response of the closure.
     public func intercepting(
         _ name: String = "intercepting",
         facts: Set<Layer.Fact> = [],

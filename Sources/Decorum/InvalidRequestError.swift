@@ -1,15 +1,15 @@
 import Foundation
 
-/// A request that cannot be sent, found out before anything went over the wire.
+/// A request that cannot be sent; the error is thrown before anything is sent.
 ///
 /// The description says what to change. It shows no part of the URL that may hold a secret.
 public struct InvalidRequestError: DescribableError, Hashable {
-    /// What is wrong with a request, as an open set.
+    /// The reason why a request cannot be sent, as an open set.
     public struct Reason: Hashable, Sendable {
-        /// The name of the reason, fit for a metric.
+        /// The name of the reason, suitable for a metric.
         public let name: String
 
-        /// Creates a reason of your own.
+        /// Creates a custom reason.
         ///
         /// - Parameter name: The name of the reason.
         public init(_ name: String) {
@@ -34,20 +34,20 @@ public struct InvalidRequestError: DescribableError, Hashable {
         public static let invalidField = Reason("invalidField")
         /// The method and the body do not go together, or the platform cannot send them together.
         public static let invalidBody = Reason("invalidBody")
-        /// A number that must not be negative is.
+        /// A number is negative where it must not be.
         public static let negativeNumber = Reason("negativeNumber")
     }
 
-    /// What is wrong.
+    /// The reason why the request cannot be sent.
     public let reason: Reason
-    /// What is wrong and how to mend it, in a sentence.
+    /// A sentence that says what is wrong and how to correct it.
     public let description: String
 
     /// Creates an error.
     ///
     /// - Parameters:
-    ///   - reason: What is wrong.
-    ///   - description: A sentence that says how to mend it and holds no secret.
+    ///   - reason: The reason.
+    ///   - description: A sentence that says how to correct the request and holds no secret.
     public init(_ reason: Reason, _ description: String) {
         self.reason = reason
         self.description = description

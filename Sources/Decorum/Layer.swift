@@ -1,25 +1,25 @@
 public import HTTPTypes
 
-/// What a connection says of itself: its name, its role, its settings, and the facts that other layers rely on.
+/// A description of one layer: its name, its role, its settings, and the facts that other layers rely on.
 ///
 /// ```swift
 /// print(connection.layers)
 /// // [followingRedirects(upTo: 20, policy: standard), retrying(retries: 3), StubConnection]
 /// ```
 public struct Layer: Sendable, Hashable {
-    /// What a layer does for the stack, as an open set.
+    /// The purpose of a layer in the stack, as an open set.
     public struct Role: Sendable, Hashable {
         /// The name of the role.
         public let name: String
 
-        /// Creates a role of your own.
+        /// Creates a custom role.
         ///
         /// - Parameter name: The name of the role.
         public init(_ name: String) {
             self.name = name
         }
 
-        /// Sends over a network, or stands in for one.
+        /// Sends over a network, or replaces a network in tests.
         public static let transport = Role("transport")
         /// Changes requests before they are sent.
         public static let preparation = Role("preparation")
@@ -27,48 +27,48 @@ public struct Layer: Sendable, Hashable {
         public static let redirection = Role("redirection")
         /// Answers from stored responses.
         public static let caching = Role("caching")
-        /// Sends again, or bounds how and how long to try.
+        /// Sends again, or limits the number or the duration of attempts.
         public static let resilience = Role("resilience")
         /// Adds credentials.
         public static let authentication = Role("authentication")
-        /// Looks on.
+        /// Observes without changing anything.
         public static let observation = Role("observation")
-        /// Judges responses.
+        /// Decides whether a response is acceptable.
         public static let validation = Role("validation")
-        /// Claims nothing.
+        /// Has no stated purpose.
         public static let other = Role("other")
     }
 
-    /// What a layer does that others have to know, as an open set.
+    /// An effect of a layer that other layers have to know, as an open set.
     public struct Fact: Sendable, Hashable {
         /// The name of the fact.
         public let name: String
 
-        /// Creates a fact of your own.
+        /// Creates a custom fact.
         ///
         /// - Parameter name: The name of the fact.
         public init(_ name: String) {
             self.name = name
         }
 
-        /// Adds credentials, so that what comes back may be meant for one principal alone.
+        /// Adds credentials, so that a response may be meant for one principal only.
         public static let addsCredentials = Fact("adds credentials")
         /// May send a request more than once.
         public static let resends = Fact("resends")
         /// Changes parts of a request that a signature may cover.
         ///
-        /// The fact is for the reader of the stack, and orders nothing: a signature covers the change only where the
-        /// layer that signs stands further in.
+        /// The fact only informs the reader of the stack and does not change the order: a signature covers the change
+        /// only where the signing layer is further in.
         public static let changesSignedParts = Fact("changes signed parts")
         /// Reads the clock, so that what it sends or answers depends on the time.
         public static let readsClock = Fact("reads the clock")
         /// May answer without forwarding the request.
         public static let answers = Fact("answers")
-        /// Writes requests or responses down, outside of memory.
+        /// Writes requests or responses to a place outside of memory.
         public static let records = Fact("records")
     }
 
-    /// One setting of a layer, as it is shown.
+    /// One setting of a layer, as its description shows it.
     public struct Setting: Sendable, Hashable {
         /// The name, spelled as the modifier's argument.
         public let name: String
@@ -88,11 +88,11 @@ public struct Layer: Sendable, Hashable {
 
     /// The name, spelled as the modifier or the type.
     public let name: String
-    /// What the layer does for the stack.
+    /// The purpose of the layer in the stack.
     public let role: Role
-    /// The settings that a reader of the stack wants to see, in order.
+    /// The settings that are useful to a reader of the stack, in order.
     public let settings: [Setting]
-    /// What the layer does that others have to know.
+    /// The effects of the layer that other layers have to know.
     public let facts: Set<Fact>
     /// The fields that hold the layer's secrets; a redirection to another origin drops them.
     public let secretFields: Set<HTTPField.Name>
@@ -101,9 +101,9 @@ public struct Layer: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - name: The name, spelled as the modifier or the type.
-    ///   - role: What the layer does for the stack.
-    ///   - settings: The settings that a reader wants to see, in order.
-    ///   - facts: What the layer does that others have to know.
+    ///   - role: The purpose of the layer in the stack.
+    ///   - settings: The settings that are useful to a reader, in order.
+    ///   - facts: The effects of the layer that other layers have to know.
     ///   - secretFields: The fields that hold the layer's secrets.
     public init(
         name: String,
@@ -135,6 +135,6 @@ extension Layer: CustomStringConvertible, CustomDebugStringConvertible {
 }
 
 extension Connection {
-    /// Whether the connection, or one within it, adds credentials to the requests that it is sent.
+    /// Whether the connection, or a connection inside it, adds credentials to requests.
     var addsCredentials: Bool { layers.contains { $0.facts.contains(.addsCredentials) } }
 }

@@ -1,8 +1,8 @@
 public import HTTPTypes
 
-/// A scheme, a host and a port: whom a request is sent to, and whom credentials are meant for.
+/// A scheme, a host and a port: the server that a request is sent to or that credentials are meant for.
 ///
-/// Two origins are the same when all three are, with the default port filled in (RFC 6454, section 5).
+/// Two origins are the same when all three parts are the same, with the default port filled in (RFC 6454, section 5).
 public struct Origin: Sendable, Hashable {
     /// The scheme, in lower case.
     public let scheme: String
@@ -15,7 +15,7 @@ public struct Origin: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - scheme: `http` or `https`.
-    ///   - host: The host, an international name in its form with `xn--`; an IPv6 address in brackets.
+    ///   - host: The host; an international name in its `xn--` form, an IPv6 address in brackets.
     ///   - port: The port; nil for the scheme's default.
     /// - Throws: ``InvalidRequestError`` for another scheme, a host that is empty or has characters that no host has,
     ///   or a port out of range.
@@ -33,7 +33,7 @@ public struct Origin: Sendable, Hashable {
 
     /// Creates the origin of a URL, as in `"https://api.example.com"`.
     ///
-    /// - Parameter url: An absolute URL; what follows the authority is ignored.
+    /// - Parameter url: An absolute URL; everything after the authority is ignored.
     /// - Throws: ``InvalidRequestError`` when the URL has no origin.
     public init(_ url: String) throws(InvalidRequestError) {
         let target = try Target(url)
@@ -51,7 +51,7 @@ public struct Origin: Sendable, Hashable {
     }
 
     private init(scheme: String, authority: String) throws(InvalidRequestError) {
-        // Nearly every authority is a plain host, which one look at each byte tells.
+        // Nearly every authority is a plain host, which one pass over its bytes detects.
         if let port = Self.defaultPort(of: scheme), authority.isPlainHost {
             self.init(scheme: scheme, plainHost: authority, port: port)
             return
@@ -80,8 +80,8 @@ public struct Origin: Sendable, Hashable {
         self.port = port
     }
 
-    /// Whether a head has this origin's scheme and host letter by letter, and no port; other heads may have the same
-    /// origin.
+    /// Whether a head has exactly this origin's scheme and host, and no port; a head for which this is false may still
+    /// have the same origin.
     func isPlainOrigin(of head: HTTPRequest) -> Bool {
         head.authority == host && head.scheme == scheme && port == Self.defaultPort(of: scheme)
     }
@@ -120,7 +120,7 @@ extension Origin: CustomStringConvertible {
 extension String {
     /// Whether this is a `reg-name` or an IPv4 address (RFC 3986, section 3.2.2).
     ///
-    /// There is no percent-encoding: it hides a character, and whoever decodes it sees another host.
+    /// Percent-encoding is refused: it hides a character, so a program that decodes it sees another host.
     fileprivate var isRegisteredName: Bool {
         !isEmpty && allUTF8 { $0.isLetterOrDigit || $0.isMarkInName }
     }

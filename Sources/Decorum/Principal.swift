@@ -1,7 +1,7 @@
-/// On whose behalf a request is made: an opaque name that keeps what is stored for one apart from another.
+/// The user on whose behalf a request is made: an opaque name that separates the stored responses of different users.
 ///
-/// Layers that share responses key by it. Make one from something that names an account, such as a user's
-/// identifier; never from a password or a token.
+/// Layers that share responses use it as a part of the key. Create it from an account identifier, such as a user's
+/// number, never from a password or a token.
 ///
 /// ```swift
 /// var request = try Request.get("https://api.example.com/inbox")
@@ -12,16 +12,16 @@ public struct Principal: Sendable, Hashable {
 
     /// Creates a principal.
     ///
-    /// - Parameter name: What tells this principal from another; not a secret.
+    /// - Parameter name: A name that is different for each principal; not a secret.
     public init(_ name: String) {
         self.name = name
     }
 }
 
 extension Principal: CustomStringConvertible, CustomReflectable {
-    /// A word that does not tell the name, which may be somebody's.
+    /// A fixed word; it does not show the name, which may identify a person.
     public var description: String { "principal" }
 
-    /// A mirror without children, so that `dump` does not tell it either.
+    /// A mirror without children, so that `dump` does not show the name either.
     public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
 }

@@ -51,10 +51,10 @@ public struct Redirection: Sendable, Hashable, CustomStringConvertible, CustomRe
 
 /// Why a redirection was not followed, as an open set.
 public struct RedirectionRefusal: Sendable, Hashable, CustomStringConvertible {
-    /// The name of the reason, fit for a metric.
+    /// The name of the reason, suitable for a metric.
     public let description: String
 
-    /// Creates a reason of your own.
+    /// Creates a custom reason.
     ///
     /// - Parameter description: The name of the reason.
     public init(_ description: String) {
@@ -63,7 +63,7 @@ public struct RedirectionRefusal: Sendable, Hashable, CustomStringConvertible {
 
     /// The response has no `Location`, or an empty one.
     public static let missingLocation = RedirectionRefusal("missingLocation")
-    /// The `Location` is no URL that can be requested, or there are several.
+    /// The `Location` is not a URL that can be requested, or there are several.
     public static let invalidLocation = RedirectionRefusal("invalidLocation")
     /// The `Location` is neither `http` nor `https`.
     public static let unsupportedScheme = RedirectionRefusal("unsupportedScheme")
@@ -86,7 +86,7 @@ extension ResponseMetadata {
         set { self[RedirectsKey.self] = newValue }
     }
 
-    /// Why the response is a redirection that was not followed; nil where it is none.
+    /// The reason why this redirection was not followed; nil when the response is not a redirection that was refused.
     public var redirectionRefusal: RedirectionRefusal? {
         get { self[RedirectionRefusalKey.self] }
         set { self[RedirectionRefusalKey.self] = newValue }

@@ -1,7 +1,7 @@
 public import Foundation
 public import HTTPTypes
 
-/// What is sent: a head, a body, and the options that travel with them.
+/// A message to send: a head, a body, and the options that go with them through the layers.
 ///
 /// ```swift
 /// var request = try Request.post("https://api.example.com/items", body: Body(#"{"title":"one"}"#))
@@ -9,14 +9,14 @@ public import HTTPTypes
 /// request.options.idleTimeout = .seconds(10)
 /// ```
 ///
-/// Two requests are equal when their method, target, fields (names in any letter case) and bodies are; see ``Body``
-/// for when two bodies are. Options do not count.
+/// Two requests are equal when their methods, targets, fields (names in any letter case) and bodies are equal; see
+/// ``Body`` for the equality of bodies. Options are not compared.
 public struct Request: Sendable {
     /// The method, the target and the header fields.
     public var head: HTTPRequest
     /// The content.
     public var body: Body
-    /// What the caller wants of the layers.
+    /// The wishes of the caller to the layers.
     public var options: RequestOptions
 
     /// Creates a request from a head, which is checked only when it is sent.
@@ -24,7 +24,7 @@ public struct Request: Sendable {
     /// - Parameters:
     ///   - head: The method, the target and the header fields.
     ///   - body: The content.
-    ///   - options: What the caller wants of the layers.
+    ///   - options: The wishes of the caller to the layers.
     public init(head: HTTPRequest, body: Body = .empty, options: RequestOptions = RequestOptions()) {
         self.head = head
         self.body = body
@@ -83,7 +83,7 @@ public struct Request: Sendable {
     public func validate() throws(InvalidRequestError) {
         _ = try Origin(head)
         guard let path = head.path, path.hasPrefix("/") || path == "*" else { throw .invalidPath }
-        // What follows a number sign is a fragment, which some transports would cut off and others send.
+        // Text after a number sign is a fragment, which some transports would cut off and others would send.
         guard path.allUTF8({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }) else { throw .invalidURL }
     }
 
@@ -100,7 +100,7 @@ public struct Request: Sendable {
 }
 
 extension Request: Equatable {
-    /// Compares heads, names of fields in any letter case, and bodies; options do not count.
+    /// Compares heads, names of fields in any letter case, and bodies; options are not compared.
     public static func == (lhs: Request, rhs: Request) -> Bool {
         lhs.head == rhs.head && lhs.body == rhs.body
     }

@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// A key for an option that travels with a request through layers that do not know it.
+/// A key for an option that is carried with a request through layers that do not know it.
 ///
 /// ```swift
 /// enum ExperimentKey: RequestOptionKey {
@@ -15,37 +15,38 @@ public import HTTPTypes
 /// }
 /// ```
 ///
-/// In a module whose default isolation is the main actor, declare the property `nonisolated`, so that layers can read it.
+/// In a module whose default isolation is the main actor, declare the property `nonisolated`, so that layers can read
+/// it.
 public protocol RequestOptionKey: SendableMetatype {
     /// The type of the option.
     associatedtype Value: Sendable
-    /// What a request has that was not given the option.
+    /// The value for a request on which the option was not set.
     static var defaultValue: Value { get }
 }
 
-/// What a caller wants of the layers that a request passes, and what one layer tells those further in.
+/// The wishes of a caller to the layers that a request passes, and information from one layer to the layers further in.
 ///
-/// Options are never sent. They do not count when two requests are compared.
+/// Options are never sent. They are ignored when two requests are compared.
 public struct RequestOptions: Sendable {
     private var values = TypedValues()
-    // What is asked for or set with nearly every request is kept beside the list, which takes a search or a copy.
+    // Values that nearly every request reads or sets are kept outside the list, which needs a search or a copy.
     var callContext: CallContext?
     var attempt: Int?
-    /// Where transports report what they send for the request; nil where no layer asked.
+    /// The collector to which transports report the requests that they send; nil where no layer needs the reports.
     var sentRequests: SentRequests?
 
-    /// On whose behalf the request is made; nil where nobody said.
+    /// The user on whose behalf the request is made; nil when not set.
     ///
     /// Where a layer further in adds credentials and no principal is set, responses are neither shared nor stored.
     public var principal: Principal?
 
-    /// The fields of this request that hold secrets beyond the well-known ones.
+    /// The fields of this request that hold secrets, in addition to the well-known ones.
     ///
-    /// A layer that adds such a field names it here, so that a redirection to another origin drops it
-    /// and nothing that writes requests down shows it.
+    /// A layer that adds such a field names it here, so that a redirection to another origin drops it, and no log or
+    /// recording shows it.
     public var secretFields: Set<HTTPField.Name> = []
 
-    /// Creates options that are all at their defaults.
+    /// Creates options with default values.
     public init() {}
 
     /// The option of a key.
@@ -62,33 +63,36 @@ extension RequestOptions {
         set { self[FragmentKey.self] = newValue }
     }
 
-    /// A bounded name for what the request does, such as `"feed"` or `"items/{id}"`, for logs and analytics.
+    /// A name for the purpose of the request out of a small set, such as `"feed"` or `"items/{id}"`, for logs and
+    /// analytics.
     ///
-    /// Set it where the request is made: a path holds identifiers, which make too many names and may be private.
+    /// Set it where the request is created. A path is no substitute: it holds identifiers, which are too many and may
+    /// be private.
     public var routeName: String? {
         get { self[RouteNameKey.self] }
         set { self[RouteNameKey.self] = newValue }
     }
 
-    /// How long a transfer may stand still before it fails, from the first byte asked for to the last one read.
+    /// The time without any byte sent or received after which a transfer fails, from the first byte asked for to the
+    /// last byte read.
     ///
-    /// Every byte sent or received starts the time anew. Nil stands for the transport's own default, which is
-    /// 60 seconds; no transport waits for ever. A slow reader does not count, nor, up to the head of the response, content
-    /// of the request that is still to be made; only a server that is slow does.
+    /// Every byte sent or received restarts the time. Nil means the transport's default of 60 seconds; no transport
+    /// waits without a limit. Only a slow server counts. A slow reader of the body does not count. Until the head of
+    /// the response arrives, request content that is not yet produced does not count either.
     public var idleTimeout: Duration? {
         get { self[IdleTimeoutKey.self] }
         set { self[IdleTimeoutKey.self] = newValue }
     }
 
-    /// The origins that have redirected the request so far; empty for one that goes where its caller sent it.
+    /// The origins that have redirected the request so far; empty for a request that was not redirected.
     ///
-    /// A layer that adds credentials adds none where an origin among these is not one that they were given for.
+    /// A layer that adds credentials adds them only when they are meant for each of these origins.
     public var redirectingOrigins: Set<Origin> {
         get { self[RedirectingOriginsKey.self] }
         set { self[RedirectingOriginsKey.self] = newValue }
     }
 
-    /// Adds names of secret fields, without making a set where there was none.
+    /// Adds names of secret fields; when there are no names yet, takes the set as it is, without a copy.
     mutating func declareSecret(_ fields: Set<HTTPField.Name>) {
         if secretFields.isEmpty {
             secretFields = fields

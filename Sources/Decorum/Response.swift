@@ -1,12 +1,12 @@
 public import HTTPTypes
 
-/// An answer: its head, its body, which may still be under way, and what the layers tell about it.
+/// An answer: its head, its body, which may still be arriving, and metadata from the layers.
 public struct Response: Sendable {
     /// The status and the header fields.
     public var head: HTTPResponse
     /// The content, which owns its transfer: dropping it unread ends the transfer.
     public var body: Body
-    /// Where the response came from and what happened on the way.
+    /// The source of the response, and what the layers did to get it.
     public var metadata: ResponseMetadata
 
     /// Creates a response.
@@ -14,7 +14,7 @@ public struct Response: Sendable {
     /// - Parameters:
     ///   - head: The status and the header fields.
     ///   - body: The content.
-    ///   - metadata: What there is to tell about the response.
+    ///   - metadata: Facts about the response that its head does not hold.
     public init(head: HTTPResponse, body: Body = .empty, metadata: ResponseMetadata = ResponseMetadata()) {
         self.head = head
         self.body = body
@@ -39,7 +39,7 @@ public struct Response: Sendable {
 }
 
 extension Response: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The status and where the response came from; never fields or content.
+    /// The status and the source; never fields or content.
     public var description: String {
         "\(status.code)" + (metadata.source.map { " from \($0)" } ?? "")
     }
@@ -47,7 +47,7 @@ extension Response: CustomStringConvertible, CustomDebugStringConvertible, Custo
     /// The same as the description.
     public var debugDescription: String { description }
 
-    /// A mirror with the description and the body alone, so that `dump` shows no field.
+    /// A mirror with only the description and the body, so that `dump` shows no field.
     public var customMirror: Mirror {
         Mirror(self, children: ["description": description, "body": body.description])
     }

@@ -1,23 +1,24 @@
 public import Foundation
 public import HTTPTypes
 
-/// A key for a fact about a response that layers hand outwards.
+/// A key for a fact about a response that a layer reports to the layers further out.
 ///
 /// It is declared like a ``RequestOptionKey``, with an extension of ``ResponseMetadata`` that gives it a name.
 public protocol ResponseMetadataKey: SendableMetatype {
     /// The type of the fact.
     associatedtype Value: Sendable
-    /// What a response has that no layer gave the fact.
+    /// The value for a response on which no layer set the fact.
     static var defaultValue: Value { get }
 }
 
-/// What the layers tell about a response beside what the server said.
+/// Facts about a response that come from the layers, not from the server.
 public struct ResponseMetadata: Sendable {
     private var values = TypedValues()
-    // Parsed where it is asked for, which takes longer than all else that a transport tells.
+    // The text is parsed only when the URL is read: parsing takes longer than setting all other metadata of a
+    // transport.
     var urlText: String?
 
-    /// Creates metadata that is all at its defaults.
+    /// Creates metadata with default values.
     public init() {}
 
     /// Creates the metadata of a response to a request, as a transport or another double of a server gives it.
@@ -43,7 +44,7 @@ extension ResponseMetadata {
         /// The name of the source.
         public let description: String
 
-        /// Creates a source of your own.
+        /// Creates a custom source.
         ///
         /// - Parameter description: The name of the source.
         public init(_ description: String) {
@@ -58,17 +59,17 @@ extension ResponseMetadata {
         public static let revalidated = Source("revalidated")
         /// A recording.
         public static let cassette = Source("cassette")
-        /// A test's own answer.
+        /// An answer that a test provides.
         public static let stub = Source("stub")
     }
 
-    /// Where the response came from; nil where the connection that answered did not say.
+    /// The source of the response; nil where the connection that answered did not set it.
     public var source: Source? {
         get { self[SourceKey.self] }
         set { self[SourceKey.self] = newValue }
     }
 
-    /// How many times a request was sent to get this response, over all retries and redirections.
+    /// The number of requests sent to get this response, with all retries and redirections.
     public var attempts: Int {
         get { self[AttemptsKey.self] }
         set { self[AttemptsKey.self] = newValue }
@@ -80,7 +81,7 @@ extension ResponseMetadata {
         set { self[InformationalKey.self] = newValue }
     }
 
-    /// The content codings that the transport has undone, outermost first, as in `["gzip"]`.
+    /// The content codings that the transport has decoded, outermost first, as in `["gzip"]`.
     ///
     /// The head then has neither `Content-Encoding` nor the `Content-Length` of the coded content.
     public var decodedContentCodings: [String] {
@@ -88,7 +89,7 @@ extension ResponseMetadata {
         set { self[DecodedContentCodingsKey.self] = newValue }
     }
 
-    /// The URL that answered, after redirections, with the fragment that the client is left with.
+    /// The URL that answered, after redirections, with the fragment that applies after them.
     public var url: URL? {
         get { self[URLKey.self] ?? urlText.flatMap { URL(string: $0) } }
         set {

@@ -8,6 +8,6 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
 
     var debugDescription: String { description }
 
-    // `dump` walks the mirror, whatever the descriptions say.
+    // `dump` shows the mirror and ignores the descriptions.
     var customMirror: Mirror { Mirror(self, children: [:]) }
 }

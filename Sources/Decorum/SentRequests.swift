@@ -1,12 +1,13 @@
 public import HTTPTypes
 import Synchronization
 
-/// Collects the requests that transports really send for one request, so that a layer knows who its response is for.
+/// Collects the requests that transports really send for one request, so that a layer knows whether it may share the
+/// response.
 ///
-/// A layer that gives one response to several requests, as a cache does, has to know that the server was asked for
-/// the same as the layer was, and by the same user. A layer further in may add credentials without saying so. Therefore the
-/// sharing layer puts a collector into the request, every transport reports each request that it sends, and the
-/// layer shares the response only where ``allowsSharing`` says so:
+/// A layer that gives one response to several requests, such as a cache, has to know that the server got the same
+/// request as the layer, for the same user. A layer further in may add credentials without declaring it. Therefore the
+/// sharing layer puts a collector into the request, every transport reports each request that it sends, and the layer
+/// shares the response only if ``allowsSharing`` is true:
 ///
 /// ```swift
 /// var request = request
@@ -17,27 +18,27 @@ import Synchronization
 /// }
 /// ```
 ///
-/// The collector adds up all that is sent for the request: each retry and each hop of a redirection. A field may be
-/// added or changed without being a difference where it tells the server nothing about the user, such as `User-Agent`,
-/// `Accept-Encoding`, `Date`, `traceparent` and the conditional fields, unless the request declares it secret or its value
-/// holds a token. `Proxy-Authorization` is for a proxy and is no difference either. A field that was taken away is no
+/// The collector records everything that is sent for the request: each retry and each hop of a redirection. An added or
+/// changed field is not a difference where it tells the server nothing about the user, such as `User-Agent`,
+/// `Accept-Encoding`, `Date`, `traceparent` and the conditional fields, unless the request declares it secret or its
+/// value holds a token. `Proxy-Authorization` is for a proxy and is not a difference either. A removed field is not a
 /// difference.
 public final class SentRequests: Sendable {
-    /// A way in which a request that was sent is not the one that was asked for, as an open set.
+    /// A difference between a request that was sent and the request that was asked for, as an open set.
     public struct Difference: Sendable, Hashable, CustomStringConvertible {
         /// The difference in a few words, without a value of the request.
         public let description: String
 
-        /// Creates a difference of your own.
+        /// Creates a custom difference.
         ///
         /// - Parameter description: The difference in a few words, without a value of the request.
         public init(_ description: String) {
             self.description = description
         }
 
-        /// No transport reported that it sent the request, so it is not known what was sent.
+        /// No transport reported that it sent the request, so the sent request is not known.
         public static let unreported = Difference("no transport reported what it sent")
-        /// Another URI was requested, other than by a redirection that was reported.
+        /// Another URI was requested, and no reported redirection explains it.
         public static let target = Difference("another target was requested")
         /// Another method was used.
         public static let method = Difference("another method was used")
@@ -63,7 +64,7 @@ public final class SentRequests: Sendable {
         var redirections: [Asked.Target] = []
     }
 
-    /// The request that was asked for; nil where the request names a principal, so that nothing has to be compared.
+    /// The request that was asked for; nil where the request names a principal, because nothing is compared then.
     private let asked: Asked?
     private let state = Mutex(State())
 
@@ -75,8 +76,8 @@ public final class SentRequests: Sendable {
     ///
     /// - Parameters:
     ///   - request: The request that was asked for.
-    ///   - isNeutral: Tells whether a field that was added or changed tells the server nothing about the user; it is
-    ///     given the names of the fields that the request declares secret.
+    ///   - isNeutral: Returns whether an added or changed field tells the server nothing about the user; its second
+    ///     argument is the names of the fields that the request declares secret.
     init(
         for request: borrowing Request,
         isNeutral: @escaping @Sendable (_ field: HTTPField, _ secretFields: Set<HTTPField.Name>) -> Bool
@@ -87,18 +88,22 @@ public final class SentRequests: Sendable {
     /// The collector of all requests that name a principal.
     static let ofPrincipal = SentRequests(nil)
 
-    /// The first way in which something that was sent differs from what was asked for; nil where nothing does, and where
-    /// the request names a principal, for which nothing is compared.
+    /// The first difference between a request that was sent and the request that was asked for; nil when they do not
+    /// differ.
     ///
-    /// It is ``Difference/unreported`` until a transport reports. A body that is still being read may cause more to be
-    /// sent, so a layer that keeps a body looks again at its end.
+    /// It is also nil when the request names a principal, because nothing is compared then.
+    ///
+    /// It is ``Difference/unreported`` until a transport reports. Reading a body may cause more to be sent, so a layer
+    /// that keeps a body checks this again at the end of the body.
     public var difference: Difference? {
         guard asked != nil else { return nil }
         return state.withLock { $0.isReported ? $0.difference : .unreported }
     }
 
-    /// Whether others who ask for the same may get the response: the request names a principal, by which responses are
-    /// kept apart, or all that was sent is what was asked for.
+    /// Whether other callers with an equal request may get the response.
+    ///
+    /// They may if the request names a principal, which separates responses, or if no request that was sent differs
+    /// from the request that was asked for.
     public var allowsSharing: Bool { difference == nil }
 
     fileprivate func report(_ request: borrowing Request, showingClientCertificate: Bool) {
@@ -134,9 +139,9 @@ public final class SentRequests: Sendable {
         asked?.outer?.report(difference)
     }
 
-    /// Reports for another request, which was asked for the same and got the response to this one.
+    /// Reports for another, equal request, which got the response to this one.
     ///
-    /// A layer further out that does not know the principal of the request hears that there is one.
+    /// If the other request has a principal, a layer further out that does not know it gets a report of it.
     func reportSending(of other: borrowing Request) {
         if let difference {
             other.options.sentRequests?.report(difference)
@@ -146,7 +151,7 @@ public final class SentRequests: Sendable {
     }
 }
 
-/// The parts of the request that was asked for, without those that would have to be copied when layers further in change
+/// The parts of the request that was asked for, without the parts that would be copied when layers further in change
 /// the request.
 private struct Asked: Sendable {
     struct Target: Sendable {
@@ -166,7 +171,7 @@ private struct Asked: Sendable {
             if path == other.path, authority == other.authority, scheme == other.scheme { return true }
             guard (path ?? "/") == (other.path ?? "/") else { return false }
             let own = HTTPRequest(method: method, scheme: scheme, authority: authority, path: path)
-            // An authority with a user name is no origin, and is another target.
+            // An authority with a user name is not an origin, so it counts as another target.
             guard let origin = try? Origin(own) else { return false }
             return origin == (try? Origin(other))
         }
@@ -176,7 +181,7 @@ private struct Asked: Sendable {
     private let fields: [HTTPField]
     private let content: Body
     private let isNeutral: @Sendable (HTTPField, Set<HTTPField.Name>) -> Bool
-    /// The collector of a layer further out, which has to know as well.
+    /// The collector of a layer further out, which gets each report too.
     let outer: SentRequests?
 
     var method: HTTPRequest.Method { target.method }
@@ -191,10 +196,10 @@ private struct Asked: Sendable {
 
     func hasTarget(of other: HTTPRequest) -> Bool { target.hasTarget(of: other) }
 
-    /// Tells what differs whatever redirections were reported.
+    /// Returns a difference that no reported redirection can explain.
     func fixedDifference(of sent: borrowing Request) -> SentRequests.Difference? {
         if sent.options.principal != nil { return .principal }
-        // Content that was dropped, as after a 303, tells the server nothing.
+        // Dropped content, as after a 303, tells the server nothing.
         if !sent.body.isEmpty, sent.body != content { return .content }
         return difference(of: sent.head.headerFields, secretFields: sent.options.secretFields)
     }
@@ -205,7 +210,7 @@ private struct Asked: Sendable {
         var next = 0
         for index in sent.indices {
             let field = sent[index]
-            // Mostly all fields are those that were asked for, in the same order.
+            // In most requests, all fields are as in the request that was asked for, in the same order.
             if next < fields.count, fields[next] == field {
                 next += 1
                 continue
@@ -223,21 +228,21 @@ private struct Asked: Sendable {
 }
 
 extension Request {
-    /// Reports that the request is sent as it is now, to the layers that collect what is sent.
+    /// Reports that the request is sent as it is now, to the layers that collect sent requests.
     ///
-    /// Every transport calls it for each request before it sends it, after the last change to the head. A transport that does
-    /// not is safe to use, but no layer shares or stores its responses for a request without a principal.
-    /// ``ClosureConnection`` does not call it, since its closure may change the request: the closure calls it.
+    /// Every transport calls this before it sends a request, after the last change to the head. A transport that does
+    /// not call it is safe to use, but no layer shares or stores its responses for a request without a principal.
+    /// ``ClosureConnection`` does not call it, since its closure may change the request; the closure has to call it.
     ///
-    /// - Parameter showingClientCertificate: Whether the transport proves with a certificate of its own who the client is, where
-    ///   a server asks for one.
+    /// - Parameter showingClientCertificate: Whether the transport shows a client certificate where a server asks for
+    ///   one.
     public borrowing func reportSending(showingClientCertificate: Bool = false) {
         options.sentRequests?.report(self, showingClientCertificate: showingClientCertificate)
     }
 
-    /// Reports that a redirection has led from the request to a new target, which is then no difference.
+    /// Reports that a redirection has led from the request to a new target, which then is not a difference.
     ///
-    /// A layer that follows redirections calls it before it sends the next request.
+    /// A layer that follows redirections calls this before it sends the next request.
     ///
     /// - Parameter next: The head of the next request.
     public borrowing func reportRedirection(to next: HTTPRequest) {

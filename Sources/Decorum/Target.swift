@@ -1,19 +1,19 @@
 import Foundation
 
-/// The parts of a URL or of a reference to one, each as it goes over the wire (RFC 3986).
+/// The parts of a URL or of a relative reference, each as it is sent (RFC 3986).
 struct Target: Sendable, Equatable {
     var scheme: String?
     var authority: String?
     var path: String
     var fragment: String?
 
-    /// Parses a URL or a relative reference; what may not stand in a URL is percent-encoded.
+    /// Parses a URL or a relative reference; characters that a URL must not contain are percent-encoded.
     init(_ reference: String) throws(InvalidRequestError) {
         if reference.isPlainPath {
             self.init(plainPath: reference)
             return
         }
-        // The empty reference is that of the base itself, which URL has no value for.
+        // The empty reference means the base itself; Foundation's `URL` cannot represent it.
         guard !reference.isEmpty else {
             self.init(splitting: reference)
             return
@@ -28,7 +28,7 @@ struct Target: Sendable, Equatable {
         self.init(splitting: url.relativeString)
     }
 
-    /// Creates the target that a request has, whose parts went over the wire already.
+    /// Creates the target of a request, whose parts already have the form in which they are sent.
     init(scheme: String?, authority: String?, path: String) {
         self.scheme = scheme
         self.authority = authority
@@ -41,7 +41,7 @@ struct Target: Sendable, Equatable {
 
     /// Splits by RFC 3986, appendix B, so that the bytes stay as they are.
     private init(splitting reference: String) {
-        // By bytes, since what separates the parts is ASCII, and characters take many times as long.
+        // This compares bytes: the separators are ASCII, and comparing characters takes many times as long.
         var rest = Substring(reference).utf8
         if let hash = rest.firstIndex(of: UInt8(ascii: "#")) {
             fragment = String(Substring(rest[hash...].dropFirst()))
@@ -62,16 +62,16 @@ struct Target: Sendable, Equatable {
         if authority != nil, rest.first != UInt8(ascii: "/") { path = "/" + path }
     }
 
-    /// Resolves a reference against the URL that it was found under (RFC 3986, section 5.2).
+    /// Resolves a reference against a base URL (RFC 3986, section 5.2).
     static func resolve(_ reference: String, against base: URL) throws(InvalidRequestError) -> Target {
         try resolve(reference, against: Target(base.absoluteURL))
     }
 
-    /// Resolves a reference against the target that it was found under (RFC 3986, section 5.2.2).
+    /// Resolves a reference against a base target (RFC 3986, section 5.2.2).
     ///
-    /// Foundation's own resolution has changed between releases; this one is the RFC's, strict about schemes.
+    /// Foundation's resolution has changed between releases; this one follows the RFC and is strict about schemes.
     static func resolve(_ reference: String, against base: Target) throws(InvalidRequestError) -> Target {
-        // Foundation refuses the empty reference, which is a valid one.
+        // Foundation refuses the empty reference, though it is valid.
         var target = reference.isEmpty ? Target(splitting: "") : try Target(reference)
         guard target.scheme == nil else { return target.withoutDotSegments }
 
@@ -130,7 +130,7 @@ struct Target: Sendable, Equatable {
 
 extension String {
     /// Whether this is a path, perhaps with a query, of characters that never need encoding (RFC 3986, section 2.3, and
-    /// some of section 2.2), which no parser has anything to change in.
+    /// some of section 2.2), so that no parser would change it.
     fileprivate var isPlainPath: Bool {
         utf8.first == UInt8(ascii: "/") && !hasPrefix("//") && allUTF8(\.isPlainInPath)
     }

@@ -1,16 +1,16 @@
 import Foundation
 
-/// A failure to get an answer, or the whole of one, from a server.
+/// A failure to get a complete answer from a server.
 ///
-/// Every transport throws this one type, with the most precise code that its platform can tell. A status such as 503
-/// is not a failure; cancellation is `CancellationError`.
+/// Every transport throws this one type, with the most precise code that its platform reports. A status such as 503 is
+/// not a failure; cancellation is `CancellationError`.
 public struct TransportError: DescribableError, Sendable {
-    /// What went wrong, as an open set.
+    /// The cause of a failure, as an open set.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// The name of the code: one of a small number, fit for a metric.
+        /// The name of the code: one of a small number, suitable for a metric.
         public let description: String
 
-        /// Creates a code of your own.
+        /// Creates a custom code.
         ///
         /// - Parameter description: The name of the code.
         public init(_ description: String) {
@@ -23,7 +23,7 @@ public struct TransportError: DescribableError, Sendable {
         public static let hostNotFound = Code("hostNotFound")
         /// The host cannot be reached, or this machine has no network.
         public static let unreachable = Code("unreachable")
-        /// Nothing was heard for as long as the idle timeout allows.
+        /// No byte was sent or received for as long as the idle timeout allows.
         public static let timedOut = Code("timedOut")
         /// The connection broke or was closed before the answer was complete.
         public static let connectionLost = Code("connectionLost")
@@ -41,36 +41,37 @@ public struct TransportError: DescribableError, Sendable {
         public static let expectationFailed = Code("expectationFailed")
         /// The proxy answered `CONNECT` with another status than 2xx, such as `407` (RFC 9110, section 9.3.6).
         public static let proxyRefused = Code("proxyRefused")
-        /// A limit was reached, such as the disk space that a slow reader may use, or the files that a process may open.
+        /// A limit was reached, such as the disk space that a slow reader may use, or the files that a process may
+        /// open.
         public static let limitExceeded = Code("limitExceeded")
-        /// The app has closed the transport, which sends no new requests.
+        /// The app has closed the transport, so it sends no new requests.
         public static let closed = Code("closed")
-        /// Anything that the platform does not tell apart.
+        /// Any cause that the platform does not distinguish.
         public static let other = Code("other")
     }
 
-    /// How far an exchange had come when it failed.
+    /// The progress of an exchange when it failed.
     public enum Stage: Sendable, Hashable, Comparable {
-        /// Before anything was sent; sending again is safe for any method.
+        /// The failure came before anything was sent; sending again is safe for any method.
         case connecting
-        /// After the request may have been sent in part or whole, before the head of the response had arrived.
+        /// The request may have been sent in part or whole, but the head of the response had not arrived.
         case head
-        /// While the body of the response was under way.
+        /// The failure came while the body of the response was received.
         case body
     }
 
-    /// What went wrong.
+    /// The cause of the failure.
     public let code: Code
-    /// How far the exchange had come.
+    /// The progress of the exchange.
     public let stage: Stage
-    /// The platform's own error, without the request's URL; nil where there is none.
+    /// The platform's own error, without the request's URL; nil when absent.
     public let underlying: (any Error)?
 
     /// Creates an error.
     ///
     /// - Parameters:
-    ///   - code: What went wrong.
-    ///   - stage: How far the exchange had come.
+    ///   - code: The cause of the failure.
+    ///   - stage: The progress of the exchange.
     ///   - underlying: The platform's own error, which must not hold the request's URL or credentials.
     public init(_ code: Code, at stage: Stage, underlying: (any Error)? = nil) {
         self.code = code

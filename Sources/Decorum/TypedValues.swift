@@ -1,6 +1,6 @@
 /// Values of any type, one for each key type; the storage of request options and response metadata.
 struct TypedValues: Sendable {
-    // A request carries a handful: a scan is faster than a dictionary, and an empty array allocates nothing.
+    // A request has only a few values, so a scan is faster than a dictionary, and an empty array allocates nothing.
     private var entries: [Entry] = []
 
     private struct Entry {
@@ -17,7 +17,7 @@ struct TypedValues: Sendable {
         if let index = index(of: key) {
             entries[index].value = value
         } else {
-            // Where there is one value, there are mostly several.
+            // A request with one value mostly has several.
             if entries.isEmpty { entries.reserveCapacity(4) }
             entries.append(Entry(key: key, value: value))
         }
@@ -26,7 +26,7 @@ struct TypedValues: Sendable {
     /// The names of the types of the keys that have a value, in the order in which they were set.
     var keyNames: [String] { entries.map { String(describing: $0.key) } }
 
-    // Not `firstIndex(where:)`, which copies each entry that it shows to its closure.
+    // A loop, because `firstIndex(where:)` copies each entry that it passes to its closure.
     private func index(of key: Any.Type) -> Int? {
         for index in entries.indices where entries[index].key == key { return index }
         return nil

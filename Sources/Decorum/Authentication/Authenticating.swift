@@ -1,7 +1,7 @@
 import HTTPTypes
 
 extension Connection {
-    /// Adds credentials to the requests for the origins that the credentials were given for.
+    /// Adds credentials to the requests for the given origins.
     ///
     /// ```swift
     /// let api = try Origin("https://api.example.com")
@@ -12,21 +12,22 @@ extension Connection {
     /// ```
     ///
     /// A request to any other origin passes without them: another scheme, another host, even a subdomain, or another
-    /// port. So does a request with ``RequestOptions/skipsAuthentication``. A request that already carries one of
-    /// the fields of the credentials passes as it is: what the caller set for this one request is meant.
+    /// port. A request with ``RequestOptions/skipsAuthentication`` also passes without them. A request that already has
+    /// one of the fields of the credentials passes unchanged, because the caller set that field for this request.
     ///
-    /// An origin names its scheme. Credentials for an `http` origin are sent in the clear, to whoever answers there;
-    /// give one only for a server on this machine.
+    /// An origin has a scheme. Credentials for an `http` origin are sent without encryption to any server that answers
+    /// there; give such an origin only for a server on this machine.
     ///
-    /// It belongs innermost, just outside of logs of the wire and the transport: inside `retrying`, so that each attempt
-    /// is signed anew, with a date of its own, and after every layer that changes the request, since a signature covers
-    /// what it sees. It belongs inside `followingRedirects` too, which asks it anew at each hop. A request that any other
-    /// origin has redirected stays without credentials, even where it is led back: another server chose its URL.
+    /// Place it innermost, just outside of the transport and of logs of each attempt. It belongs inside `retrying`, so
+    /// that each attempt is signed again with a new date, and inside every layer that changes the request, since a
+    /// signature covers the request as it is here. It belongs inside `followingRedirects` too, which sends each hop
+    /// through it. A request that any other origin has redirected gets no credentials, even where it is redirected
+    /// back: another server chose its URL.
     ///
     /// See RFC 9110, section 11.
     ///
     /// - Parameters:
-    ///   - credentials: What to add.
+    ///   - credentials: The credentials to add.
     ///   - origin: The origin that may see the credentials.
     ///   - others: Further origins that may see them.
     /// - Returns: A connection that adds the credentials.
@@ -36,11 +37,11 @@ extension Connection {
         authenticating(with: credentials, for: Set(others).union([origin]))
     }
 
-    /// Adds credentials to the requests for a set of origins, as with origins that are named one by one.
+    /// Adds credentials to the requests for a set of origins, as with single origins.
     ///
     /// - Parameters:
-    ///   - credentials: What to add.
-    ///   - origins: The origins that may see the credentials; with none, no request gets them.
+    ///   - credentials: The credentials to add.
+    ///   - origins: The origins that may see the credentials; with an empty set, no request gets them.
     /// - Returns: A connection that adds the credentials.
     public func authenticating(with credentials: Credentials, for origins: Set<Origin>) -> some Connection {
         AuthenticatingConnection(base: self, credentials: credentials, origins: origins)
@@ -48,7 +49,7 @@ extension Connection {
 }
 
 extension RequestOptions {
-    /// Whether layers that add credentials pass the request as it is; false where nobody said.
+    /// Whether layers that add credentials leave the request unchanged; the default is false.
     public var skipsAuthentication: Bool {
         get { self[SkipsAuthenticationKey.self] }
         set { self[SkipsAuthenticationKey.self] = newValue }
@@ -74,11 +75,12 @@ struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        // Also where the caller set such a field, and for other origins: its name alone says that it is secret.
+        // This also applies to fields that the caller set, and to other origins: the name already marks the field as
+        // secret.
         request.options.declareSecret(credentials.secretFields)
         if needsCredentials(request) {
             switch credentials.source {
-            // The request has none of them, or it would need no credentials.
+            // The request has none of these fields; otherwise it would not need credentials.
             case .fields(let fields): for field in fields { request.head.headerFields.append(field) }
             case .signer(let signer): request.head.headerFields.override(with: try await signer.sign(request))
             }
@@ -97,7 +99,7 @@ struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
     }
 
     private func isForOrigin(of head: HTTPRequest) -> Bool {
-        // The head mostly names the origin as plainly as can be, and need not be parsed.
+        // Most heads have the origin in its plain form, which needs no parsing.
         if origins.contains(where: { $0.isPlainOrigin(of: head) }) { return true }
         return (try? Origin(head)).map(origins.contains) ?? false
     }

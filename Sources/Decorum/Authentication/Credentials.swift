@@ -1,17 +1,18 @@
 import Foundation
 public import HTTPTypes
 
-/// What proves to a server on whose behalf a request is made: a name and password, a token, a key, or a signature.
+/// A proof of the user on whose behalf a request is made: a name and password, a token, a key, or a signature.
 ///
 /// ```swift
 /// let token = try Credentials.bearer(session.token)
 /// let key = try Credentials.field(.init("X-API-Key")!, configuration.key)
 /// ```
 ///
-/// A scheme of your own is a ``RequestSigner``. Credentials are checked when they are made. No description and no
-/// reflection shows what they hold.
+/// For a custom scheme, write a ``RequestSigner``. Credentials are checked when they are created. Descriptions and
+/// reflection do not show their values.
 public struct Credentials: Sendable {
-    /// The same fields for every request, which share their storage, or a signer's for each.
+    /// The same fields for every request, which share their storage, or the fields that a signer returns for each
+    /// request.
     enum Source: Sendable {
         case fields(HTTPFields)
         case signer(any RequestSigner)
@@ -41,9 +42,9 @@ public struct Credentials: Sendable {
 
     /// Sends a bearer token with every request (RFC 6750, section 2.1).
     ///
-    /// A server that hands out tokens with other characters is served by ``field(_:_:)``.
+    /// For tokens with other characters, use ``field(_:_:)``.
     ///
-    /// - Parameter token: Letters, digits and any of `-._~+/`, with `=` at the end only.
+    /// - Parameter token: Letters, digits and any of `-._~+/`; `=` only at the end.
     /// - Returns: Credentials for the `Authorization` field.
     /// - Throws: ``InvalidRequestError`` for an empty token or any other character.
     public static func bearer(_ token: String) throws(InvalidRequestError) -> Credentials {
@@ -51,14 +52,14 @@ public struct Credentials: Sendable {
         return Credentials(kind: "bearer", name: .authorization, value: "Bearer \(token)")
     }
 
-    /// Sends a secret in a field of its own with every request, such as an API key.
+    /// Sends a secret, such as an API key, in a separate field with every request.
     ///
     /// - Parameters:
     ///   - name: The name of the field.
     ///   - value: The whole value of the field.
     /// - Returns: Credentials for that field.
     /// - Throws: ``InvalidRequestError`` for a value that is empty, starts or ends with a blank, or has a control
-    ///   character, and for a name that no field has.
+    ///   character, and for a name that is not a valid field name.
     public static func field(_ name: HTTPField.Name, _ value: String) throws(InvalidRequestError) -> Credentials {
         // A name that begins with a colon is a pseudo-header field of HTTP/2, and HTTPFields stops the program for it.
         guard !name.rawName.hasPrefix(":") else { throw .pseudoField }
@@ -68,7 +69,7 @@ public struct Credentials: Sendable {
 
     /// Asks a signer for the fields of each attempt.
     ///
-    /// - Parameter signer: Gets every request that is about to be sent, and returns the fields to set.
+    /// - Parameter signer: Gets each request before it is sent, and returns the fields to set.
     /// - Returns: Credentials for the fields that the signer declares.
     public static func signer(_ signer: some RequestSigner) -> Credentials {
         Credentials(kind: "signer", source: .signer(signer), secretFields: signer.secretFields)
@@ -86,7 +87,7 @@ public struct Credentials: Sendable {
 }
 
 extension Credentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The kind of the credentials, and nothing of what they hold.
+    /// The kind of the credentials, without their values.
     public var description: String { "\(kind) credentials" }
 
     /// The same as the description.

@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// A way to make a request's own credentials from the request itself, such as a signature.
+/// Computes the credentials of a request from the request itself, such as a signature.
 ///
 /// ```swift
 /// struct SharedKeySigner: RequestSigner {
@@ -13,24 +13,25 @@ public import HTTPTypes
 /// }
 /// ```
 ///
-/// A signer is a value that many requests use at the same time. It takes the time from a ``DatedClock`` of its own.
+/// A signer is a value that many requests use at the same time. A signer that needs the time has its own
+/// ``DatedClock``.
 public protocol RequestSigner: Sendable {
     /// The fields that hold the signature or another secret.
     ///
-    /// A redirection to another origin drops them, and nothing that writes requests down shows them. A request that
-    /// carries one of them already is not signed.
+    /// A redirection to another origin drops them, and no log or recording shows them. A request that already has one
+    /// of them is not signed.
     var secretFields: Set<HTTPField.Name> { get }
 
     /// Signs a request.
     ///
-    /// Called once for every attempt, with the head and the body as they are when they reach the layer. A signature
-    /// that covers the content reads ``Request/body``, which is safe only where its ``Body/replay`` is not
-    /// ``Body/Replay/once``: after such a reading there is nothing left to send, and the transport throws
-    /// ``BodyReadTwiceError``. Throw an error of your own in that case, or declare the content as not signed.
+    /// This is called once for every attempt, with the head and the body as they reach the layer. To sign the content,
+    /// read ``Request/body``, but only if its ``Body/replay`` is not ``Body/Replay/once``: otherwise the content can no
+    /// longer be sent, and the transport throws ``BodyReadTwiceError``. For such a body, throw your own error or
+    /// declare the content as not signed.
     ///
     /// - Parameter request: The request, without the fields that signing adds.
-    /// - Returns: The fields to set; each replaces those of the same name. Their values should be valid, since
-    ///   `HTTPField` puts blanks in place of line breaks.
-    /// - Throws: What keeps the request from being signed; nothing is sent, and the caller gets the error as it is.
+    /// - Returns: The fields to set; each replaces the fields of the same name. Their values should be valid, since
+    ///   `HTTPField` replaces line breaks by blanks.
+    /// - Throws: The error that prevents signing; nothing is sent, and the caller gets the error unchanged.
     nonisolated(nonsending) func sign(_ request: Request) async throws -> HTTPFields
 }

@@ -6,7 +6,7 @@ public import Foundation
 /// let text = try await response.body.text(upTo: 1 << 20)
 /// ```
 ///
-/// It is read at once, under a limit, or chunk by chunk:
+/// Read it whole, under a limit, or chunk by chunk:
 ///
 /// ```swift
 /// for try await chunk in response.body {
@@ -14,14 +14,14 @@ public import Foundation
 /// }
 /// ```
 ///
-/// A body says how often it may be read: see ``Replay``. Opening a body that may be read once for the second time
-/// throws ``BodyReadTwiceError``; it never reads as empty. A response's body owns its transfer: when the body, or the
-/// iterator that reads it, is dropped before the end, the transfer stops and the connection is closed.
+/// ``replay`` states how often a body may be read: see ``Replay``. Opening a read-once body for the second time throws
+/// ``BodyReadTwiceError``; it never reads as empty. A response's body owns its transfer: when the body, or the iterator
+/// that reads it, is dropped before the end, the transfer stops and the connection is closed.
 ///
 /// Two bodies are equal when both are in memory and their bytes are equal, when both are the same file, or when they
 /// are copies of one stream.
 public struct Body: Sendable {
-    /// How often a body may be read, and from where.
+    /// How often a body may be read, and from which offsets.
     public enum Replay: Sendable, Comparable {
         /// One time, from the start.
         case once
@@ -56,7 +56,7 @@ public struct Body: Sendable {
         self.init(Data(text.utf8))
     }
 
-    /// Creates a body from a value, as JSON; the request's `Content-Type` is the caller's to set.
+    /// Creates a body from a value, as JSON; the caller sets the `Content-Type` of the request.
     ///
     /// - Parameters:
     ///   - value: The value to encode.
@@ -66,9 +66,9 @@ public struct Body: Sendable {
         self.init(try encoder.encode(value))
     }
 
-    /// Creates a body from a file, which is read each time that the body is.
+    /// Creates a body from a file, which is read each time the body is read.
     ///
-    /// The length is that of the file now; if it has become shorter when it is read, reading throws.
+    /// The length is the current length of the file. If the file is shorter when it is read, reading throws.
     ///
     /// - Parameter file: The URL of a regular file.
     /// - Throws: An error of Foundation's when there is no such file.
@@ -80,7 +80,7 @@ public struct Body: Sendable {
     ///
     /// - Parameters:
     ///   - chunks: The content.
-    ///   - length: The number of bytes in all; nil where it is not known.
+    ///   - length: The number of bytes in all; nil when not known.
     public init<Chunks: AsyncSequence & Sendable>(chunks: Chunks, length: Int64? = nil) where Chunks.Element == Data {
         self.init(length: length, replay: .once) { _ in
             SequenceBodyReader(iterator: chunks.makeAsyncIterator())
@@ -89,11 +89,11 @@ public struct Body: Sendable {
 
     /// Creates a body from a closure that opens it.
     ///
-    /// What the closure captures lives until a ``Replay/once`` body is opened, or any other is dropped. Reading
-    /// throws ``BodyLengthError`` when the reader gives another number of bytes than `length`.
+    /// The values that the closure captures live until a ``Replay/once`` body is opened, or until any other body is
+    /// dropped. Reading throws ``BodyLengthError`` when the reader gives another number of bytes than `length`.
     ///
     /// - Parameters:
-    ///   - length: The number of bytes in all; nil where it is not known.
+    ///   - length: The number of bytes in all; nil when not known.
     ///   - replay: How often the closure may be called, and with which offsets.
     ///   - open: Opens the body at an offset, which is 0 unless `replay` is ``Replay/fromAnyOffset``.
     public init(
@@ -110,7 +110,7 @@ public struct Body: Sendable {
         }
     }
 
-    /// Creates a body whose reader is known to give as many bytes as `length` says, or to throw.
+    /// Creates a body whose reader is known to give exactly `length` bytes, or to throw.
     init(trustedLength length: Int64?, replay: Replay, open: @escaping BodyStream.Open) {
         self.init(BodyStream(length: length, replay: replay, open: open))
     }
@@ -119,7 +119,7 @@ public struct Body: Sendable {
         storage = .stream(stream)
     }
 
-    /// The number of bytes; nil where it is not known.
+    /// The number of bytes; nil when not known.
     public var length: Int64? {
         switch storage {
         case .bytes(let data): Int64(data.count)
@@ -128,7 +128,7 @@ public struct Body: Sendable {
         }
     }
 
-    /// How often the body may be read, and from where.
+    /// How often the body may be read, and from which offsets.
     public var replay: Replay {
         switch storage {
         case .bytes, .file: .fromAnyOffset
@@ -139,13 +139,13 @@ public struct Body: Sendable {
     /// Whether the body is known to have no content.
     public var isEmpty: Bool { length == 0 }
 
-    /// The content, where it is in memory already.
+    /// The content when it is in memory already; otherwise nil.
     public var bytes: Data? {
         guard case .bytes(let data) = storage else { return nil }
         return data
     }
 
-    /// The file that the content is in, where it is one whole file.
+    /// The file when the content is one whole file; otherwise nil.
     public var file: URL? {
         guard case .file(let file) = storage else { return nil }
         return file.url
@@ -153,9 +153,9 @@ public struct Body: Sendable {
 
     /// Opens the body for reading.
     ///
-    /// - Parameter offset: Where to start, in bytes; anything but 0 needs ``Replay/fromAnyOffset``.
+    /// - Parameter offset: The offset to start at, in bytes; any offset but 0 needs ``Replay/fromAnyOffset``.
     /// - Returns: A reader for one task.
-    /// - Throws: ``BodyReadTwiceError``, ``BodyOffsetError``, or what keeps the body from being opened.
+    /// - Throws: ``BodyReadTwiceError``, ``BodyOffsetError``, or the error that prevents opening.
     public func open(at offset: Int64 = 0) async throws -> any BodyReader {
         guard offset == 0 || (replay == .fromAnyOffset && offset > 0 && offset <= length ?? .max) else {
             throw BodyOffsetError(offset: offset)
@@ -181,7 +181,7 @@ extension Body: Equatable {
 }
 
 extension Body: AsyncSequence {
-    /// Reads a body, which it opens at the first chunk.
+    /// Reads a body; it opens the body at the first chunk.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private var body: Body?
         private var reader: (any BodyReader)?
@@ -195,7 +195,7 @@ extension Body: AsyncSequence {
             try await next(isolation: #isolation)
         }
 
-        /// Reads the next chunk where the caller runs.
+        /// Reads the next chunk on the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Data? {
             if let unopened = body {
                 body = nil

@@ -6,9 +6,9 @@ extension Body {
     /// Reads the whole body into memory, together with its trailer fields.
     ///
     /// - Parameter limit: The largest number of bytes to accept.
-    /// - Returns: The content and the trailer fields, which are empty where there are none.
-    /// - Throws: ``BodyLimitError`` as soon as there are more bytes, ``BodyReadTwiceError``, or what keeps the body
-    ///   from being read.
+    /// - Returns: The content and the trailer fields; the fields are empty when the body has none.
+    /// - Throws: ``BodyLimitError`` as soon as there are more bytes, ``BodyReadTwiceError``, or the error that prevents
+    ///   reading.
     public func collect(upTo limit: Int) async throws -> (data: Data, trailers: HTTPFields) {
         guard length ?? 0 <= limit else { throw BodyLimitError(limit: limit) }
         if let bytes { return (bytes, [:]) }
@@ -31,7 +31,7 @@ extension Body {
         try await collect(upTo: limit).data
     }
 
-    /// Reads the whole body as text in UTF-8; bytes that are none become U+FFFD.
+    /// Reads the whole body as text in UTF-8; invalid bytes become U+FFFD.
     ///
     /// - Parameter limit: The largest number of bytes to accept.
     /// - Returns: The content.
@@ -42,8 +42,8 @@ extension Body {
 
     /// Reads the whole body as JSON.
     ///
-    /// It decodes where its caller runs, so that types of the main actor can be decoded there. Call it from a
-    /// `@concurrent` function for content that is large enough to be felt.
+    /// It decodes on the caller's actor, so that types of the main actor can be decoded there. For large content, call
+    /// it from a `@concurrent` function.
     ///
     /// - Parameters:
     ///   - type: The type to decode.
@@ -57,11 +57,11 @@ extension Body {
         try decoder.decode(type, from: await data(upTo: limit))
     }
 
-    /// Reads the body to its end and lets go of it, so that the connection can serve another request.
+    /// Reads the body to its end and drops it, so that the connection can serve another request.
     ///
     /// - Parameter limit: The largest number of bytes to read.
-    /// - Returns: Whether the end was reached; if not, the rest of the transfer is given up.
-    /// - Throws: `CancellationError`; any other failure to read counts as an end that was not reached.
+    /// - Returns: Whether the end was reached; if not, the rest of the transfer is abandoned.
+    /// - Throws: `CancellationError`; after any other failure to read, the result is false.
     @discardableResult public func drain(upTo limit: Int) async throws -> Bool {
         guard length ?? 0 <= limit else { return false }
         do {
@@ -81,13 +81,14 @@ extension Body {
 }
 
 extension Body {
-    /// Reads what is left of a response that nobody wants, so that its connection can serve another request.
+    /// Reads the rest of a response that is not needed, so that its connection can serve another request.
     ///
-    /// A body that is long or slow is let go instead: a new connection costs less than waiting for it.
+    /// A body that is long or slow is dropped instead: a new connection costs less than waiting for it.
     func discard(on clock: any DatedClock) async throws {
         let limit = 16 << 10
         guard bytes == nil, length ?? 1 > 0, length ?? 0 <= limit else { return }
-        // A task outlives its end by a little: what it captured would keep the transfer until then.
+        // A task is released a little after its work ends. If it captured the body, the transfer would stay open until
+        // then.
         let unwanted = UnwantedBody(self)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { _ = try await unwanted.take()?.drain(upTo: limit) }
@@ -110,18 +111,18 @@ private final class UnwantedBody: Sendable {
     }
 }
 
-/// A body has more bytes than the caller wants to hold.
+/// A body has more bytes than the caller accepts.
 public struct BodyLimitError: DescribableError, Hashable {
-    /// The largest number of bytes that was acceptable.
+    /// The largest number of bytes that was accepted.
     public let limit: Int
 
     /// Creates an error.
     ///
-    /// - Parameter limit: The largest number of bytes that was acceptable.
+    /// - Parameter limit: The largest number of bytes that was accepted.
     public init(limit: Int) {
         self.limit = limit
     }
 
-    /// What happened.
+    /// A sentence with the limit.
     public var description: String { "The body has more than \(limit) bytes." }
 }

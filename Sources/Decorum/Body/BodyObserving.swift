@@ -2,24 +2,24 @@ public import Foundation
 public import HTTPTypes
 import Synchronization
 
-/// What happens to a body while it is read.
+/// An event of a body while it is read.
 public enum BodyEvent: Sendable {
-    /// A chunk is about to reach the reader.
+    /// A chunk is about to be given to the reader.
     case chunk(Data)
     /// The end was reached, with these trailer fields.
     case finished(trailers: HTTPFields?)
     /// Reading failed.
     case failed(any Error)
-    /// The body was let go before its end.
+    /// The body was dropped before its end.
     case abandoned
 }
 
 extension Body {
-    /// Lets a closure watch the body being read, without reading it.
+    /// Reports the reading of the body to a closure; this reads nothing by itself.
     ///
-    /// Each reading ends in exactly one event that is not a chunk; so does a body that is dropped unread.
+    /// Each reading ends with exactly one event that is not a chunk; dropping an unread body also causes exactly one.
     ///
-    /// - Parameter observer: Is called where the body is read, in order; it must not block.
+    /// - Parameter observer: Gets the events in order, on the executor of the reader; it must not block.
     /// - Returns: A body with the same content, length and replay rule.
     public func observed(by observer: @escaping @Sendable (BodyEvent) -> Void) -> Body {
         observed(by: ClosureBodyObserver(closure: observer))
@@ -33,8 +33,8 @@ extension Body {
     ///
     /// - Parameters:
     ///   - limit: The largest number of bytes to keep.
-    ///   - finish: Is called before the reader learns of the end, with the whole content and the trailer fields.
-    ///     It is not called when the content has more than `limit` bytes, fails, or is let go before its end.
+    ///   - finish: Is called before the reader gets the end, with the whole content and the trailer fields. It is not
+    ///     called when the content has more than `limit` bytes, fails, or is dropped before its end.
     /// - Returns: A body with the same content, length and replay rule.
     public func teed(
         upTo limit: Int,
@@ -48,7 +48,7 @@ extension Body {
     }
 }
 
-/// Is told what happens to a body.
+/// Gets the events of a body.
 protocol BodyObserver: Sendable {
     func note(_ event: BodyEvent)
 }
@@ -59,7 +59,7 @@ private struct ClosureBodyObserver: BodyObserver {
     func note(_ event: BodyEvent) { closure(event) }
 }
 
-/// An observer of a body, who learns too when the body is dropped unread.
+/// The observation of a body; it also reports when the body is dropped unread.
 final class BodyObservation: Sendable {
     fileprivate let observer: any BodyObserver
     fileprivate let isRead = Atomic(false)
@@ -74,7 +74,7 @@ final class BodyObservation: Sendable {
 }
 
 extension [BodyObservation] {
-    /// Opens a body for a reader that all of these observe, the first the one nearest to the body.
+    /// Opens a body for a reader that all of these observe; the first is the nearest to the body.
     func open(_ body: Body, at offset: Int64) async throws -> any BodyReader {
         for observation in self { observation.isRead.store(true, ordering: .relaxed) }
         do {

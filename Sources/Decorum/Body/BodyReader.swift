@@ -3,9 +3,9 @@ public import HTTPTypes
 
 /// Reads a body once, chunk by chunk, from front to back.
 ///
-/// A reader belongs to one task. Letting go of it before the end ends the transfer behind it.
+/// A reader belongs to one task. Dropping it before the end ends its transfer.
 ///
-/// One that wraps another reads it to its end, and passes its trailer fields on:
+/// A reader that wraps another reads it to its end and returns its trailer fields:
 ///
 /// ```swift
 /// struct CountingReader: BodyReader {
@@ -28,12 +28,13 @@ public import HTTPTypes
 public protocol BodyReader {
     /// Reads the next chunk.
     ///
-    /// - Returns: A chunk, which is not empty, or nil at the end of the body, and from then on.
-    /// - Throws: What keeps the rest of the body from being read; a body cut short never ends in nil.
+    /// - Returns: A chunk, which is not empty, or nil at the end of the body and at each later call.
+    /// - Throws: The error that prevents reading the rest of the body; an incomplete body never ends in nil.
     nonisolated(nonsending) mutating func next() async throws -> Data?
 
-    /// The trailer fields, once ``next()`` has returned nil; nil where there are none.
+    /// The trailer fields, once ``next()`` has returned nil; nil when absent.
     ///
-    /// There is no default, since a reader that wraps another and forgot them would drop them in silence.
+    /// There is no default implementation: with one, a wrapping reader that forgets the trailer fields would drop them
+    /// silently.
     var trailers: HTTPFields? { get }
 }

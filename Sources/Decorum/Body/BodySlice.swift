@@ -19,7 +19,7 @@ extension Body {
         }
     }
 
-    /// This body with another one behind it, which is read once.
+    /// This body followed by another body; the result can be read once.
     func followed(by rest: Body) -> Body {
         let first = self
         let length = first.length.flatMap { count in rest.length.map { count + $0 } }
@@ -40,7 +40,7 @@ private struct LimitedBodyReader: BodyReader {
         return part
     }
 
-    // They stand behind the whole content, of which this is a part.
+    // Trailer fields belong to the whole content, not to a part.
     var trailers: HTTPFields? { nil }
 }
 
@@ -56,6 +56,6 @@ private struct ChainedBodyReader: BodyReader {
         return try await reader.next()
     }
 
-    // Of the last body, behind whose content they stand.
+    // Once all is read, these are the trailer fields of the last body.
     var trailers: HTTPFields? { reader.trailers }
 }

@@ -2,7 +2,9 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// A body that is opened where it is read; a reference, so that all copies of a `once` body share its one reading.
+/// A body that is opened when it is read.
+///
+/// It is a class, so that all copies of a `once` body share the one reading.
 final class BodyStream: Sendable {
     typealias Open = @Sendable (_ offset: Int64) async throws -> any BodyReader
 
@@ -21,12 +23,12 @@ final class BodyStream: Sendable {
         unopened = Mutex(.opened(by: open))
     }
 
-    /// Creates the stream of a body that is watched while it is read.
+    /// Creates the stream of a body that is observed while it is read.
     init(_ body: Body, observedBy observer: any BodyObserver) {
         length = body.length
         replay = body.replay
         let observation = BodyObservation(observer)
-        // One reader for all observers: with one for each, every chunk would have to pass them all.
+        // One reader serves all observers: with a reader for each, every chunk would pass through all readers.
         if case .stream(let stream) = body.storage,
             case .observed(let body, let observations) = stream.unopened.withLock({ $0 })
         {
@@ -38,7 +40,7 @@ final class BodyStream: Sendable {
 
     func open(at offset: Int64) async throws -> any BodyReader {
         let source = unopened.withLock { stored in
-            // A body that was read once must not keep its transfer alive: from here on, the reader alone does.
+            // From here on, only the reader keeps the transfer alive, not the body.
             let source = stored
             if replay == .once { stored = nil }
             return source
@@ -51,7 +53,7 @@ final class BodyStream: Sendable {
     }
 }
 
-/// Holds a stream to the length it promised, since a request that was announced with it cannot be mended on the wire.
+/// Checks that a stream has the promised length: a request whose `Content-Length` was sent cannot be corrected later.
 struct LengthCheckingBodyReader: BodyReader {
     var reader: any BodyReader
     var remaining: Int64
@@ -95,18 +97,18 @@ struct DataBodyReader: BodyReader {
     var trailers: HTTPFields? { nil }
 }
 
-/// A body was opened for the second time that may be read only once.
+/// A body that may be read only once was opened a second time.
 public struct BodyReadTwiceError: DescribableError, Hashable {
     /// Creates an error.
     public init() {}
 
-    /// What happened and how to avoid it.
+    /// A sentence that says what happened and how to avoid it.
     public var description: String {
         "The body was read a second time but can be read only once; collect it, or make it from bytes or a file."
     }
 }
 
-/// A body was opened at an offset that it does not have, or cannot start from.
+/// A body was opened at an offset that it does not have or that it cannot start from.
 public struct BodyOffsetError: DescribableError, Hashable {
     /// The offset that was asked for, in bytes.
     public let offset: Int64
@@ -118,7 +120,7 @@ public struct BodyOffsetError: DescribableError, Hashable {
         self.offset = offset
     }
 
-    /// What happened.
+    /// A sentence that says what happened.
     public var description: String { "The body cannot be read from offset \(offset)." }
 }
 
@@ -127,6 +129,6 @@ public struct BodyLengthError: DescribableError, Hashable {
     /// Creates an error.
     public init() {}
 
-    /// What happened.
+    /// A sentence that says what happened.
     public var description: String { "The body does not have as many bytes as its length says." }
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The responses that are on their way into a store, so that none takes the place of one that came later.
+/// The responses that are being stored, so that no response replaces one that arrived later.
 final class Arrivals: Sendable {
     private struct Entry {
         let number: Int
@@ -11,9 +11,9 @@ final class Arrivals: Sendable {
 
     private let state = Mutex<(last: Int, entries: [Entry])>((0, []))
 
-    /// Notes that a response has come.
+    /// Records that a response has arrived.
     ///
-    /// - Returns: The arrival, which is over when nobody holds it.
+    /// - Returns: The arrival, which ends when it is dropped.
     func begin(_ response: StoredResponse, for key: ResponseKey) -> Arrival {
         var response = response
         response.body = .empty
@@ -46,7 +46,7 @@ final class Arrivals: Sendable {
     }
 }
 
-/// One response on its way into a store.
+/// One response that is being stored.
 final class Arrival: Sendable {
     private let number: Int
     private let arrivals: Arrivals
@@ -60,10 +60,11 @@ final class Arrival: Sendable {
         arrivals.end(number)
     }
 
-    /// Whether a response of the same variant was kept that came later.
+    /// Whether a response of the same variant that arrived later was stored.
     var isOvertaken: Bool { !arrivals.contains(number) }
 
-    /// Notes that the response is kept, so that those of the same variant that came earlier no longer are.
+    /// Records that the response is stored, so that responses of the same variant that arrived earlier are not stored
+    /// any more.
     func overtake() {
         arrivals.removeEarlier(than: number)
     }

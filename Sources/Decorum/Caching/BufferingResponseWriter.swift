@@ -6,14 +6,14 @@ extension ResponseStore {
     ///
     /// - Parameters:
     ///   - response: The response without its body.
-    ///   - key: What to keep it under.
+    ///   - key: The key of the response.
     /// - Returns: A writer for the body.
     public func writer(for response: StoredResponse, key: ResponseKey) async -> (any ResponseWriter)? {
         BufferingResponseWriter(response: response, key: key, store: self)
     }
 }
 
-/// Gathers a body in memory for a store that takes whole ones.
+/// Collects a body in memory for a store that takes whole bodies.
 private final class BufferingResponseWriter<Store: ResponseStore>: ResponseWriter {
     private let response: StoredResponse
     private let key: ResponseKey

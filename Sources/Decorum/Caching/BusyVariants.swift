@@ -1,9 +1,9 @@
 import HTTPTypes
 import Synchronization
 
-/// The stored responses that something is done about behind callers' backs, so that it is done once at a time for each.
+/// The stored responses with work in the background, so that each has at most one such work at a time.
 final class BusyVariants: Sendable {
-    /// What tells a stored response from others.
+    /// The identity of a stored response.
     struct Variant: Sendable, Hashable {
         fileprivate let key: ResponseKey
         fileprivate let selectingFields: HTTPFields
@@ -11,9 +11,9 @@ final class BusyVariants: Sendable {
 
     private let variants = Mutex<Set<Variant>>([])
 
-    /// Notes that something is begun about a response.
+    /// Records that background work on a response begins.
     ///
-    /// - Returns: What to end it with; nil where it is being done already.
+    /// - Returns: The variant to pass to ``end(_:)``; nil when such work is in progress already.
     func begin(_ stored: StoredResponse, for key: ResponseKey) -> Variant? {
         let variant = Variant(key: key, selectingFields: stored.selectingFields)
         return variants.withLock { $0.insert(variant).inserted } ? variant : nil

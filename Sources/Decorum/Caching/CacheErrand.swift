@@ -1,6 +1,7 @@
 import HTTPTypes
 
-/// What two errands have in common that may share a response: what the callers ask, and what the cache adds to it.
+/// The parts that two errands have to share to get one response: the request of the caller, and the fields that the
+/// cache adds.
 struct ErrandKey: Sendable, Hashable {
     let plain: FlightKey
     private let added: [String?]
@@ -8,38 +9,38 @@ struct ErrandKey: Sendable, Hashable {
 
     var authority: String? { plain.authority }
 
-    /// Creates the key of an errand; nil is returned for one without an origin.
+    /// Creates the key of an errand; nil for an errand without an origin.
     init?(_ errand: CacheErrand, ignoring ignoredFields: FieldNames) {
         guard let plain = FlightKey(errand.plain, ignoring: ignoredFields) else { return nil }
         self.plain = plain
         added = [HTTPField.Name.ifNoneMatch, .ifModifiedSince, .range]
             .map { errand.request.head.headerFields.firstValue(of: $0) }
-        // Who wants to hear from the server does not join somebody who asked before.
+        // A caller who requires an answer from the server does not join an earlier request.
         needsValidation = errand.plain.options.cacheUse == .reload
     }
 }
 
-/// What a cache asks a server, and what for.
+/// A request of a cache to a server, and its purpose.
 struct CacheErrand: Sendable {
     enum Purpose: Sendable {
-        /// To learn which of these stored responses is current, if any.
+        /// To find out which of these stored responses is current.
         case ask([StoredResponse])
-        /// To complete this one.
+        /// To complete this stored response.
         case complete(StoredResponse)
     }
 
-    /// The request without what the cache adds to it.
+    /// The request without the fields that the cache adds.
     let plain: Request
     /// The request as it is sent.
     let request: Request
     let key: ResponseKey
     let purpose: Purpose
     let reason: CacheStatus.ForwardReason
-    /// What stands in for the server's response; the response that it replaces is not stored.
+    /// The stored response that is used instead of the server's response; the replaced response is not stored.
     let fallback: StaleFallback?
-    /// Whether a response that cannot be stored makes stored ones worthless.
+    /// Whether a response that cannot be stored invalidates stored responses.
     let isReplacing: Bool
-    /// Collects what is sent for the errand.
+    /// Collects the requests that are sent for the errand.
     let sent: SentRequests
 
     init(
@@ -51,12 +52,13 @@ struct CacheErrand: Sendable {
         self.init(plain, request, key, .ask(stored), reason, fallback, replacing)
     }
 
-    /// Asks about a stale response behind the back of a caller, whose own conditions do not ask about it.
+    /// Validates a stale response in the background; the conditions of the caller are left out, since they do not
+    /// concern it.
     init(behind plain: Request, key: ResponseKey, asking stale: StaleFallback) {
         var plain = plain
         plain.head.headerFields[.ifNoneMatch] = nil
         plain.head.headerFields[.ifModifiedSince] = nil
-        // Of a part that is stored not all may be worth to be transferred, of a whole it is.
+        // For a stored part, the rest may not be worth a transfer; for a whole response it is.
         if stale.stored.head.status != .partialContent { plain.head.headerFields[.range] = nil }
         self.init(plain, key: key, asking: [stale.stored], because: .stale, fallback: stale)
     }
@@ -85,7 +87,7 @@ struct CacheErrand: Sendable {
         self.isReplacing = isReplacing
     }
 
-    /// The same without anything that the cache adds.
+    /// The same errand without the fields that the cache adds.
     var withoutConditions: CacheErrand {
         CacheErrand(plain, key: key, asking: [], because: reason, fallback: fallback)
     }

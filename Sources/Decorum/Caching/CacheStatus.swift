@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// What one cache did with a request: a member of the field `Cache-Status`.
+/// The handling of a request by one cache: a member of the field `Cache-Status`.
 ///
 /// ```swift
 /// for status in CacheStatus.list(in: response.head.headerFields) where status.isHit {
@@ -12,26 +12,26 @@ public import HTTPTypes
 public struct CacheStatus: Sendable, Hashable {
     /// The name of the cache: a product, a service, a host.
     public var cache: String
-    /// Whether the cache answered without sending the request on, for which there is no reason to give then.
+    /// Whether the cache answered without forwarding the request; there is then no reason for forwarding.
     public var isHit = false
-    /// Why the request was sent on; nil where it was not.
+    /// The reason why the request was forwarded; nil when it was not forwarded.
     public var forwardReason: ForwardReason?
-    /// The status of the next server's response, where the request was sent on and the cache changed it.
+    /// The status of the next server's response, if the request was forwarded and the cache changed the status.
     public var forwardStatus: HTTPResponse.Status?
-    /// For how long the response is fresh still, in whole seconds; negative for how long it has been stale.
+    /// The remaining time for which the response is fresh, in whole seconds; negative for a stale response.
     public var timeToLive: Duration?
     /// Whether the next server's response was stored; nil where it is not known.
     public var isStored: Bool?
-    /// Whether the response to another request was used; false where that was tried in vain.
+    /// Whether the response to another request was used; false when this was tried without success.
     public var isCollapsed: Bool?
-    /// What the response is stored under, which may hold what a URL holds.
+    /// The key of the stored response, which may contain a URL.
     public var key: String?
-    /// What else there is to say, in the cache's own words.
+    /// Further details, in the words of the cache.
     public var detail: String?
     /// The parameters that RFC 9211 does not define, in their order.
     public var otherParameters: StructuredParameters = [:]
 
-    /// Creates the status of a cache that says nothing yet.
+    /// Creates a status without parameters.
     ///
     /// - Parameter cache: The name of the cache.
     public init(cache: String) {
@@ -40,14 +40,14 @@ public struct CacheStatus: Sendable, Hashable {
 }
 
 extension CacheStatus {
-    /// Why a cache sent a request on, as an open set.
+    /// The reason why a cache forwarded a request, as an open set.
     public struct ForwardReason: Sendable, Hashable, CustomStringConvertible {
-        /// The reason as it stands in the field.
+        /// The reason as in the field.
         public let description: String
 
-        /// Creates a reason of your own.
+        /// Creates a custom reason.
         ///
-        /// - Parameter description: The reason as it stands in the field, a token.
+        /// - Parameter description: The reason as in the field, a token.
         public init(_ description: String) {
             self.description = description
         }
@@ -60,31 +60,31 @@ extension CacheStatus {
         public static let uriMiss = ForwardReason("uri-miss")
         /// Responses are stored for the URI, but none for the request's fields.
         public static let varyMiss = ForwardReason("vary-miss")
-        /// No response is stored that fits; which of the two it is, is not known.
+        /// No matching response is stored, for one of these two reasons.
         public static let miss = ForwardReason("miss")
-        /// A fresh response is stored, which the request does not allow to be used.
+        /// A fresh response is stored, but the request does not allow its use.
         public static let request = ForwardReason("request")
         /// The response that is stored is stale.
         public static let stale = ForwardReason("stale")
-        /// A part of the response is stored, but not all that is asked for.
+        /// Only a part of the requested response is stored.
         public static let partial = ForwardReason("partial")
     }
 
-    /// Reads what the caches on the way of a response did; the one nearest to the origin server comes first.
+    /// Reads the statuses of all caches that a response passed; the cache nearest to the origin server comes first.
     ///
-    /// A field that is no list counts as missing, and a member without a name is left out, as is a parameter of a type
-    /// that RFC 9211 does not give it.
+    /// A field that is not a list counts as absent. A member without a name is left out, and so is a parameter whose
+    /// type is not the one in RFC 9211.
     ///
     /// - Parameter fields: The fields of a response.
-    /// - Returns: A status for each cache; empty where none says anything.
+    /// - Returns: A status for each cache; empty when absent.
     public static func list(in fields: HTTPFields) -> [CacheStatus] {
         guard let list = try? StructuredList(.cacheStatus, in: fields) else { return [] }
         return list.members.compactMap { $0.item.flatMap(CacheStatus.init) }
     }
 
-    /// Creates the status that a member of the field tells.
+    /// Creates the status from a member of the field.
     ///
-    /// - Parameter item: The member; nothing comes of one whose value is neither a token nor a string.
+    /// - Parameter item: The member; the result is nil when its value is neither a token nor a string.
     public init?(_ item: StructuredItem) {
         guard let cache = item.value.text else { return nil }
         self.cache = cache
@@ -93,8 +93,9 @@ extension CacheStatus {
 
     /// The status as a member of the field.
     ///
-    /// The parameters of RFC 9211 come first, in its order. Characters that are not printable ASCII are percent-encoded,
-    /// and parameters that no field can hold are left out, so that the member can always be written.
+    /// The parameters of RFC 9211 come first, in its order. Characters that are not printable ASCII are
+    /// percent-encoded, and parameters that a field cannot hold are left out, so that the member can always be
+    /// serialized.
     public var item: StructuredItem {
         var parameters: StructuredParameters = [:]
         if isHit { parameters["hit"] = true }
@@ -128,14 +129,14 @@ extension CacheStatus {
 }
 
 extension CacheStatus: CustomStringConvertible {
-    /// The status as it stands in the field, as in `Decorum;hit;ttl=376`.
+    /// The status as in the field, for example `Decorum;hit;ttl=376`.
     public var description: String { (try? item.serialized()) ?? "" }
 }
 
 extension ResponseMetadata {
-    /// What this client's own cache did with the request; nil where there is none.
+    /// The handling of the request by the cache of this client; nil without a cache.
     ///
-    /// What caches between the client and the origin server did is told by ``CacheStatus/list(in:)``.
+    /// For caches between the client and the origin server, see ``CacheStatus/list(in:)``.
     public var cacheStatus: CacheStatus? {
         get { self[CacheStatusKey.self] }
         set { self[CacheStatusKey.self] = newValue }
@@ -152,7 +153,7 @@ extension HTTPField.Name {
 }
 
 extension StructuredValue {
-    /// The text of a token or a string, where a field takes either.
+    /// The text of a token or a string, for a parameter that may be either.
     fileprivate var text: String? { token ?? string }
 
     fileprivate static func tokenOrString(_ text: String) -> StructuredValue {
@@ -169,7 +170,7 @@ extension String {
 }
 
 extension Duration {
-    /// The seconds with the fraction cut off downwards, as far as a field can hold them.
+    /// The seconds rounded down, limited to the range that a field can hold.
     fileprivate var wholeSeconds: Int {
         let (seconds, attoseconds) = components
         let floor = attoseconds < 0 ? max(seconds, .min + 1) - 1 : seconds

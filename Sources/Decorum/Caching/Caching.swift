@@ -2,14 +2,15 @@ import Foundation
 import HTTPTypes
 
 extension Connection {
-    /// Answers from stored responses as a private HTTP cache does.
+    /// Answers from stored responses like a private HTTP cache.
     ///
-    /// A `GET` or `HEAD` is answered from `store` while a stored response is fresh, by what the server said or, where
-    /// it said nothing, for a tenth of the time since `Last-Modified`. A stale one is sent with `If-None-Match` and
-    /// `If-Modified-Since`, and a `304` answers with the stored content and refreshed fields. Each variant that `Vary`
-    /// tells apart is kept. A range is served from a stored response that has it, and parts under one strong entity tag are
-    /// put together. A successful request with an unsafe method makes the responses of its URI, and of those that
-    /// `Location` and `Content-Location` name at the same origin, forgotten.
+    /// A `GET` or `HEAD` is answered from `store` while a stored response is fresh. The server states the time; if it
+    /// does not, a response is fresh for a tenth of the time since `Last-Modified`. For a stale response, the request
+    /// is sent with `If-None-Match` and `If-Modified-Since`, and after a `304` the answer has the stored content and
+    /// refreshed fields. Each variant that `Vary` distinguishes is stored. A range is served from a stored response
+    /// that has it, and parts with the same strong entity tag are combined. A successful request with an unsafe method
+    /// removes the stored responses of its URI, and of the URIs in `Location` and `Content-Location` at the same
+    /// origin.
     ///
     /// ```swift
     /// let connection = SystemConnection()
@@ -18,40 +19,42 @@ extension Connection {
     ///     .followingRedirects()
     /// ```
     ///
-    /// **Stale responses** are used while the server is asked behind the caller's back (`stale-while-revalidate`), where
-    /// the server is in trouble (`stale-if-error`), cannot be reached, or is slow: see ``CachingPolicy``. None is used
-    /// that says `must-revalidate` or `no-cache`. What goes on behind the caller's back is started by `spawner`.
+    /// **Stale responses** are used during a validation in the background (`stale-while-revalidate`), when the server
+    /// answers with an error (`stale-if-error`), when it cannot be reached, or when it is slow: see ``CachingPolicy``.
+    /// A response with `must-revalidate` or `no-cache` is never used stale. Background work is started by `spawner`.
     ///
-    /// **A body** is stored while the caller reads it, and kept only once its end was reached; one above the store's
-    /// limit passes through. Requests for the same that miss at the same time are sent once, as by
-    /// ``coalescing(_:clock:spawner:)``, unless the response says `no-store` or `no-cache`, or varies by what the requests
-    /// may differ in. Trailer fields are not stored. A `Set-Cookie` is, as RFC 9111 asks: a layer that keeps cookies passes
-    /// over those of the sources ``ResponseMetadata/Source/cache``.
+    /// **A body** is stored while the caller reads it, and kept only once its end was reached; a body above the limit
+    /// of the store is not stored. Equal requests that miss at the same time are sent once, as by
+    /// ``coalescing(_:clock:spawner:)``, unless the response has `no-store` or `no-cache`, or varies by fields in which
+    /// the requests may differ. Trailer fields are not stored. `Set-Cookie` is stored, as RFC 9111 requires: a layer
+    /// that keeps cookies ignores it in responses from the source ``ResponseMetadata/Source/cache``.
     ///
-    /// **A request** says what it accepts with `Cache-Control`, which is sent too, or with
-    /// ``RequestOptions/cacheUse``, which is not. With `only-if-cached` a miss is `504 Gateway Timeout`. Its own
-    /// `If-None-Match` and `If-Modified-Since` are answered from the store with `304`. One with `no-store`, `If-Match`,
-    /// `If-Unmodified-Since`, or several ranges passes through.
+    /// **A request** controls the cache with `Cache-Control`, which is sent too, or with ``RequestOptions/cacheUse``,
+    /// which is not sent. With `only-if-cached`, a miss is answered with `504 Gateway Timeout`. A request with its own
+    /// `If-None-Match` or `If-Modified-Since` may be answered from the store with `304`. A request with `no-store`,
+    /// `If-Match`, `If-Unmodified-Since`, or several ranges passes unchanged.
     ///
-    /// **A response** tells where it came from in ``ResponseMetadata/source`` and, with the reason for a miss,
-    /// in ``ResponseMetadata/cacheStatus``.
+    /// **A response** has its source in ``ResponseMetadata/source``, and the reason for a miss in
+    /// ``ResponseMetadata/cacheStatus``.
     ///
-    /// **Principals**: responses are kept by ``RequestOptions/principal`` and by the credentials that a request carries
-    /// itself: see ``ResponseKey``. A request with a cookie may get a fresh response that was stored without one, unless it
-    /// varies by `Cookie`. Where a layer further in declares that it adds credentials and the request names no principal,
-    /// nothing is stored, and nothing stored is used. Where a layer adds them without declaring it, or changes the request
-    /// in another way that may tell the server who asks, nothing is stored without a principal either: transports report
-    /// what they send, see ``SentRequests``. ``ResponseStore/removeResponses(of:)`` forgets what one principal has.
+    /// **Principals**: responses are separated by ``RequestOptions/principal`` and by the credentials in the request:
+    /// see ``ResponseKey``. A request with a cookie may get a fresh response that was stored without a cookie, unless
+    /// the response varies by `Cookie`. If a layer further in declares that it adds credentials and the request has no
+    /// principal, the store is not used. If a layer adds credentials without declaring it, or changes the request in
+    /// another way that may tell the server who the user is, responses without a principal are not stored either:
+    /// transports report the requests that they send, see ``SentRequests``. ``ResponseStore/removeResponses(of:)``
+    /// removes the responses of one principal.
     ///
-    /// Apply it inside of ``followingRedirects(upTo:policy:clock:)``, which so remembers permanent redirections, and
-    /// outside of ``retrying(_:clock:generator:)`` and of what adds credentials. See RFC 9111, RFC 5861 and RFC 8246.
+    /// Apply it inside of ``followingRedirects(upTo:policy:clock:)``, so that permanent redirections are stored, and
+    /// outside of ``retrying(_:clock:generator:)`` and of layers that add credentials. See RFC 9111, RFC 5861 and RFC
+    /// 8246.
     ///
     /// - Parameters:
-    ///   - store: Where responses are kept.
-    ///   - policy: What to do where the rules leave a choice.
-    ///   - clock: Tells the ages of responses.
-    ///   - spawner: Starts what goes on behind a caller's back.
-    /// - Returns: A connection that sends only what it has no fresh response for.
+    ///   - store: The store of the responses.
+    ///   - policy: The choices that the rules leave.
+    ///   - clock: The clock that determines the ages of responses.
+    ///   - spawner: Starts work in the background.
+    /// - Returns: A connection that sends only requests without a fresh stored response.
     public func caching(
         in store: some ResponseStore,
         policy: CachingPolicy = .standard,
@@ -119,7 +122,8 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         }
     }
 
-    /// Sends a request that nothing stored can answer, and forgets what its response makes worthless.
+    /// Sends a request that no stored response can answer, and removes the stored responses that its response
+    /// invalidates.
     private func pass(
         _ request: consuming Request, wanting wanted: CacheRequest, storingFor key: ResponseKey? = nil,
         because reason: CacheStatus.ForwardReason
@@ -132,7 +136,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         do {
             response = try await base.send(request)
         } catch {
-            // Whether the server has done what it was asked to is not known.
+            // It is not known whether the server has carried out the request.
             await cache.forget(by: nil, to: head)
             throw error
         }

@@ -1,9 +1,9 @@
-/// A store that keeps nothing, to turn a cache off where a store is asked for.
+/// A store that keeps nothing, to turn a cache off where a store is required.
 public struct EmptyResponseStore: ResponseStore {
     /// Creates a store that keeps nothing.
     public init() {}
 
-    /// The largest body, in bytes, that the store takes: none.
+    /// The largest body, in bytes, that the store takes: 0.
     public var bodyLimit: Int { 0 }
 
     /// Finds nothing.
@@ -12,18 +12,18 @@ public struct EmptyResponseStore: ResponseStore {
     /// Keeps nothing.
     public func store(_ response: StoredResponse, for key: ResponseKey) {}
 
-    /// Wants no response.
+    /// Returns no writer.
     public func writer(for response: StoredResponse, key: ResponseKey) -> (any ResponseWriter)? { nil }
 
-    /// Has nothing to forget.
+    /// Does nothing, since the store is empty.
     public func removeResponses(for key: ResponseKey) {}
 
-    /// Has nothing to forget.
+    /// Does nothing, since the store is empty.
     public func removeResponses(at uri: ResponseKey.URI) {}
 
-    /// Has nothing to forget.
+    /// Does nothing, since the store is empty.
     public func removeResponses(of principal: Principal?) {}
 
-    /// Has nothing to forget.
+    /// Does nothing, since the store is empty.
     public func removeAllResponses() {}
 }

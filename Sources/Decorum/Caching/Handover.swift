@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Hands a response over to a caller who does not wait for ever.
+/// Gives a response to a caller who waits for a limited time.
 final class Handover: Sendable {
     private typealias Waiter = CheckedContinuation<Response?, any Error>
 
@@ -15,7 +15,7 @@ final class Handover: Sendable {
 
     /// Delivers the outcome.
     ///
-    /// - Returns: The outcome, where the caller has given up.
+    /// - Returns: The outcome if the caller no longer waits; otherwise nil.
     func deliver(_ outcome: Result<Response, any Error>) -> Result<Response, any Error>? {
         let (waiter, unwanted) = state.withLock { state -> (Waiter?, Result<Response, any Error>?) in
             switch state {
@@ -37,11 +37,12 @@ final class Handover: Sendable {
     ///
     /// - Parameters:
     ///   - limit: How long to wait.
-    ///   - clock: Measures it.
+    ///   - clock: The clock that measures the limit.
     ///   - spawner: Starts the task that measures.
-    ///   - task: What delivers the outcome; it is cancelled with the caller, and goes on when the time is over.
+    ///   - task: The task that delivers the outcome; it is cancelled with the caller, and continues when the time is
+    ///     over.
     /// - Returns: The response; nil when the time was over first.
-    /// - Throws: What was delivered, or `CancellationError`.
+    /// - Throws: The delivered error, or `CancellationError`.
     func value(
         within limit: Duration, on clock: any DatedClock, by spawner: any TaskSpawner, orCancel task: Task<Void, Never>
     ) async throws -> Response? {
@@ -85,7 +86,7 @@ final class Handover: Sendable {
                 state = .ended
                 return nil
             case .delivered, .ended:
-                // What is there already is taken in any case.
+                // An outcome that is already there is always taken.
                 return nil
             }
         }

@@ -2,10 +2,10 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// A store in memory, bounded in bytes and in number; what was used least recently goes first.
+/// A store in memory, limited in bytes and in number; the least recently used responses are removed first.
 ///
-/// The bounds hold at every moment. A response whose size alone is above a quarter of `byteLimit` is not stored. Of each
-/// key, the 16 latest variants are kept, since a lookup goes through them all.
+/// The bounds hold at every moment. A response whose size alone is above a quarter of `byteLimit` is not stored. For
+/// each key, the 16 latest variants are kept, since a lookup checks all of them.
 public final class MemoryResponseStore: ResponseStore {
     /// The largest number of variants of one key, here and in a ``FileResponseStore``.
     static let variantLimit = 16
@@ -43,7 +43,7 @@ public final class MemoryResponseStore: ResponseStore {
         state.withLock { $0.store(response, for: key) }
     }
 
-    /// Starts to keep a response, whose body is gathered apart until it is whole.
+    /// Starts to keep a response, whose body is collected separately until it is complete.
     public func writer(for response: StoredResponse, key: ResponseKey) async -> (any ResponseWriter)? {
         makeWriter(response, key)
     }
@@ -68,14 +68,14 @@ public final class MemoryResponseStore: ResponseStore {
         }
     }
 
-    /// Forgets the responses of one variant under a key.
+    /// Removes the responses of one variant under a key.
     func removeResponses(ofSameVariantAs response: StoredResponse, for key: ResponseKey) {
         state.withLock { state in
             for identifier in state.identifiers(ofSameVariantAs: response, for: key) { state.remove(identifier) }
         }
     }
 
-    /// Forgets every response under a key.
+    /// Removes every response under a key.
     public func removeResponses(for key: ResponseKey) {
         state.withLock { state in
             state.ongoing.cancel { $0 == key }
@@ -83,7 +83,7 @@ public final class MemoryResponseStore: ResponseStore {
         }
     }
 
-    /// Forgets every response of a URI, on whosever behalf it was requested.
+    /// Removes every response of a URI, of all principals.
     public func removeResponses(at uri: ResponseKey.URI) {
         state.withLock { state in
             state.ongoing.cancel { $0.uri == uri }
@@ -96,7 +96,7 @@ public final class MemoryResponseStore: ResponseStore {
     /// How often the responses of a principal, or all, were forgotten.
     public var removalCount: Int { removals.load(ordering: .relaxed) }
 
-    /// Forgets every response that was stored on behalf of a principal.
+    /// Removes every response that was stored on behalf of a principal.
     public func removeResponses(of principal: Principal?) {
         removals.add(1, ordering: .relaxed)
         state.withLock { state in
@@ -107,7 +107,7 @@ public final class MemoryResponseStore: ResponseStore {
         }
     }
 
-    /// Forgets every response.
+    /// Removes every response.
     public func removeAllResponses() {
         removals.add(1, ordering: .relaxed)
         state.withLock { state in
@@ -119,7 +119,7 @@ public final class MemoryResponseStore: ResponseStore {
     }
 }
 
-/// Gathers a body that is under way.
+/// Collects a body that is still being received.
 final class MemoryResponseWriter: ResponseWriter {
     private let response: StoredResponse
     private let key: ResponseKey
@@ -202,7 +202,7 @@ private struct State {
         if let identifier = replaced.first, variants[key]?.last == identifier,
             let entry = entries[identifier], entry.byteCount == size
         {
-            // A response that was confirmed takes its own place, so that no other needs to move.
+            // A confirmed response keeps its position, so that no other response has to move.
             entries[identifier] = Entry(key: entry.key, response: response, byteCount: size)
             recency.touch(identifier)
             return
@@ -235,7 +235,7 @@ private struct State {
 
 extension StoredResponse {
     fileprivate var byteCount: Int {
-        // What a dictionary entry, a list node and the heads' own storage take, roughly.
+        // The approximate size of a dictionary entry, a list node and the storage of the heads.
         let overhead = 512
         return overhead + (body.bytes?.count ?? 0) + head.headerFields.byteCount + selectingFields.byteCount
     }

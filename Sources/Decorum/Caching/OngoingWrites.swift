@@ -1,9 +1,9 @@
-/// The responses that are being written, so that what is forgotten meanwhile is not kept after all.
+/// The responses that are being written, so that a response that is removed meanwhile is not stored.
 struct OngoingWrites: Sendable {
     private var keys: [Int: ResponseKey] = [:]
     private var next = 0
 
-    /// Notes that a response is being written.
+    /// Records that a response is being written.
     ///
     /// - Returns: A number for ``end(_:)``.
     mutating func begin(_ key: ResponseKey) -> Int {
@@ -12,7 +12,7 @@ struct OngoingWrites: Sendable {
         return next
     }
 
-    /// Notes that a response is written, or given up, and returns whether it is still wanted.
+    /// Records that a response is written or abandoned, and returns whether it is still wanted.
     mutating func end(_ number: Int) -> Bool {
         keys.removeValue(forKey: number) != nil
     }
@@ -22,9 +22,9 @@ struct OngoingWrites: Sendable {
         keys[number] != nil
     }
 
-    /// Has the responses dropped that are being written under certain keys.
+    /// Marks the responses that are being written under certain keys as unwanted.
     mutating func cancel(where isForgotten: (ResponseKey) -> Bool) {
-        // Hardly ever is anything being written when something is forgotten.
+        // In most removals, no response is being written.
         guard !keys.isEmpty else { return }
         keys = keys.filter { !isForgotten($0.value) }
     }

@@ -1,10 +1,10 @@
 import Foundation
 import Synchronization
 
-/// Counts the requests with unsafe methods that each origin has answered, so that what was asked for before one of them
-/// is not kept after it.
+/// Counts the requests with unsafe methods that each origin has answered, so that a response that was requested before
+/// such a request is not stored after it.
 final class OriginChanges: Sendable {
-    /// When a request was sent, and what had been changed by then.
+    /// The time at which a request was sent, and the counts at that time.
     struct Departure: Sendable {
         let date: Date
         fileprivate let count: Int
@@ -13,18 +13,18 @@ final class OriginChanges: Sendable {
 
     private let counts = Mutex<[String: Int]>([:])
 
-    /// Notes that a request is sent.
+    /// Records that a request is sent.
     func departure(of key: ResponseKey, for store: some ResponseStore, at date: Date) -> Departure {
         let count = counts.withLock { $0[key.uri.authority] ?? 0 }
         return Departure(date: date, count: count, removalCount: store.removalCount)
     }
 
-    /// Notes that something may have been changed.
+    /// Records that a resource may have changed.
     func note(at authority: String) {
         counts.withLock { $0[authority, default: 0] += 1 }
     }
 
-    /// Whether nothing was changed, and nothing forgotten, since a request was sent.
+    /// Whether there was no change and no removal since a request was sent.
     func isCurrent(_ departure: Departure, of key: ResponseKey, in store: some ResponseStore) -> Bool {
         store.removalCount == departure.removalCount
             && counts.withLock { $0[key.uri.authority] ?? 0 } == departure.count

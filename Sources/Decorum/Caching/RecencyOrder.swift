@@ -1,4 +1,4 @@
-/// An order of identifiers by last use, in which using, adding and removing one takes constant time.
+/// An order of identifiers by last use; using, adding and removing an identifier takes constant time.
 struct RecencyOrder: Sendable {
     private struct Node {
         var older: Int
@@ -9,7 +9,7 @@ struct RecencyOrder: Sendable {
     private var nodes = [Node(older: 0, newer: 0)]
     private var free: [Int] = []
 
-    /// The identifier that was not used for the longest time.
+    /// The least recently used identifier.
     var oldest: Int? {
         nodes[0].newer == 0 ? nil : nodes[0].newer
     }
@@ -28,7 +28,7 @@ struct RecencyOrder: Sendable {
         link(identifier)
     }
 
-    /// Takes an identifier out; it may be given again.
+    /// Removes an identifier, which may be used again.
     mutating func remove(_ identifier: Int) {
         unlink(identifier)
         free.append(identifier)

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 
 extension ResponseCache {
-    /// Asks the server, and brings the store up to date with its answer.
+    /// Sends the request to the server, and updates the store with its answer.
     func perform(_ errand: CacheErrand, over base: some Connection) async throws -> Response {
         let departure = changes.departure(of: errand.key, for: store, at: clock.date)
         var response = try await base.send(errand.request)
@@ -12,7 +12,7 @@ extension ResponseCache {
             if let confirmed = Validation.confirmed(by: response.head, among: stored, for: errand.plain.head) {
                 return await confirm(confirmed, by: response, to: errand, departure)
             }
-            // It may be about the caller's own condition, which the cache has sent along.
+            // It may concern the condition of the caller, which the cache has also sent.
             guard errand.plain.isConditional else {
                 return try await performPlainly(errand, after: response, over: base)
             }
@@ -31,12 +31,12 @@ extension ResponseCache {
         return await bringIn(response, of: errand, departure, replacing: isReplacing)
     }
 
-    /// Asks again as the caller did, where the answer to what the cache asked is of no use.
+    /// Sends the original request of the caller when the answer to the cache's request is not usable.
     private func performPlainly(
         _ errand: CacheErrand, after response: consuming Response, over base: some Connection
     ) async throws -> Response {
         let attempts = response.metadata.attempts
-        // The connection of the useless response must be free for the next request.
+        // The connection of the unusable response must be free for the next request.
         try await response.body.discard(on: clock)
         try Task.checkCancellation()
         var response = try await perform(errand.withoutConditions, over: base)
@@ -44,7 +44,7 @@ extension ResponseCache {
         return response
     }
 
-    /// Refreshes what a `304` has confirmed (RFC 9111, section 4.3.4).
+    /// Refreshes the responses that a `304` has confirmed (RFC 9111, section 4.3.4).
     private func confirm(
         _ stored: StoredResponse, by response: Response, to errand: CacheErrand, _ departure: OriginChanges.Departure
     ) async -> Response {
@@ -67,13 +67,13 @@ extension ResponseCache {
         return response
     }
 
-    /// Whether a response that is stored may be with the fields that it has got.
+    /// Whether a stored response may stay stored with its updated fields.
     private func mayStay(_ head: HTTPResponse, answering request: HTTPRequest) -> Bool {
         !CacheControl(head.headerFields).contains("no-store") && !Vary(head.headerFields).isAny
             && policy.mayStore(request, head)
     }
 
-    /// Stores a response that may be, and forgets what it makes worthless.
+    /// Stores a response if that is allowed, and removes the stored responses that it invalidates.
     private func bringIn(
         _ response: consuming Response, of errand: CacheErrand, _ departure: OriginChanges.Departure,
         replacing isReplacing: Bool
@@ -89,7 +89,7 @@ extension ResponseCache {
                 isStored = await store(
                     &response, to: request, errand.sent, departure, for: errand.key, replacing: isReplacing)
             }
-            // A response for one caller alone says nothing of what the others get.
+            // A response that is only for one caller says nothing about the responses for others.
             if isReplacing, !isStored, errand.sent.allowsSharing { await store.removeResponses(for: errand.key) }
         }
         response.metadata.cacheStatus = CacheStatus(
@@ -97,7 +97,7 @@ extension ResponseCache {
         return response
     }
 
-    /// Updates, or forgets, what is stored by the response to a `HEAD` (RFC 9111, section 4.3.5).
+    /// Updates or removes stored responses after the response to a `HEAD` (RFC 9111, section 4.3.5).
     private func update(
         _ key: ResponseKey, with head: HTTPResponse, to request: HTTPRequest, _ departure: OriginChanges.Departure
     ) async {
@@ -119,10 +119,10 @@ extension ResponseCache {
             departure, for: key)
     }
 
-    /// Stores a response at once, or while its body is read, unless something was changed in the meantime, or the
-    /// response is for the caller alone.
+    /// Stores a response at once, or while its body is read, unless there was a change in the meantime, or the response
+    /// is only for the caller.
     ///
-    /// With `isReplacing`, what was stored is forgotten where the body turns out not to be wanted.
+    /// With `isReplacing`, the stored response is removed if the store does not take the new body.
     ///
     /// - Returns: Whether it is stored, if its body is read to its end.
     func store(
@@ -150,14 +150,14 @@ extension ResponseCache {
         stored.body = .empty
         let announced = start?.response ?? stored
         let arrival = arrivals.begin(announced, for: key)
-        // What a part continues is as current as the part.
+        // A stored start of the content is as current as the part that continues it.
         let isReplacing = isReplacing && start == nil
         response.body = response.body.stored(
             BodyStoring(
                 start: start?.body,
                 open: { [store] in await store.writer(for: announced, key: key) },
                 keep: { [self] writer in
-                    // A layer that continues a body that broke off has sent again since the head came.
+                    // A layer that resumes an interrupted body has sent another request since the head arrived.
                     guard sent.allowsSharing else { return }
                     await keep(arrival, departure, for: key) { await writer.finish() }
                 },
@@ -165,7 +165,7 @@ extension ResponseCache {
         return true
     }
 
-    /// Keeps a response at once, or where its body has to be copied, as from one file to another, behind the caller's back.
+    /// Keeps a response at once; if its body has to be copied, as from one file to another, keeps it in the background.
     private func keep(_ stored: StoredResponse, _ departure: OriginChanges.Departure, for key: ResponseKey) async {
         guard stored.body.bytes == nil else {
             await keep(arrivals.begin(stored, for: key), departure, for: key) { await store.store(stored, for: key) }
@@ -179,8 +179,8 @@ extension ResponseCache {
         }
     }
 
-    /// Keeps a response, unless it is outdated, or becomes so meanwhile: something was changed since it was asked for, or
-    /// one that came later was kept.
+    /// Keeps a response, unless it is outdated or becomes outdated meanwhile: there was a change since it was
+    /// requested, or a response that arrived later was stored.
     private func keep(
         _ arrival: Arrival, _ departure: OriginChanges.Departure, for key: ResponseKey, by keeping: () async -> Void
     ) async {

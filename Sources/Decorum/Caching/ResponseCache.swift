@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-/// Performs what the rules of a cache decide.
+/// Carries out the decisions of the cache rules.
 struct ResponseCache<Store: ResponseStore>: Sendable {
     let store: Store
     let policy: CachingPolicy
@@ -23,7 +23,8 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
         ignoredFields = FieldNames(policy.coalescing.ignoredFields)
     }
 
-    /// Finds what is stored for a key; for somebody with a cookie of whom nothing is, what is fresh for those without.
+    /// Finds the stored responses for a key; for a request with a cookie and without stored responses, finds fresh
+    /// responses that were stored without a cookie.
     @inline(__always) func responses(for key: ResponseKey) async -> [StoredResponse] {
         let variants = await store.responses(for: key)
         guard variants.isEmpty, let plainKey = key.withoutCookie else { return variants }
@@ -36,7 +37,7 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
 
     // MARK: Answering
 
-    /// Answers a request from a stored response, by the request's own conditions, range and method.
+    /// Answers a request from a stored response, by the conditions, range and method of the request.
     func answer(
         _ request: borrowing Request, with stored: StoredResponse, age: Double, timeToLive: Double
     ) -> Response {
@@ -84,7 +85,7 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
         return Response(head: stored.head, body: stored.body)
     }
 
-    /// Puts what the cache did into a response.
+    /// Adds the cache status to a response.
     func note(_ status: CacheStatus, in response: inout Response) {
         response.metadata.cacheStatus = status
         guard policy.addsCacheStatusField else { return }
@@ -93,7 +94,7 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
 
     // MARK: Asking
 
-    /// Runs an errand for a caller, who gets a stale response instead where that is allowed and needed.
+    /// Runs an errand for a caller, who gets a stale response instead if that is allowed and needed.
     func run(_ errand: CacheErrand, for request: Request, over base: some Connection) async throws -> Response {
         guard let fallback = errand.fallback else {
             return answer(request, with: try await share(errand, over: base), of: errand)
@@ -125,7 +126,7 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
         return response
     }
 
-    /// Gives a caller what came of an errand that several may share.
+    /// Gives a caller the result of an errand that several callers may share.
     private func answer(_ request: Request, with response: Response, of errand: CacheErrand) -> Response {
         var answer = response
         var status = response.metadata.cacheStatus ?? CacheStatus(cache: policy.name)
@@ -143,7 +144,7 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
         return answer
     }
 
-    /// Waits for the response to an errand, or gives up when it takes too long to wait; then it goes on by itself.
+    /// Waits for the response to an errand for a limited time; after that, the errand continues in the background.
     private func responseInTime(to errand: CacheErrand, over base: some Connection) async throws -> Response? {
         guard let limit = policy.staleIfSlow else { return try await share(errand, over: base) }
         let handover = Handover()
@@ -153,25 +154,26 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
                 guard let unwanted = handover.deliver(.success(response)) else { return }
                 await finish(try unwanted.get())
             } catch {
-                // Where the caller has gone on with the stale response, there is nobody to tell, and nothing has changed.
+                // When the caller has already used the stale response, an error is not reported, and the store is
+                // unchanged.
                 _ = handover.deliver(.failure(error))
             }
         }
         return try await handover.value(within: limit, on: clock, by: spawner, orCancel: task)
     }
 
-    /// Asks about a stale response behind the caller's back, once at a time for each variant.
+    /// Validates a stale response in the background, once at a time for each variant.
     func validateBehind(_ request: Request, key: ResponseKey, _ stale: StaleFallback, over base: some Connection) {
         guard let variant = validated.begin(stale.stored, for: key) else { return }
         let errand = CacheErrand(behind: request, key: key, asking: stale)
         spawner.spawn { [self] in
-            // A failure changes nothing: the next request asks again, or finds the response too stale to be used.
+            // A failure changes nothing: the next request validates again, or finds the response too stale to be used.
             if let response = try? await share(errand, over: base) { await finish(response) }
             validated.end(variant)
         }
     }
 
-    /// Forgets what a request with an unsafe method makes worthless, also what is under way.
+    /// Removes the responses that a request with an unsafe method invalidates, also those that are being stored.
     func forget(by response: HTTPResponse?, to request: HTTPRequest) async {
         guard let authority = request.authority, !request.method.isSafe else { return }
         changes.note(at: authority)
@@ -180,13 +182,13 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
         for uri in InvalidationRules.invalidated(by: response, to: request) { await store.removeResponses(at: uri) }
     }
 
-    /// Reads a response that nobody waits for to its end, so that it is stored.
+    /// Reads a response without a waiting caller to its end, so that it is stored.
     private func finish(_ response: Response) async {
         guard response.metadata.storedResponse == nil, response.metadata.cacheStatus?.isStored == true else { return }
         _ = try? await response.body.drain(upTo: store.bodyLimit)
     }
 
-    /// Runs an errand together with all who have the same at the same time.
+    /// Runs an errand once for all callers that have the same errand at the same time.
     private func share(_ errand: CacheErrand, over base: some Connection) async throws -> Response {
         guard errand.request.options.allowsCoalescing, let key = ErrandKey(errand, ignoring: ignoredFields) else {
             return try await perform(errand, over: base)

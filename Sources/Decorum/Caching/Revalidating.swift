@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 
 extension Connection {
-    /// Asks the server whether a stored response is still current instead of transferring it again.
+    /// Validates stored responses with the server instead of transferring them again.
     ///
     /// A `GET` or `HEAD` with a response in `store` is sent with `If-None-Match` and `If-Modified-Since`, which carry
     /// the stored `ETag` and `Last-Modified` as they came. A `304 Not Modified` is answered with the stored response,
@@ -15,22 +15,22 @@ extension Connection {
     /// ```
     ///
     /// A `200` with a validator is stored while its body is read, and only once the body was read to its end. It is
-    /// stored neither with `Cache-Control: no-store` on either side nor with `Vary: *`. Responses are kept by method, URI, the
-    /// fields that `Vary` names, ``RequestOptions/principal``, and the credentials that the request carries: see
-    /// ``ResponseKey``. Where a layer further in declares that it adds credentials and the request names no principal, nothing
-    /// is stored and nothing stored is used; where one adds them without declaring it, nothing is stored: see
+    /// stored neither with `Cache-Control: no-store` on either side nor with `Vary: *`. Responses are kept by method,
+    /// URI, the fields that `Vary` names, ``RequestOptions/principal``, and the credentials that the request carries:
+    /// see ``ResponseKey``. If a layer further in declares that it adds credentials and the request has no principal,
+    /// the store is not used. If a layer adds them without declaring it, the response is not stored: see
     /// ``SentRequests``.
     ///
-    /// A request with a precondition of its own, or with `Range`, passes through, and its `304` reaches the caller.
+    /// A request with its own precondition, or with `Range`, passes unchanged, and the caller gets its `304`.
     ///
     /// Apply it inside of ``followingRedirects(upTo:policy:clock:)`` and outside of ``retrying(_:clock:generator:)``.
     /// See RFC 9110, section 13.1, and RFC 9111, sections 3.2, 4.1 and 4.3.
     ///
     /// - Parameters:
-    ///   - store: Where responses are kept.
-    ///   - answer: What the caller gets for a `304`.
-    ///   - clock: Dates the stored responses.
-    /// - Returns: A connection that transfers what it has already only when it has changed.
+    ///   - store: The store of the responses.
+    ///   - answer: The answer to the caller after a `304`.
+    ///   - clock: The clock that dates the stored responses.
+    /// - Returns: A connection that transfers stored content again only when it has changed.
     public func revalidating(
         in store: some ResponseStore,
         answering answer: NotModifiedAnswer = .storedResponse,
@@ -40,7 +40,8 @@ extension Connection {
     }
 }
 
-/// What a caller of ``Connection/revalidating(in:answering:clock:)`` gets when the server answers `304 Not Modified`.
+/// The answer to a caller of ``Connection/revalidating(in:answering:clock:)`` when the server answers `304 Not
+/// Modified`.
 public enum NotModifiedAnswer: Sendable, Hashable {
     /// The stored response with refreshed fields; its source is ``ResponseMetadata/Source/revalidated``.
     case storedResponse
@@ -91,7 +92,7 @@ struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedC
         let variants = await store.responses(for: key)
         guard let stored = variants.first(where: { $0.isSelected(by: head) }) else {
             let response = try await base.send(request)
-            // What cannot be stored has nothing to replace where nothing was.
+            // A response that cannot be stored only matters if it replaces a stored response.
             guard !variants.isEmpty || Revalidation.mayStore(response.head) else { return response }
             return await storing(response, to: head, sent, for: key)
         }
@@ -107,9 +108,10 @@ struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedC
         return complete
     }
 
-    /// Refreshes and answers with what a `304` confirms, or forgets it and returns nil where it confirms something else.
+    /// Refreshes the response that a `304` confirms and answers with it; if the `304` confirms another response,
+    /// removes the stored response and returns nil.
     ///
-    /// The `304` ends its life in here unless it is the answer: its transfer must not outlast it.
+    /// The `304` is consumed here unless it is the answer, so that its transfer ends.
     private func confirmed(
         _ stored: StoredResponse, by response: consuming Response, to request: HTTPRequest, _ sent: SentRequests,
         for key: ResponseKey
@@ -139,7 +141,7 @@ struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedC
         return response
     }
 
-    /// Stores a response that may be, at once or while its body is read.
+    /// Stores a response if that is allowed, at once or while its body is read.
     private func storing(
         _ response: Response, to request: HTTPRequest, _ sent: SentRequests, for key: ResponseKey
     ) async -> Response {

@@ -16,7 +16,7 @@ enum Revalidation {
         return !CacheControl(fields).contains("no-store")
     }
 
-    /// Makes a request that asks whether a stored response is current (RFC 9110, section 13.1).
+    /// Creates a request that validates a stored response (RFC 9110, section 13.1).
     static func validation(of stored: StoredResponse, for request: Request) -> Request {
         var request = request
         Validation.ask(about: [stored], in: &request.head.headerFields)
@@ -32,8 +32,8 @@ enum Revalidation {
 
     /// Updates a stored response with the fields of a `304` (RFC 9111, sections 3.2 and 4.3.4).
     ///
-    /// - Returns: The response with refreshed fields, or its own where it may not be refreshed; nil when the `304` is about
-    ///   another representation.
+    /// - Returns: The response with refreshed fields, or with unchanged fields if it may not be refreshed; nil when the
+    ///   `304` is about another representation.
     static func refresh(
         _ stored: StoredResponse, for request: HTTPRequest, with validation: HTTPResponse, at date: Date
     ) -> StoredResponse? {

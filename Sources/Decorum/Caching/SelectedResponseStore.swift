@@ -1,20 +1,20 @@
-/// A store that stands for another, which is chosen anew each time that it is used.
+/// A store that forwards to another store, which is selected at each use.
 ///
-/// An app gives it where the choice is made while it runs, as when a person turns off what is kept on disk:
+/// Use it when an app selects the store while it runs, as when a user turns off storage on disk:
 ///
 /// ```swift
 /// let store = SelectedResponseStore { settings.keepsResponses ? files : memory }
 /// ```
 ///
-/// A response that was kept stays in the store that was chosen then, and is found again when that one is chosen again. What
-/// is forgotten is forgotten by the store that is chosen at that time alone; the others are the app's to empty.
+/// A stored response stays in the store that was selected at that time, and is found again when that store is selected
+/// again. A removal affects only the store that is selected at that time; the app has to empty the others.
 public struct SelectedResponseStore: ResponseStore {
     private let selection: @Sendable () -> any ResponseStore
 
-    /// Creates a store that asks for the one to use.
+    /// Creates a store that calls a closure to select a store.
     ///
-    /// - Parameter selection: Answers with the store to use now. It is called for each request, more than once, and must
-    ///   not block.
+    /// - Parameter selection: Returns the store to use now. It is called for each request, more than once, and must not
+    ///   block.
     public init(_ selection: @escaping @Sendable () -> any ResponseStore) {
         self.selection = selection
     }

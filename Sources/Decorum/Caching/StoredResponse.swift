@@ -9,7 +9,7 @@ public struct StoredResponse: Sendable {
     public var body: Body
     /// The fields of the request that `Vary` names, as they were.
     public let selectingFields: HTTPFields
-    /// When the request was sent that the response answers, or that last validated it.
+    /// The time at which the answered request, or the last validating request, was sent.
     public let requestDate: Date
     /// When the response was received, or last validated.
     public let date: Date
@@ -33,7 +33,7 @@ public struct StoredResponse: Sendable {
             requestDate: requestDate ?? date, date: date)
     }
 
-    /// Creates a stored response from what a store has kept of one.
+    /// Creates a stored response from the parts that a store has kept.
     ///
     /// - Parameters:
     ///   - head: The status and the header fields.
@@ -53,9 +53,10 @@ public struct StoredResponse: Sendable {
 
     /// Whether the response may answer a request, going by `Vary` (RFC 9111, section 4.1).
     ///
-    /// Fields count as the same whether they stand on one line or on several; `Accept` and `Accept-Encoding` also with
-    /// other blanks, and the languages in `Accept-Language` in any order and letter case, as long as their weights are the
-    /// same. A response in the one language that a request prefers to all others is selected whatever other languages it names.
+    /// Fields on one line and on several lines count as the same. In `Accept` and `Accept-Encoding`, blanks around
+    /// commas are ignored. In `Accept-Language`, the order and the letter case are ignored if the weights are the same.
+    /// A response in the one language that a request prefers to all others is selected, with any other languages in the
+    /// request.
     ///
     /// - Parameter request: The head of a request with the same key.
     /// - Returns: Whether each field that `Vary` names is the same in both requests.
@@ -80,6 +81,6 @@ extension StoredResponse: CustomStringConvertible, CustomDebugStringConvertible,
     /// The same as the description.
     public var debugDescription: String { description }
 
-    /// A mirror with the description alone, so that `dump` shows neither a cookie nor the fields that selected it.
+    /// A mirror with only the description, so that `dump` shows neither a cookie nor the fields that selected it.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

@@ -4,20 +4,20 @@ import Synchronization
 
 /// How a body is stored while it is read for the first time.
 struct BodyStoring: Sendable {
-    /// What goes into the store in front of the body.
+    /// The bytes that are stored before the body.
     var start: Body?
-    /// Opens the writer, once the body is read; nothing is stored where it gives none.
+    /// Opens the writer, once the body is read; if it returns nil, the body is not stored.
     let open: @Sendable () async -> (any ResponseWriter)?
-    /// Has a writer keep the body, which is whole, unless it is not worth it any more.
+    /// Finishes the writer when the body is complete, unless the response is outdated.
     let keep: @Sendable (_ writer: any ResponseWriter) async -> Void
-    /// Does what is to be done where the store does not want the body.
+    /// Is called when the store does not take the body.
     var giveUp: @Sendable () async -> Void = {}
 }
 
 extension Body {
     /// Stores the body while it is read for the first time, and keeps it once the end was reached.
     ///
-    /// - Parameter storing: How to.
+    /// - Parameter storing: The way to store it.
     /// - Returns: A body with the same content, length and replay rule.
     func stored(_ storing: BodyStoring) -> Body {
         let content = self
@@ -76,7 +76,7 @@ private struct StoringBodyReader: BodyReader {
                 await write(chunk)
             }
         } catch {
-            // What was stored is gone: the rest alone is no response.
+            // The stored start is lost, and the rest alone is not a response.
             writer = nil
         }
     }

@@ -1,13 +1,13 @@
 import HTTPTypes
 
 extension Connection {
-    /// Makes one request of identical ones that are in flight at the same time.
+    /// Sends one request for identical requests that are in flight at the same time.
     ///
-    /// A `GET` or `HEAD` without a body joins one that is under way if it is the same: the method, the URI with its
+    /// A `GET` or `HEAD` without a body joins a request in flight if both have the same: the method, the URI with its
     /// fragment, ``RequestOptions/principal``, and every field by name and value, in any order, except for
-    /// ``CoalescingPolicy/ignoredFields``. So requests with different credentials, or another `Accept` or `Range`, never
-    /// share. All who joined get the response, or the error, of the one request that is sent; those that did not cause
-    /// it find ``ResponseMetadata/isCoalesced`` set.
+    /// ``CoalescingPolicy/ignoredFields``. So requests with different credentials, or another `Accept` or `Range`,
+    /// never share. All joined callers get the response, or the error, of the one request that is sent; for all but the
+    /// caller who caused it, ``ResponseMetadata/isCoalesced`` is true.
     ///
     /// ```swift
     /// let connection = SystemConnection()
@@ -15,35 +15,37 @@ extension Connection {
     ///     .coalescing()
     /// ```
     ///
-    /// **Joining** is possible until one of them starts to read the body. A request with an unsafe method, such as a
-    /// `POST`, ends it too once it is answered, for all requests to its origin, so that nobody who reads after a change
-    /// is given what was asked for before it. Nothing is kept for later: that is what caching does. A response is shared
-    /// whatever its `Cache-Control` says; for a resource that gives each caller something of its own, such as a token
-    /// for one use, set ``RequestOptions/allowsCoalescing`` to false.
+    /// **Joining** is possible until one of the callers starts to read the body. An answered request with an unsafe
+    /// method, such as a `POST`, also ends joining for all requests to its origin, so that a caller who reads after a
+    /// change does not get a response from before it. Nothing is kept for later; for that, use caching. A response is
+    /// shared with any `Cache-Control`; for a resource that gives each caller a different response, such as a token for
+    /// one use, set ``RequestOptions/allowsCoalescing`` to false.
     ///
-    /// **Cancellation** is each caller's own. The request goes on while there is one who wants it, whoever caused it. When the
-    /// last is cancelled, or lets go of the response, it is cancelled and its connection is freed. It runs in a task of
-    /// its own, with the task-local values, the priority and the request options of the caller who caused it.
+    /// **Cancellation** of a caller affects only that caller. The request continues while at least one caller waits for
+    /// it. When the last caller is cancelled or drops the response, the request is cancelled and its connection is
+    /// freed. The request runs in a separate task, with the task-local values, the priority and the request options of
+    /// the caller who caused it.
     ///
-    /// **A body** that is read by one caller alone is that of `base`, read at the caller's speed. One that is shared is
-    /// read at the speed of the fastest, and what the others have not read yet waits in memory, up to
-    /// ``CoalescingPolicy/backlogLimit`` for each. A reader who is further behind holds up the others for
-    /// ``CoalescingPolicy/patience`` in all; from then on its reading throws ``CoalescingBacklogError``.
+    /// **A body** with one reader is the body of `base`, read at the reader's speed. A shared body is read at the speed
+    /// of the fastest reader. The bytes that the others have not read yet wait in memory, up to
+    /// ``CoalescingPolicy/backlogLimit`` for each reader. A reader who is further behind delays the others for at most
+    /// ``CoalescingPolicy/patience`` in total; after that, its reading throws ``CoalescingBacklogError``.
     ///
-    /// All other requests pass through: those with a body or another method, with `Cache-Control: no-store`, or that opt
-    /// out. Where a layer further in declares that it adds credentials, so do those without a principal. Where it adds them
-    /// without declaring it, or changes the request in another way, a response to a request without a principal goes to
-    /// the caller alone who caused it, and the others are then sent by themselves: see ``SentRequests``.
+    /// All other requests pass unchanged: requests with a body or another method, with `Cache-Control: no-store`, or
+    /// that opt out. If a layer further in declares that it adds credentials, requests without a principal pass too. If
+    /// it adds them without declaring it, or changes the request in another way, the response to a request without a
+    /// principal is given only to the caller who caused it, and the requests of the others are then sent separately:
+    /// see ``SentRequests``.
     ///
-    /// It belongs inside of caching and of what makes requests the same, such as default fields, and outside of
-    /// ``retrying(_:clock:generator:)``, so that all wait for the same attempts. See RFC 9110, section 9.2.1, and
-    /// RFC 9111, section 4.
+    /// Place it inside of caching and of layers that make requests the same, such as default fields, and outside of
+    /// ``retrying(_:clock:generator:)``, so that all callers wait for the same attempts. See RFC 9110, section 9.2.1,
+    /// and RFC 9111, section 4.
     ///
     /// - Parameters:
-    ///   - policy: Which fields do not tell requests apart, and how long to wait for slow readers.
-    ///   - clock: Measures how long slow readers are waited for.
+    ///   - policy: Which fields do not distinguish requests, and how long to wait for slow readers.
+    ///   - clock: The clock that limits the wait for slow readers.
     ///   - spawner: Starts the tasks that send requests and read shared bodies.
-    /// - Returns: A connection that sends no request while an identical one is under way.
+    /// - Returns: A connection that sends no request while an identical request is in flight.
     public func coalescing(
         _ policy: CoalescingPolicy = .standard,
         clock: any DatedClock = SystemClock(),
@@ -54,7 +56,7 @@ extension Connection {
 }
 
 extension RequestOptions {
-    /// Whether the request may share the response of an identical one that is in flight; true unless it is set.
+    /// Whether the request may share the response of an identical one that is in flight; the default is true.
     public var allowsCoalescing: Bool {
         get { self[AllowsCoalescingKey.self] }
         set { self[AllowsCoalescingKey.self] = newValue }
@@ -66,7 +68,8 @@ private enum AllowsCoalescingKey: RequestOptionKey {
 }
 
 extension ResponseMetadata {
-    /// Whether the response is that of an identical request which was in flight already, so that none was sent for it.
+    /// Whether the response comes from an identical request that was already in flight, so that this request was not
+    /// sent.
     public var isCoalesced: Bool {
         get { self[IsCoalescedKey.self] }
         set { self[IsCoalescedKey.self] = newValue }
@@ -107,7 +110,7 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
         return try await send(request, key: key)
     }
 
-    /// Sends a request, or shares the response of the one that is in flight under a key.
+    /// Sends a request, or shares the response of the request that is in flight under a key.
     func send(_ request: consuming Request, key: FlightKey) async throws -> Response {
         let plain = copy request
         let sent = request.collectSent()
@@ -118,7 +121,8 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
         return response
     }
 
-    /// Sends a request that may change what others read: who asks from then on must not get what was asked for before.
+    /// Sends a request that may change the resource: a later caller must not get a response that was requested before
+    /// it.
     private func sendUnsafe(_ request: consuming Request) async throws -> Response {
         let authority = request.head.authority
         defer { flights.close { $0.authority == authority } }

@@ -1,16 +1,17 @@
 import Foundation
 public import HTTPTypes
 
-/// What ``Connection/coalescing(_:clock:spawner:)`` takes for the same, and how long it waits for slow readers.
+/// The rules of ``Connection/coalescing(_:clock:spawner:)``: which requests count as the same, and how long it waits
+/// for slow readers.
 public struct CoalescingPolicy: Sendable, Hashable {
-    /// The fields that do not tell two requests apart; those that hold credentials always do.
+    /// The fields that do not distinguish requests; fields with credentials always do.
     ///
-    /// The one request that is sent has those of the caller who caused it.
+    /// The request that is sent has the fields of the caller who caused it.
     public var ignoredFields: Set<HTTPField.Name>
 
-    /// How many bytes of a shared body wait in memory for each reader who is slower than the fastest.
+    /// The number of bytes of a shared body that wait in memory for each reader who is slower than the fastest.
     ///
-    /// One chunk may wait whatever its size. A negative number counts as 0.
+    /// One chunk of any size may always wait. A negative number counts as 0.
     public var backlogLimit: Int
 
     /// How long a reader who has reached the limit may hold up the others, over the whole body.
@@ -21,8 +22,8 @@ public struct CoalescingPolicy: Sendable, Hashable {
     /// Creates a policy.
     ///
     /// - Parameters:
-    ///   - ignoredFields: The fields that do not tell two requests apart.
-    ///   - backlogLimit: How many bytes wait for each slow reader.
+    ///   - ignoredFields: The fields that do not distinguish requests.
+    ///   - backlogLimit: The number of bytes that wait for each slow reader.
     ///   - patience: How long a reader who has reached the limit may hold up the others.
     public init(
         ignoring ignoredFields: Set<HTTPField.Name> = CoalescingPolicy.callFields,
@@ -34,10 +35,10 @@ public struct CoalescingPolicy: Sendable, Hashable {
         self.patience = patience
     }
 
-    /// Ignores the fields that name a call, and waits for a second in all for a reader who is 5 MiB behind.
+    /// Ignores the fields that identify a call, and waits one second in total for a reader who is 5 MiB behind.
     public static let standard = CoalescingPolicy()
 
-    /// The fields that name a call rather than what is asked for, such as `traceparent` and `X-Request-ID`.
+    /// The fields that identify a call, not a resource, such as `traceparent` and `X-Request-ID`.
     public static let callFields = Set(
         [
             "traceparent", "tracestate", "baggage", "b3", "X-B3-TraceId", "X-B3-SpanId", "X-B3-ParentSpanId",
@@ -45,7 +46,7 @@ public struct CoalescingPolicy: Sendable, Hashable {
         ].compactMap { HTTPField.Name($0) })
 }
 
-/// A reader of a shared body is so far behind the others that what it has not read is no longer kept.
+/// A reader of a shared body is so far behind the others that its unread bytes are no longer kept.
 public struct CoalescingBacklogError: DescribableError, Hashable {
     /// The number of bytes that are kept for each reader.
     public let limit: Int
@@ -57,7 +58,7 @@ public struct CoalescingBacklogError: DescribableError, Hashable {
         self.limit = limit
     }
 
-    /// What happened and how to avoid it.
+    /// A sentence that says what happened and how to avoid it.
     public var description: String {
         """
         More than \(limit) bytes waited for a slow reader of a body that it shares with others; read it faster, raise \

@@ -3,23 +3,23 @@ import Synchronization
 
 /// One request in flight, and the callers who wait for its response.
 final class Flight: Sendable {
-    /// What somebody finds who joins.
+    /// The result of joining.
     enum Boarding {
-        /// The response is still to come, for the passenger of this number.
+        /// The response has not arrived; the caller waits as the passenger of this number.
         case waiting(Int)
-        /// The response is there, and nobody has read from it.
+        /// The response has arrived and is unread.
         case arrived(Response)
     }
 
     fileprivate enum Passenger {
-        /// Has joined and is about to wait.
+        /// The passenger has joined and is about to wait.
         case coming
         case waiting(CheckedContinuation<Response?, any Error>)
-        /// Finds the outcome as soon as it waits.
+        /// The outcome is there before the passenger waits.
         case arrived(Outcome)
     }
 
-    /// The result for a passenger: a response, an error, or nil where both are for the first passenger alone.
+    /// The result for a passenger: a response, an error, or nil when both are only for the first passenger.
     fileprivate typealias Outcome = Result<Response?, any Error>
 
     fileprivate struct State {
@@ -28,13 +28,13 @@ final class Flight: Sendable {
         var passengers = [Flight.firstPassenger: Passenger.coming]
         var lastPassenger = Flight.firstPassenger
         var task: Task<Void, Never>?
-        /// What those get who join a response that nobody has read from.
+        /// The response for callers who join while it is unread.
         var shared: SharedResponse?
     }
 
     static let firstPassenger = 0
 
-    /// Collects the requests that are sent, which tells whether the response is for all passengers.
+    /// Collects the requests that are sent, which determine whether the response is for all passengers.
     let sent: SentRequests
     private let settings: FlightSettings
     private let onClose: @Sendable (Flight) -> Void
@@ -47,7 +47,7 @@ final class Flight: Sendable {
         self.onClose = onClose
     }
 
-    /// Joins; nil is returned where it is too late to.
+    /// Joins; returns nil when it is too late.
     func board() -> Boarding? {
         state.withLock { state in
             guard state.isOpen else { return nil }
@@ -72,14 +72,14 @@ final class Flight: Sendable {
         }
     }
 
-    /// Waits for a passenger's own response; nil is returned where the response is not for this passenger.
+    /// Waits for the response of a passenger; returns nil when the response is not for this passenger.
     func response(for passenger: Int) async throws -> Response? {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 if let outcome = wait(passenger, continuation) {
                     continuation.resume(with: outcome)
                 } else if Task.isCancelled {
-                    // The handler may have run before there was somebody to be found.
+                    // The handler may have run before the passenger was waiting.
                     cancel(passenger)
                 }
             }
@@ -101,7 +101,7 @@ final class Flight: Sendable {
         }
     }
 
-    /// Lets a passenger go, or cancels the request if nobody else wants it.
+    /// Removes a passenger, or cancels the request if it was the last passenger.
     private func cancel(_ passenger: Int) {
         let (continuation, task) = state.withLock { state in
             guard case .waiting(let continuation) = state.passengers[passenger] else {
@@ -111,7 +111,7 @@ final class Flight: Sendable {
                 state.passengers[passenger] = nil
                 return (continuation, nil)
             }
-            // The last one waits for the end of what is done for it, as it would without anybody between.
+            // The last passenger waits for the end of the cancelled request, as it would without coalescing.
             state.isOpen = false
             return (nil, state.task)
         }
@@ -121,7 +121,7 @@ final class Flight: Sendable {
         task.cancel()
     }
 
-    /// Lets nobody join any more.
+    /// Closes the flight for new passengers.
     func close() {
         state.withLock { $0.isOpen = false }
         onClose(self)
@@ -140,7 +140,7 @@ final class Flight: Sendable {
             }
             return (state.isOpen, state.land(outcome, isForAll: isForAll))
         }
-        // From here on the transfer is its readers', who may let go of it before this function returns.
+        // From here on, only the readers keep the transfer alive; they may drop it before this function returns.
         outcome = .failure(CancellationError())
         if !isOpen { onClose(self) }
         for (continuation, outcome) in landed {
@@ -148,7 +148,7 @@ final class Flight: Sendable {
         }
     }
 
-    /// The response for sharing; nil for an error, and for a response that each may read by themselves.
+    /// The response for sharing; nil for an error, and for a response whose body each passenger can read separately.
     private func shared(_ outcome: Result<Response, any Error>) -> SharedResponse? {
         guard case .success(let response) = outcome, response.body.replay == .once else { return nil }
         return SharedResponse(
@@ -158,7 +158,7 @@ final class Flight: Sendable {
 }
 
 extension Flight.State {
-    /// Gives each passenger their own response, all of them before any can begin to read.
+    /// Gives each passenger a response; all get one before any passenger can begin to read.
     fileprivate mutating func land(
         _ outcome: Result<Response, any Error>, isForAll: Bool
     ) -> [(CheckedContinuation<Response?, any Error>, Flight.Outcome)] {
@@ -193,7 +193,7 @@ private struct SharedResponse {
     let metadata: ResponseMetadata
     let body: SharedBody
 
-    /// Makes one more caller's response; nil is returned once somebody reads.
+    /// Makes the response of one more caller; returns nil once the body is being read.
     func response(isCoalesced: Bool) -> Response? {
         guard let body = body.join() else { return nil }
         var response = Response(head: head, body: body, metadata: metadata)

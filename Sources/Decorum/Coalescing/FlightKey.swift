@@ -1,18 +1,18 @@
 import HTTPTypes
 
-/// What two requests have in common that may share a response: all that the server could tell them apart by.
+/// The parts that two requests have to share to get one response: all parts by which the server could distinguish them.
 struct FlightKey: Sendable, Hashable {
     let authority: String?
     private let resource: ResponseKey
     private let fragment: String?
     private let fields: HTTPFields
 
-    /// Creates the key of a request; nil is returned for one without an origin.
+    /// Creates the key of a request; nil for a request without an origin.
     init?(_ request: borrowing Request, ignoring ignoredFields: FieldNames) {
         guard let resource = ResponseKey(request) else { return nil }
         self.resource = resource
         authority = request.head.authority
-        // The response's metadata tells the URL with its fragment.
+        // The metadata of the response has the URL with its fragment.
         fragment = request.options.fragment
         fields = request.head.headerFields.without(ignoredFields)
     }

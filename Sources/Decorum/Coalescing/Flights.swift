@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Requests in flight, by key: who asks for what is in flight already shares it.
+/// Requests in flight, by key: a caller with the same key as a request in flight shares its response.
 ///
-/// A caller is cancelled by itself; the request is cancelled with the last caller.
+/// Each caller is cancelled separately; the request is cancelled with the last caller.
 final class Flights<Key: Hashable & Sendable>: Sendable {
     private let table = Mutex<[Key: Flight]>([:])
     private let settings: FlightSettings
@@ -22,12 +22,12 @@ final class Flights<Key: Hashable & Sendable>: Sendable {
     /// Shares the response of the flight under a key, or starts one.
     ///
     /// - Parameters:
-    ///   - key: What callers have in common who may share.
+    ///   - key: The key that callers have to share to get one response.
     ///   - request: The caller's request.
-    ///   - sent: Collects what `send` sends.
-    ///   - send: Sends the request, in a task of its own, for the caller who starts the flight.
-    /// - Returns: The caller's own response, which says whether it is shared; nil where the flight has ended with a
-    ///   response or an error that is for the caller alone who started it.
+    ///   - sent: Collects the requests that `send` sends.
+    ///   - send: Sends the request, in a separate task, for the caller who starts the flight.
+    /// - Returns: The response for this caller, whose metadata says whether it is shared; nil when the flight has ended
+    ///   with a response or an error that is only for the caller who started it.
     /// - Throws: The error of `send`, or `CancellationError` for a caller who is cancelled.
     func response(
         for key: Key, to request: Request, collecting sent: SentRequests,
@@ -50,7 +50,7 @@ final class Flights<Key: Hashable & Sendable>: Sendable {
     }
 
     private func board(_ key: Key, _ sent: SentRequests) -> (Flight, Flight.Boarding) {
-        // Keys cost more to look up than all the rest, so that each way takes one look.
+        // Looking up a key is the slowest step, so each path looks it up only once.
         table.withLock { board(key, sent, &$0[key]) }
     }
 
@@ -61,7 +61,7 @@ final class Flights<Key: Hashable & Sendable>: Sendable {
         return (flight, .waiting(Flight.firstPassenger))
     }
 
-    /// Lets nobody join the flights under some keys any more; who shares one already goes on.
+    /// Closes the flights under some keys for new callers; callers who already share one continue.
     func close(where isClosed: (Key) -> Bool) {
         let closed = table.withLock { table in
             let keys = table.keys.filter(isClosed)
@@ -84,6 +84,6 @@ struct FlightSettings: Sendable {
     let patience: Duration
     let clock: any DatedClock
     let spawner: any TaskSpawner
-    /// Whether a response that has arrived can be joined until somebody reads from it.
+    /// Whether callers can join a response that has arrived, until a caller reads from it.
     let isOpenAfterLanding: Bool
 }

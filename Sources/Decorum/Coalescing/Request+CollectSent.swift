@@ -1,13 +1,13 @@
 import HTTPTypes
 
 extension Request {
-    /// Puts a collector into the request, which every transport further in reports to.
+    /// Puts a collector into the request, to which every transport further in reports.
     ///
     /// Collectors of layers further out get the same reports.
     ///
     /// - Returns: The collector.
     public mutating func collectSent() -> SentRequests {
-        // Responses are kept apart by the principal, whatever is sent.
+        // Responses are separated by the principal, so the requests that are sent do not matter.
         guard options.principal == nil else { return .ofPrincipal }
         let sent = SentRequests(for: self, isNeutral: NeutralFields.isNeutral)
         options.sentRequests = sent
@@ -15,7 +15,7 @@ extension Request {
     }
 }
 
-/// The fields that tell the server nothing about the user for whom a response is.
+/// The fields that tell the server nothing about the user.
 enum NeutralFields {
     private static let names = FieldNames(
         Set(
@@ -27,12 +27,13 @@ enum NeutralFields {
                 "X-B3-SpanId", "X-B3-TraceId", "X-Correlation-ID", "X-Request-ID",
             ].compactMap { HTTPField.Name($0) }))
 
-    /// Whether the name of a field is neutral, whatever its value.
+    /// Whether the name of a field is neutral with any value.
     static func contains(_ name: HTTPField.Name) -> Bool { names.contains(name) }
 
     /// Whether a field may differ between the request that was asked for and the one that was sent.
     ///
-    /// `Proxy-Authorization` is for a proxy. A field that the request declares secret, or that holds a token, is not neutral.
+    /// `Proxy-Authorization` is for a proxy. A field that the request declares secret, or that holds a token, is not
+    /// neutral.
     @Sendable static func isNeutral(_ field: HTTPField, secretFields: Set<HTTPField.Name>) -> Bool {
         field.name == .proxyAuthorization
             || names.contains(field.name) && !Redaction.standard.isSecret(field, secretFields: secretFields)

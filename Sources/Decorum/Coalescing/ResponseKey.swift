@@ -1,23 +1,23 @@
 public import HTTPTypes
 
-/// What a response is kept under: a method, a URI, and on whose behalf it was requested.
+/// The key of a stored response: a method, a URI, and the user on whose behalf it was requested.
 ///
-/// Two requests that have different principals, or differ in a field that holds credentials, have different keys. Such a
-/// field is each one that ``Redaction/standard`` knows, such as `Authorization`, `Cookie` and `X-My-Token`, that
-/// ``RequestOptions/secretFields`` names, that is marked as never to be indexed, or whose value has the shape of a token.
-/// The same goes for `Host` and for fields that name a user, such as `From`, `X-User-Id` and `X-Tenant`. A key is not
-/// described, since it holds those fields.
+/// Two requests with different principals, or with different values of a field that holds credentials, have different
+/// keys. A field holds credentials if ``Redaction/standard`` knows it, such as `Authorization`, `Cookie` and
+/// `X-My-Token`; if ``RequestOptions/secretFields`` names it; if it is marked as never indexed; or if its value has the
+/// shape of a token. `Host` and fields that name a user, such as `From`, `X-User-Id` and `X-Tenant`, distinguish keys
+/// too. A description of a key does not show these fields.
 public struct ResponseKey: Sendable, Hashable {
     /// A URI without its fragment, in the parts that a request has.
     public struct URI: Sendable, Hashable {
-        // In parts, since to put them together for each request takes longer than to look up the key.
+        // The URI is kept in parts, since joining them for each request takes longer than looking up the key.
         let scheme: String
         let authority: String
         let path: String
 
-        /// Creates the URI that a request is for.
+        /// Creates the URI of a request.
         ///
-        /// - Parameter request: The head of a request with an origin; nil is returned for one without.
+        /// - Parameter request: The head of a request; the result is nil for a request without an origin.
         public init?(_ request: HTTPRequest) {
             guard let scheme = request.scheme, let authority = request.authority else { return nil }
             self.scheme = scheme
@@ -36,16 +36,17 @@ public struct ResponseKey: Sendable, Hashable {
     public let method: HTTPRequest.Method
     /// The URI of the request.
     public let uri: URI
-    /// On whose behalf the request is made.
+    /// The user on whose behalf the request is made.
     public let principal: Principal?
-    // With them the fields by which a server may tell apart what the URI does not, such as Host.
+    // These include fields that select a resource in addition to the URI, such as Host.
     let credentials: [HTTPField]
 
     /// Creates the key of a request.
     ///
     /// - Parameters:
-    ///   - request: A request with an origin; nil is returned for one without.
-    ///   - method: The method to look for in place of the request's own, as a `HEAD` is answered with what a `GET` got.
+    ///   - request: A request; the result is nil for a request without an origin.
+    ///   - method: The method to look for instead of the request's method, since a `HEAD` can be answered with the
+    ///     response to a `GET`.
     public init?(_ request: borrowing Request, method: HTTPRequest.Method? = nil) {
         guard let scheme = request.head.scheme, let authority = request.head.authority else { return nil }
         self.method = method ?? request.head.method
@@ -65,7 +66,7 @@ public struct ResponseKey: Sendable, Hashable {
         var credentials: [HTTPField] = []
         for index in fields.indices {
             let name = fields[index].name
-            // Most fields of most requests say what the client can take, and no more.
+            // Most fields of most requests only say what the client accepts.
             let counts =
                 fields[index].indexingStrategy == .disallow || (!secretFields.isEmpty && secretFields.contains(name))
                 || !NeutralFields.contains(name)
@@ -75,14 +76,14 @@ public struct ResponseKey: Sendable, Hashable {
         return credentials
     }
 
-    /// Whether a value is a secret by itself, under a name that says nothing.
+    /// Whether a value is a secret by itself, under a name that is not listed.
     private static func holdsToken(_ field: HTTPField) -> Bool {
         field.value.utf8.count >= 12 && Redaction.standard.isSecret(field, secretFields: [])
     }
 
     private static let tellingFields = SecretFieldNames(.standard, and: publicNames)
 
-    // The fields that tell who asks, or whom, and hold no secret.
+    // The fields that name the user or the server, and hold no secret.
     private static let publicFields = FieldNames(publicNames)
 
     private static let publicNames = Set(
@@ -95,7 +96,7 @@ public struct ResponseKey: Sendable, Hashable {
             ].flatMap { [$0, "X-" + $0] })
             .compactMap { HTTPField.Name($0) })
 
-    /// Hashes what tells most keys apart.
+    /// Hashes the parts that distinguish most keys.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(uri.authority)
         hasher.combine(uri.path)
@@ -103,13 +104,12 @@ public struct ResponseKey: Sendable, Hashable {
         if !credentials.isEmpty { hasher.combine(credentials) }
     }
 
-    /// Whether the request carries a secret itself, by which its responses are told apart.
+    /// Whether the request itself has a secret, which separates its responses.
     var holdsSecret: Bool {
         credentials.contains { !Self.publicFields.contains($0.name) }
     }
 
-    /// The key of the same request from somebody who has no cookie; nil where there is none, or where there are
-    /// other credentials.
+    /// The key of the same request without a cookie; nil when it has no cookie, or when it has other credentials.
     var withoutCookie: ResponseKey? {
         guard !credentials.isEmpty, credentials.allSatisfy({ $0.name == .cookie }) else { return nil }
         return ResponseKey(method: method, uri: uri, principal: principal, credentials: [])
@@ -124,9 +124,9 @@ public struct ResponseKey: Sendable, Hashable {
 }
 
 extension ResponseKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The method alone.
+    /// Only the method.
     public var description: String { "key of a \(method) request" }
-    /// The method alone.
+    /// Only the method.
     public var debugDescription: String { description }
     /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
@@ -136,6 +136,6 @@ extension ResponseKey.URI: CustomStringConvertible, CustomReflectable {
     /// The URI, without the secrets that ``Redaction/standard`` knows.
     public var description: String { Redaction.described("\(scheme)://\(authority)\(path)") }
 
-    /// A mirror with the description alone.
+    /// A mirror with only the description.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The task that reads a shared body for its readers.
 extension SharedBody {
-    /// Reads a chunk whenever somebody waits for one, until the end or until nobody is left.
+    /// Reads a chunk whenever a reader waits for one, until the end or until no reader is left.
     func pump(_ source: Body) async {
         do {
             var reader = try await source.open()
@@ -27,7 +27,7 @@ extension SharedBody {
         for waiter in waiters { waiter.resume(with: end.map { _ in nil }) }
     }
 
-    /// Waits until somebody wants a chunk, and tells whether somebody is left.
+    /// Waits until a reader wants a chunk; returns whether a reader is left.
     private func waitForDemand() async -> Bool {
         while true {
             let (isWanted, isAbandoned) = state.withLock { ($0.isWanted, $0.readers.isEmpty) }
@@ -43,7 +43,7 @@ extension SharedBody {
         }
     }
 
-    /// Waits for slow readers, within the patience of those who wait for the chunk.
+    /// Waits for slow readers, within the time that their patience allows.
     private func makeRoom(for count: Int) async {
         while case .taken = state.withLock({ $0.room(for: count, limit: settings.backlogLimit) }) {
             let start = settings.clock.now
@@ -53,7 +53,8 @@ extension SharedBody {
         }
     }
 
-    /// Waits until a reader has read, come to wait, or gone, or until the time is over; returns what was waited for.
+    /// Waits until a reader has read, waits, or is gone, or until the time is over; returns the room that was found
+    /// before the wait.
     private func waitForChange(of count: Int) async -> SharedBodyState.Room {
         var room = SharedBodyState.Room.free
         var alarm: Task<Void, Never>?

@@ -2,10 +2,10 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// The body of a response that several callers read, each at a speed of its own.
+/// The body of a response that several callers read, each at a different speed.
 ///
-/// Whoever is the only one left when the reading starts reads the body itself. Otherwise a task reads it when somebody
-/// waits for a chunk, and gives each chunk to all. The transfer ends with the last reader.
+/// If only one reader is left when reading starts, it reads the body itself. Otherwise a task reads it when a reader
+/// waits for a chunk, and gives each chunk to all readers. The transfer ends with the last reader.
 final class SharedBody: Sendable {
     private enum Opening {
         case alone(Body)
@@ -22,8 +22,8 @@ final class SharedBody: Sendable {
     ///
     /// - Parameters:
     ///   - source: A body that may be read once.
-    ///   - settings: What slow readers are given.
-    ///   - onClose: Is called when nobody can join any more.
+    ///   - settings: The limits for slow readers.
+    ///   - onClose: Is called when joining is no longer possible.
     init(_ source: Body, _ settings: FlightSettings, onClose: @escaping @Sendable () -> Void) {
         self.settings = settings
         self.onClose = onClose
@@ -31,7 +31,7 @@ final class SharedBody: Sendable {
         state = Mutex(SharedBodyState(source: source))
     }
 
-    /// Makes one more reader's body; nil is returned once somebody reads.
+    /// Makes the body of one more reader; returns nil once a reader reads.
     func join() -> Body? {
         let reader = state.withLock { $0.join(patience: settings.patience) }
         guard let reader else { return nil }
@@ -82,7 +82,7 @@ final class SharedBody: Sendable {
                 if let chunk = take(for: reader, orWaitWith: continuation) {
                     continuation.resume(with: chunk)
                 } else if Task.isCancelled {
-                    // The handler may have run before there was somebody to be found.
+                    // The handler may have run before the reader was waiting.
                     cancel(reader)
                 }
             }
@@ -102,14 +102,14 @@ final class SharedBody: Sendable {
         return chunk
     }
 
-    /// Lets a reader go who waits, or ends the transfer if nobody else reads it.
+    /// Removes a waiting reader, or ends the transfer if it was the last reader.
     private func cancel(_ reader: Int) {
         let (waiter, pump, woken) = state.withLock { state in
             guard let waiter = state.readers[reader]?.waiter else {
                 return (nil as SharedBodyState.Waiter?, nil as Task<Void, Never>?, [] as [Wakening])
             }
             guard state.readers.count > 1 else {
-                // The last one waits for the end of what is done for it, as it would without anybody between.
+                // The last reader waits for the end of the cancelled read, as it would without coalescing.
                 state.isAbandoned = true
                 return (nil, state.pump, [])
             }
@@ -121,7 +121,7 @@ final class SharedBody: Sendable {
         waiter?.resume(throwing: CancellationError())
     }
 
-    /// Takes note that a reader has let go of the body.
+    /// Records that a reader has dropped the body.
     fileprivate func leave(_ reader: Int) {
         let (source, pump, woken) = state.withLock { state in
             state.readers[reader] = nil
@@ -147,7 +147,7 @@ final class SharedBody: Sendable {
 
 typealias Wakening = CheckedContinuation<Void, Never>
 
-/// One reader's place at a shared body, which is free again when nobody holds it.
+/// The registration of one reader of a shared body, which ends when it is dropped.
 private final class SharedBodySeat: Sendable {
     let body: SharedBody
     let reader: Int

@@ -1,26 +1,26 @@
 import Foundation
 import HTTPTypes
 
-/// What the readers of a shared body have still to read, and who waits for what.
+/// The unread chunks of a shared body for each reader, and the waiting readers.
 struct SharedBodyState {
     typealias Waiter = CheckedContinuation<Data?, any Error>
 
     struct Reader {
         var chunks: ArraySlice<Data> = []
         var backlog = 0
-        /// How long the others may still be held up for this reader.
+        /// How long the others may still be delayed by this reader.
         var patience: Duration
         var waiter: Waiter?
     }
 
-    /// What the readers give the task that reads ahead of them.
+    /// The room in the readers' buffers for the next chunk.
     enum Room {
         case free
-        /// These readers have to read first; the others have this long to wait for them, or nobody waits.
+        /// These readers have to read first; the others wait at most this time, which is nil when no reader waits.
         case taken(by: [Int], patience: Duration?)
     }
 
-    /// The body; nil once somebody reads it.
+    /// The body; nil once it is being read.
     var source: Body?
     var readers: [Int: Reader] = [:]
     /// The readers who were too slow.
@@ -29,9 +29,9 @@ struct SharedBodyState {
     var pump: Task<Void, Never>?
     /// Whether the last reader has gone.
     var isAbandoned = false
-    /// The pump, where it waits for somebody to want a chunk.
+    /// The continuation of the pump while it waits for a reader to want a chunk.
     var demand: Wakening?
-    /// The pump, where it waits for slow readers.
+    /// The continuation of the pump while it waits for slow readers.
     var room: Wakening?
     private var lastReader = 0
 
@@ -49,7 +49,7 @@ struct SharedBodyState {
         return lastReader
     }
 
-    /// Takes the next chunk, or the end, or leaves who waits for it.
+    /// Takes the next chunk or the end, or registers the waiter for it.
     mutating func take(
         for reader: Int, orWaitWith waiter: Waiter?, limit: Int
     ) -> Result<Data?, any Error>? {
@@ -66,13 +66,13 @@ struct SharedBodyState {
         return nil
     }
 
-    /// Takes who waits for a change among the readers.
+    /// Takes the continuations that wait for a change among the readers.
     mutating func takeWoken(wantingChunk: Bool) -> [Wakening] {
         let woken = [wantingChunk ? demand.take() : nil, room.take()]
         return woken.compactMap { $0 }
     }
 
-    /// Gives a chunk to everybody, and returns those who wait for it.
+    /// Gives a chunk to all readers, and returns the waiters to resume with it.
     mutating func deliver(_ chunk: Data) -> [Waiter] {
         var waiters: [Waiter] = []
         for number in readers.keys.sorted() {
@@ -86,14 +86,14 @@ struct SharedBodyState {
         return waiters
     }
 
-    /// Ends the body behind what waits to be read, and returns those who wait for the end.
+    /// Ends the body after the unread chunks, and returns the waiters to resume with the end.
     mutating func finish(_ end: Result<HTTPFields?, any Error>) -> [Waiter] {
         self.end = end
         pump = nil
         return readers.keys.sorted().compactMap { readers[$0]?.waiter.take() }
     }
 
-    /// Looks for readers who have no room for a chunk, and detaches those whose time is over.
+    /// Finds readers who have no room for a chunk, and detaches those whose time is over.
     mutating func room(for count: Int, limit: Int) -> Room {
         var slow: [Int] = []
         for (number, reader) in readers where reader.backlog > 0 && reader.backlog > limit - count {
@@ -108,7 +108,7 @@ struct SharedBodyState {
         return .taken(by: slow, patience: isWanted ? slow.compactMap { readers[$0]?.patience }.min() : nil)
     }
 
-    /// Takes note how long the others were held up by slow readers.
+    /// Records how long the others were delayed by slow readers.
     mutating func charge(_ duration: Duration, to slow: [Int]) {
         for number in slow {
             readers[number]?.patience -= duration

@@ -4,7 +4,7 @@ import HTTPTypes
 struct CacheControl: Sendable {
     private var directives: [(name: String, argument: Substring?)] = []
 
-    /// Reads the directives of a message; what cannot be understood is passed over.
+    /// Reads the directives of a message; invalid members are ignored.
     init(_ fields: HTTPFields) {
         guard fields.contains(.cacheControl) else { return }
         for field in fields where field.name == .cacheControl {
@@ -16,20 +16,22 @@ struct CacheControl: Sendable {
         }
     }
 
-    /// Whether a directive is there, with or without an argument.
+    /// Whether a directive is present, with or without an argument.
     func contains(_ name: String) -> Bool {
         directives.contains { $0.name == name }
     }
 
-    /// The argument of a directive without quotation marks; nil where the directive is missing or has none.
+    /// The argument of a directive without quotation marks; nil when the directive or its argument is absent.
     func argument(of name: String) -> Substring? {
         guard let argument = directives.first(where: { $0.name == name })?.argument else { return nil }
         return argument.unquoted
     }
 
-    /// The seconds that a directive tells; nil where it is missing, and none where it does not tell a number.
+    /// The seconds in the argument of a directive; nil when the directive is absent, and 0 when it has no number as its
+    /// argument.
     ///
-    /// The first of several counts, and a number too large for a clock is 2³¹ (RFC 9111, sections 1.2.2 and 4.2.1).
+    /// Of several directives, the first is used. A number too large for a clock counts as 2³¹ (RFC 9111, sections 1.2.2
+    /// and 4.2.1).
     func seconds(of name: String) -> Double? {
         guard let directive = directives.first(where: { $0.name == name }) else { return nil }
         return directive.argument.flatMap { DeltaSeconds.parse($0.unquoted) } ?? 0
@@ -40,7 +42,7 @@ struct CacheControl: Sendable {
         directives.filter { $0.name == name }.flatMap { Self.fields(in: $0.argument) }
     }
 
-    /// Whether a directive stands without an argument that limits it to some fields.
+    /// Whether a directive is present without an argument that limits it to some fields.
     func isUnqualified(_ name: String) -> Bool {
         directives.contains { $0.name == name && Self.fields(in: $0.argument).isEmpty }
     }
@@ -53,7 +55,7 @@ struct CacheControl: Sendable {
 
 /// A number of seconds in a field (RFC 9111, section 1.2.2).
 enum DeltaSeconds {
-    /// Parses digits and nothing else; what is larger than a clock can hold is 2³¹.
+    /// Parses text that consists of digits only; a number larger than a clock can hold becomes 2³¹.
     static func parse(_ text: Substring) -> Double? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         return Double(min(Int64(text) ?? .max, 1 << 31))
@@ -61,7 +63,7 @@ enum DeltaSeconds {
 }
 
 extension Substring {
-    /// The content of a quoted string whose escapes do not matter; all else as it is.
+    /// The content of a quoted string, with its escapes unchanged; any other text as it is.
     fileprivate var unquoted: Substring {
         utf8.count > 1 && utf8.first == UInt8(ascii: "\"") && utf8.last == UInt8(ascii: "\"")
             ? dropFirst().dropLast() : self

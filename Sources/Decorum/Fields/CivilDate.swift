@@ -1,6 +1,6 @@
 /// A date and time of the Gregorian calendar in UTC, computed without the calendars of the system.
 ///
-/// Parts that no date has, such as the 30th of February, are not refused: compare ``day`` with ``daysInMonth``.
+/// Impossible dates, such as the 30th of February, are accepted: to detect them, compare ``day`` with ``daysInMonth``.
 public struct CivilDate: Sendable, Hashable {
     static let weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
     static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -8,7 +8,7 @@ public struct CivilDate: Sendable, Hashable {
     private static let daysPerEra = 146_097
     private static let secondsPerDay = 86_400
 
-    /// The year, where 0 is the one before the year 1.
+    /// The year; 0 is the year before the year 1.
     public var year: Int
     /// The month, from 1.
     public var month: Int
@@ -54,12 +54,12 @@ public struct CivilDate: Sendable, Hashable {
         ((daysSince1970 + 4) % 7 + 7) % 7
     }
 
-    /// The seconds since 1970; a leap second counts as the one after it.
+    /// The seconds since 1970; a leap second counts as the second after it.
     public var seconds: Int {
         daysSince1970 * Self.secondsPerDay + hour * 3600 + minute * 60 + second
     }
 
-    // Years are counted from March, so that the day that leaps is the last one of a year; an era is 400 of them.
+    // Years are counted from March, so that the leap day is the last day of a year; an era is 400 years.
     private var daysSince1970: Int {
         let marchYear = month <= 2 ? year - 1 : year
         let era = (marchYear >= 0 ? marchYear : marchYear - 399) / 400

@@ -1,4 +1,4 @@
-/// How content can be read, by its media type.
+/// The kind of content, by its media type.
 public enum ContentKind: Sendable, Hashable {
     /// JSON, as one document, as lines, or as a sequence.
     case json
@@ -8,7 +8,7 @@ public enum ContentKind: Sendable, Hashable {
     case multipart
     /// XML or HTML.
     case markup
-    /// Text of another kind, in which no names mark values.
+    /// Text of another kind, in which values have no names.
     case text
     /// Bytes that are not text.
     case binary
@@ -17,7 +17,7 @@ public enum ContentKind: Sendable, Hashable {
 
     /// Creates the kind of a media type.
     ///
-    /// - Parameter mediaType: The value of `Content-Type`; nil where there is none.
+    /// - Parameter mediaType: The value of `Content-Type`; nil when absent.
     public init(mediaType: String?) {
         guard let mediaType else {
             self = .unknown

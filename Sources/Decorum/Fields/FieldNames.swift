@@ -1,6 +1,8 @@
 import HTTPTypes
 
-/// Names of fields, of which most names of fields are told apart by their first letter and their length.
+/// A set of field names.
+///
+/// The first letter and the length of a name are enough to see that most names are not in it.
 struct FieldNames: Sendable {
     private let names: Set<HTTPField.Name>
     /// For each first letter, a bit for each length, modulo 64.
@@ -16,7 +18,7 @@ struct FieldNames: Sendable {
     }
 
     func contains(_ name: HTTPField.Name) -> Bool {
-        // In one look at the bytes: a stack asks this for each field of each request.
+        // This reads the bytes only once: a stack calls it for each field of each request.
         var text = name.canonicalName
         let mayBeNamed = text.withUTF8 { bytes in
             let (letter, length) = unsafe Self.place(of: bytes)

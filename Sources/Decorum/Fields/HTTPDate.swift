@@ -9,24 +9,26 @@ public import Foundation
 ///
 /// See RFC 9110, section 5.6.7.
 public struct HTTPDate: Sendable, Hashable {
-    /// The seconds since 1970, within the years 1 to 9999, which are those that the format can write.
+    /// The seconds since 1970, within the years 1 to 9999, which the format can express.
     public let seconds: Int
 
     /// Creates a date from a point in time, whose fraction of a second is cut off.
     ///
-    /// - Parameter date: The point in time; one outside of the years 1 to 9999 is moved to their start or end.
+    /// - Parameter date: The point in time; a date before the year 1 or after the year 9999 is moved to the start or
+    ///   end of that range.
     public init(_ date: Date) {
         let seconds = date.timeIntervalSince1970.rounded(.down)
         self.seconds = seconds.isNaN ? 0 : Int(min(max(seconds, -62_135_596_800), 253_402_300_799))
     }
 
-    /// Parses any of the three formats: the one of today, that of RFC 850, and that of C's `asctime`.
+    /// Parses any of the three formats: the current one, that of RFC 850, and that of C's `asctime`.
     ///
-    /// Names may be in any letter case, and the day of the week need not be the right one; all else is strict.
+    /// Names may be in any letter case, and a wrong day of the week is accepted; everything else is strict.
     ///
     /// - Parameters:
     ///   - text: The value of the field.
-    ///   - now: The date of today, which a year of two digits is read by: it is at most 50 years ahead.
+    ///   - now: The current date, which determines the century of a year with two digits: the date is at most 50 years
+    ///     in the future.
     public init?(_ text: String, at now: Date) {
         var scanner = HTTPDateScanner(text)
         guard let civil = scanner.date(at: CivilDate(seconds: HTTPDate(now).seconds)) else { return nil }
@@ -38,7 +40,7 @@ public struct HTTPDate: Sendable, Hashable {
 }
 
 extension HTTPDate: CustomStringConvertible {
-    /// The date in the format of today, as in `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// The date in the current format, as in `Sun, 06 Nov 1994 08:49:37 GMT`.
     public var description: String {
         let civil = CivilDate(seconds: seconds)
         let weekday = CivilDate.weekdays[civil.weekday].prefix(3)

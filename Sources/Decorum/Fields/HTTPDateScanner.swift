@@ -3,7 +3,7 @@ struct HTTPDateScanner {
     private var rest: ArraySlice<UInt8>
 
     init(_ text: String) {
-        // The longest date has 33 bytes; what is longer is none, however long it is.
+        // The longest date has 33 bytes, so longer text is not a date and is not scanned.
         rest = text.utf8.count <= 33 ? Array(text.utf8)[...] : []
     }
 

@@ -1,12 +1,13 @@
 import HTTPTypes
 
 extension HTTPFields {
-    /// The value of the first field of a name; unlike the subscript, it does not look for more to join, which takes long.
+    /// The value of the first field of a name; faster than the subscript, which searches all fields and joins their
+    /// values.
     func firstValue(of name: HTTPField.Name) -> String? {
         first { $0.name == name }?.value
     }
 
-    /// Whether the fields of a name are the same in both.
+    /// Whether both have the same fields of a name.
     func hasSame(_ name: HTTPField.Name, as other: HTTPFields) -> Bool {
         lazy.filter { $0.name == name }.elementsEqual(other.lazy.filter { $0.name == name })
     }

@@ -1,9 +1,9 @@
 import HTTPTypes
 
 extension HTTPFields {
-    /// Replaces all fields of each name that is given.
+    /// Replaces all fields of each given name.
     mutating func override(with fields: HTTPFields) {
-        // One field that was not there, as a token is, needs no search for others of its name.
+        // A single new field, such as a token, needs no search for other fields of its name.
         if fields.count == 1, let field = fields.first, !contains(field.name) {
             append(field)
             return
@@ -18,11 +18,11 @@ extension HTTPFields {
         }
     }
 
-    /// Adds each field whose name was not there before.
+    /// Adds each field whose name was absent before.
     mutating func add(defaults: HTTPFields) {
         let ownCount = count
         for field in defaults {
-            // Most are not there at all; one that was added right here may be given twice.
+            // Most names are absent. A name that this call added may still be given a second time.
             let isNew = !contains(field.name) || !self[..<ownCount].contains { $0.name == field.name }
             if isNew { append(field) }
         }

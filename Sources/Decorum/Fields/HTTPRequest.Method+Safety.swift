@@ -5,6 +5,6 @@ extension HTTPRequest.Method {
         "GET", "HEAD", "OPTIONS", "PRI", "PROPFIND", "QUERY", "REPORT", "SEARCH", "TRACE",
     ]
 
-    /// Whether the method changes nothing on the server (RFC 9110, section 9.2.1); one that is not known may.
+    /// Whether the method is safe (RFC 9110, section 9.2.1); an unknown method counts as unsafe.
     var isSafe: Bool { Self.safeMethods.contains(rawValue) }
 }

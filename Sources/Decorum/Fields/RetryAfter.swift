@@ -4,7 +4,7 @@ public import Foundation
 ///
 /// See RFC 9110, section 10.2.3.
 public enum RetryAfter: Sendable, Hashable {
-    /// A time to wait from when the response was received.
+    /// A time to wait after the response was received.
     case delay(Duration)
     /// A point in time to wait for.
     case date(HTTPDate)
@@ -12,22 +12,22 @@ public enum RetryAfter: Sendable, Hashable {
     /// Parses the value of a `Retry-After` field.
     ///
     /// - Parameters:
-    ///   - value: The value; nothing comes of a negative number, of a fraction, or of what is no date.
-    ///   - now: The date of today, which a date with a year of two digits is read by.
+    ///   - value: The value; the result is nil for a negative number, a fraction, and text that is not a date.
+    ///   - now: The current date, which determines the century of a date whose year has two digits.
     public init?(_ value: String, at now: Date) {
         guard !value.isEmpty, value.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             guard let date = HTTPDate(value, at: now) else { return nil }
             self = .date(date)
             return
         }
-        // What is too large for a clock counts as 2³¹ seconds (RFC 9111, section 1.2.2).
+        // A number too large for a clock counts as 2³¹ seconds (RFC 9111, section 1.2.2).
         self = .delay(.seconds(min(Int64(value) ?? .max, 1 << 31)))
     }
 
-    /// Tells how long to wait.
+    /// Returns how long to wait.
     ///
     /// - Parameter now: The date on which the response was received.
-    /// - Returns: The time to wait; nil for a date in the past, from which nothing follows but that clocks differ.
+    /// - Returns: The time to wait; nil for a date in the past, which only shows that the clocks differ.
     public func delay(from now: Date) -> Duration? {
         switch self {
         case .delay(let delay):

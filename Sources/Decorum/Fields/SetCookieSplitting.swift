@@ -1,8 +1,8 @@
-/// Takes apart `Set-Cookie` fields that a platform, or a recorder, has joined with commas.
+/// Splits `Set-Cookie` fields that a platform or a recorder has joined with commas.
 ///
-/// A comma may stand within a cookie, as in `Expires=Thu, 01 Jan`. A new cookie starts behind a comma where a name
-/// and an equals sign follow (RFC 6265, section 4.1.1). A value that itself holds `, name=` is split in the wrong
-/// place: nothing tells it from two cookies.
+/// A comma may be part of a cookie, as in `Expires=Thu, 01 Jan`. A new cookie starts after a comma where a name and an
+/// equals sign follow (RFC 6265, section 4.1.1). A value that itself holds `, name=` is split in the wrong place,
+/// because it looks exactly like two cookies.
 public enum SetCookieSplitting: Sendable {
     /// Splits a joined value.
     ///

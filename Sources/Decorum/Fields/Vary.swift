@@ -1,8 +1,8 @@
 import HTTPTypes
 
-/// The names in `Vary`: which request fields chose this response among others (RFC 9110, section 12.5.5).
+/// The names in `Vary`: the request fields that selected this response (RFC 9110, section 12.5.5).
 struct Vary: Sendable, Equatable {
-    /// Whether anything may have had an influence, so that no other request can be known to get the same.
+    /// Whether `Vary` is `*`: any part of the request may have selected the response, so that no other request matches.
     private(set) var isAny = false
     private(set) var names: Set<HTTPField.Name> = []
 

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// The number of bytes of a body that have gone by, and the first few of them.
+/// The number of bytes of a body that have been read, and the first few of them.
 final class BodyTally: Sendable {
     struct Reading: Sendable {
         var count: Int64 = 0
@@ -21,14 +21,14 @@ final class BodyTally: Sendable {
         limit = max(0, previewLimit)
     }
 
-    /// What went by since the body was last opened.
+    /// The bytes that were read since the body was last opened.
     var reading: Reading { state.withLock { $0 } }
 
     func add(_ chunk: Data) {
         state.withLock { $0.add(chunk, previewLimit: limit) }
     }
 
-    /// Counts a body while it is sent; a body that is opened again is counted anew.
+    /// Counts a body while it is sent; the count restarts when the body is opened again.
     func counting(_ body: Body) -> Body {
         let counted = body.observed { event in
             if case .chunk(let chunk) = event { self.add(chunk) }

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// How one exchange went, from its request to the end of its response's body.
+/// A report on one exchange, from its request to the end of its response's body.
 struct ExchangeReport: Sendable {
     enum Ending: Sendable {
         case finished
@@ -13,19 +13,19 @@ struct ExchangeReport: Sendable {
     var head: HTTPResponse?
     var metadata: ResponseMetadata?
     var ending: Ending
-    /// The time until the head of the response had arrived; nil where none did.
+    /// The time until the head of the response had arrived; nil when there was no head.
     var timeToHead: Duration?
     /// The time until the end of the body, or until the failure.
     var duration: Duration
     var received = BodyTally.Reading()
 }
 
-/// Is told exactly once how an exchange went, where the body ends or the request fails.
+/// Gets exactly one report on an exchange, when the body ends or the request fails.
 protocol ExchangeReporter: Sendable {
     func report(_ report: ExchangeReport)
 }
 
-/// Follows one exchange, and tells a reporter how it went.
+/// Observes one exchange and reports its result.
 struct ExchangeWatch<Reporter: ExchangeReporter> {
     private let reporter: Reporter
     private let previewLimit: Int
@@ -41,7 +41,7 @@ struct ExchangeWatch<Reporter: ExchangeReporter> {
         reporter.report(ExchangeReport(ending: .failed(error), duration: stopwatch.elapsed))
     }
 
-    /// Watches the body of a response, without wrapping one that is in memory, in a file or empty.
+    /// Observes the body of a response; a body that is in memory, in a file or empty is not wrapped.
     func watch(_ response: inout Response) {
         let timeToHead = stopwatch.elapsed
         var report = ExchangeReport(
@@ -75,12 +75,12 @@ private struct Stopwatch: Sendable {
     var elapsed: Duration { start.duration(to: clock.now) }
 }
 
-/// Follows a body that streams to its reader.
+/// Observes a body that is streamed to its reader.
 private final class BodyWatch<Reporter: ExchangeReporter>: BodyObserver {
     private let reporter: Reporter
     private let stopwatch: Stopwatch
     private let previewLimit: Int
-    /// What is known so far; nil after the end.
+    /// The report so far; nil after the end.
     private let report: Mutex<ExchangeReport?>
 
     init(reporter: Reporter, report: ExchangeReport, stopwatch: Stopwatch, previewLimit: Int) {
@@ -109,7 +109,7 @@ private final class BodyWatch<Reporter: ExchangeReporter>: BodyObserver {
 }
 
 extension Connection {
-    /// Sends a request under a watch.
+    /// Sends a request and reports its result.
     @inline(__always) func send(
         _ request: consuming Request, under watch: ExchangeWatch<some ExchangeReporter>
     ) async throws -> Response {

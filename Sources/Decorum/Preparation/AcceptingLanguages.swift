@@ -10,16 +10,16 @@ extension Connection {
     /// // Accept-Language: de-CH, de;q=0.9, en;q=0.8
     /// ```
     ///
-    /// A language that is named twice counts once. Six are sent, and any further ones are left out: a long list tells
-    /// more about a user than a server needs. A request that has an `Accept-Language` passes unchanged.
+    /// A language that is named twice counts once. At most six languages are sent: a longer list tells more about a
+    /// user than a server needs. A request that has an `Accept-Language` passes unchanged.
     ///
-    /// It belongs where default fields do: outside of everything that reads the fields, the cache above all.
+    /// Place it like default fields: outside of everything that reads the fields, above all the cache.
     ///
     /// See RFC 9110, section 12.5.4.
     ///
     /// - Parameter languages: Language tags of BCP 47, such as `pt-BR`, or `*` for any language.
     /// - Returns: A connection that adds the field.
-    /// - Throws: ``InvalidRequestError`` for an empty list, or for what is not a tag, such as `pt_BR`.
+    /// - Throws: ``InvalidRequestError`` for an empty list, or for text that is not a tag, such as `pt_BR`.
     public func acceptingLanguages(_ languages: [String]) throws(InvalidRequestError) -> some Connection {
         guard !languages.isEmpty, languages.allSatisfy(\.isLanguageRange) else { throw .invalidLanguages }
         return accepting(LanguagePreference(languages))
@@ -27,8 +27,8 @@ extension Connection {
 
     /// Asks for content in the languages that the user prefers, by the settings of the system.
     ///
-    /// The settings are read once, when the stack is composed. Where they have no language that can be sent, no field
-    /// is added. In all else it is the same as with languages that are given.
+    /// The settings are read once, when the stack is composed. If they have no language that can be sent, no field is
+    /// added. Otherwise it is the same as with languages that are given.
     ///
     /// - Returns: A connection that adds the field.
     public func acceptingLanguages() -> some Connection {
@@ -72,7 +72,7 @@ extension InvalidRequestError {
 }
 
 extension String {
-    /// Whether this is a basic language range (RFC 4647, section 2.1), which each tag of BCP 47 is.
+    /// Whether this is a basic language range (RFC 4647, section 2.1); each tag of BCP 47 is one.
     var isLanguageRange: Bool {
         let subtags = utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         return self == "*"

@@ -1,21 +1,21 @@
 public import HTTPTypes
 
 extension Connection {
-    /// Adds fields to each request that has none of the same name.
+    /// Adds fields to each request that does not have fields of the same names.
     ///
     /// ```swift
     /// let connection = SystemConnection()
     ///     .addingDefaultFields([.accept: "application/json", .acceptEncoding: "gzip"])
     /// ```
     ///
-    /// A request's own fields stay as they are, names compared in any letter case. A name that is given several times
-    /// is added as often, in order, behind the request's own fields. Where two such layers name the same field, the
-    /// outer one decides, since the inner one finds the field set.
+    /// The fields of a request stay as they are; names are compared in any letter case. A name that is given several
+    /// times is added as often, in order, after the fields of the request. If two such layers name the same field, the
+    /// outer layer decides, since the inner layer finds the field set.
     ///
-    /// A value with a line break or another control character does not get this far: `HTTPField` puts blanks in
-    /// its place. The fields go to every origin; secrets belong to ``authenticating(with:for:_:)``.
+    /// A value never holds a line break or another control character: `HTTPField` replaces it by a blank. The fields
+    /// are sent to every origin, so add secrets with ``authenticating(with:for:_:)`` instead.
     ///
-    /// It belongs outside of everything that reads the fields: caching, redirects, retries, signing.
+    /// Place it outside of everything that reads the fields: caching, redirects, retries, signing.
     ///
     /// - Parameter fields: The fields to add.
     /// - Returns: A connection that adds the fields.
@@ -23,7 +23,7 @@ extension Connection {
         DefaultFieldsConnection(base: self, name: "addingDefaultFields", source: .fixed(fields))
     }
 
-    /// Adds fields that a closure makes for each request that has none of the same name.
+    /// Adds fields that a closure returns to each request that does not have fields of the same names.
     ///
     /// ```swift
     /// let connection = SystemConnection()
@@ -35,8 +35,8 @@ extension Connection {
     /// The rules are those of ``addingDefaultFields(_:)-(HTTPFields)``.
     ///
     /// - Parameters:
-    ///   - secretFields: Those of the fields that hold credentials, so that layers further out share no response.
-    ///   - fields: Returns the fields to add to a request, or throws, so that nothing is sent.
+    ///   - secretFields: The names of the fields that hold credentials, so that layers further out share no response.
+    ///   - fields: Returns the fields to add to a request; if it throws, nothing is sent.
     /// - Returns: A connection that adds the fields.
     public func addingDefaultFields(
         secretFields: Set<HTTPField.Name> = [],

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// Fields that are the same for every request, or that a closure makes of it.
+/// Fields that are the same for every request, or that a closure computes from the request.
 enum FieldSource: Sendable {
     case fixed(HTTPFields)
     case computed(@Sendable (_ request: Request) async throws -> HTTPFields, secretFields: Set<HTTPField.Name>)
@@ -15,12 +15,12 @@ enum FieldSource: Sendable {
         }
     }
 
-    /// What a layer that sets the fields has to say of itself.
+    /// The facts of a layer that sets the fields.
     var facts: Set<Layer.Fact> {
         secretFields.isEmpty ? [.changesSignedParts] : [.changesSignedParts, .addsCredentials]
     }
 
-    /// The names of the fields, without their values, which may be nobody's business.
+    /// The names of the fields, without their values, which may be private.
     var setting: Layer.Setting {
         switch self {
         case .fixed(let fields): Layer.Setting("fields", fields.map(\.name.rawName).joined(separator: ", "))

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 
 extension Connection {
-    /// Says in the `User-Agent` field which program and system a request comes from.
+    /// Adds the `User-Agent` field, which names the program and the system.
     ///
     /// ```swift
     /// let connection = try SystemConnection()
@@ -10,10 +10,10 @@ extension Connection {
     /// // User-Agent: Reader/2.1 (Linux 6.8.0)
     /// ```
     ///
-    /// A request that has a `User-Agent` passes unchanged. Whoever sends the parts in fields of other names adds them
-    /// with ``addingDefaultFields(_:)-(HTTPFields)``.
+    /// A request that has a `User-Agent` passes unchanged. To send the parts in fields of other names, use
+    /// ``addingDefaultFields(_:)-(HTTPFields)``.
     ///
-    /// It belongs where default fields do: outside of everything that reads the fields.
+    /// Place it like default fields: outside of everything that reads the fields.
     ///
     /// See RFC 9110, section 10.1.5.
     ///
@@ -29,15 +29,15 @@ extension Connection {
     }
 }
 
-/// A program and the system that it runs on, as a server may learn of them.
+/// A program and the system that it runs on, as they are sent to a server.
 public struct ClientInformation: Sendable, Hashable {
     /// The name of the program.
     public let name: String
-    /// The version of the program; nil where it is nobody's business.
+    /// The version of the program; nil when it is not sent.
     public let version: String?
     /// The system that the program runs on.
     public let system: OperatingSystem
-    /// What else there is to say, each in a few words, such as a build number or a kind of device.
+    /// Further details, each in a few words, such as a build number or a kind of device.
     public let details: [String]
     /// The value of the `User-Agent` field, as in `Reader/2.1 (Linux 6.8.0; build 77)`.
     public let userAgent: String
@@ -48,8 +48,8 @@ public struct ClientInformation: Sendable, Hashable {
     ///   - name: The name of the program: letters, digits and marks such as `-` and `.`, without blanks.
     ///   - version: The version of the program, of the same characters.
     ///   - system: The system that the program runs on.
-    ///   - details: What else there is to say, in printable ASCII. Tell as little as the server needs: each
-    ///     detail makes one user easier to tell from others.
+    ///   - details: Further details, in printable ASCII. Send only as much as the server needs: each detail makes a
+    ///     user easier to identify.
     /// - Throws: ``InvalidRequestError`` for characters that the field cannot hold.
     public init(
         name: String, version: String? = nil, system: OperatingSystem = .current, details: [String] = []
@@ -77,7 +77,7 @@ extension InvalidRequestError {
 }
 
 extension String {
-    /// Whether this is a `token` (RFC 9110, section 5.6.2), which is what the name of a field is.
+    /// Whether this is a `token` (RFC 9110, section 5.6.2), like the name of a field.
     fileprivate var isToken: Bool { HTTPField.Name(self) != nil }
 
     fileprivate var isPrintableASCII: Bool { utf8.allSatisfy { (0x20...0x7E).contains($0) } }

@@ -4,7 +4,7 @@ public import Foundation
 public struct OperatingSystem: Sendable, Hashable {
     /// The name, as in `iOS` or `Linux`.
     public let name: String
-    /// The version, which on Linux is that of the kernel; empty where it is nobody's business.
+    /// The version, which on Linux is that of the kernel; empty when it is not sent.
     public let version: String
 
     /// Creates an operating system.
@@ -21,7 +21,7 @@ public struct OperatingSystem: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - name: The name.
-    ///   - version: The version, as Foundation's `ProcessInfo` tells it.
+    ///   - version: The version, as Foundation's `ProcessInfo` returns it.
     public init(name: String, version: OperatingSystemVersion) {
         self.init(name: name, version: "\(version.majorVersion).\(version.minorVersion).\(version.patchVersion)")
     }

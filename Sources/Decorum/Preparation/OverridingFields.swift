@@ -1,21 +1,21 @@
 public import HTTPTypes
 
 extension Connection {
-    /// Sets fields on each request in place of those of the same name that it has.
+    /// Sets fields on each request and removes its other fields of the same names.
     ///
     /// ```swift
     /// let connection = SystemConnection()
     ///     .overridingFields(with: [.accept: "application/json"])
     /// ```
     ///
-    /// All values that a request has under a name are replaced by all that are given here, in order; names compare in
-    /// any letter case. Fields of other names stay as they are. Where two such layers name the same field, the
-    /// inner one decides, since it sees the request last.
+    /// All values that a request has under a name are replaced by all values that are given here, in order; names are
+    /// compared in any letter case. Fields of other names stay as they are. If two such layers name the same field, the
+    /// inner layer decides, since it gets the request last.
     ///
-    /// A value with a line break or another control character does not get this far: `HTTPField` puts blanks in
-    /// its place. The fields go to every origin; secrets belong to ``authenticating(with:for:_:)``.
+    /// A value never holds a line break or another control character: `HTTPField` replaces it by a blank. The fields
+    /// are sent to every origin, so add secrets with ``authenticating(with:for:_:)`` instead.
     ///
-    /// It belongs outside of everything that reads the fields: caching, redirects, retries, signing.
+    /// Place it outside of everything that reads the fields: caching, redirects, retries, signing.
     ///
     /// - Parameter fields: The fields to set.
     /// - Returns: A connection that sets the fields.
@@ -23,13 +23,13 @@ extension Connection {
         OverridingFieldsConnection(base: self, source: .fixed(fields))
     }
 
-    /// Sets fields that a closure makes for each request in place of those of the same name that it has.
+    /// Sets fields that a closure returns on each request and removes its other fields of the same names.
     ///
     /// The rules are those of ``overridingFields(with:)-(HTTPFields)``.
     ///
     /// - Parameters:
-    ///   - secretFields: Those of the fields that hold credentials, so that layers further out share no response.
-    ///   - fields: Returns the fields to set on a request, or throws, so that nothing is sent.
+    ///   - secretFields: The names of the fields that hold credentials, so that layers further out share no response.
+    ///   - fields: Returns the fields to set on a request; if it throws, nothing is sent.
     /// - Returns: A connection that sets the fields.
     public func overridingFields(
         secretFields: Set<HTTPField.Name> = [],

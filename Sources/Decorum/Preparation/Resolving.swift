@@ -11,8 +11,8 @@ extension Connection {
     /// // GET https://api.example.com/v1/items?page=2
     /// ```
     ///
-    /// References resolve as links on a page do (RFC 3986, section 5.2). A base that is meant as a folder ends
-    /// with a slash, and a reference below it starts without one:
+    /// References are resolved like links on a page (RFC 3986, section 5.2). A base that stands for a folder ends with
+    /// a slash, and a reference below it starts without a slash:
     ///
     /// | base | reference | request |
     /// |---|---|---|
@@ -21,14 +21,14 @@ extension Connection {
     /// | `https://api.example.com/v1/` | `/items` | `https://api.example.com/items` |
     /// | `https://api.example.com/v1/` | `../v2/items` | `https://api.example.com/v2/items` |
     ///
-    /// A relative reference never leads to another origin: for one that would, sending throws ``InvalidRequestError``. It
-    /// may lead out of the base's path, so encode a part that comes from elsewhere before it goes into a reference.
+    /// A relative reference never leads to another origin: if it would, sending throws ``InvalidRequestError``. It may
+    /// lead out of the path of the base, so percent-encode untrusted text before you insert it into a reference.
     ///
-    /// **A request with an absolute URL passes unchanged**, to whatever origin it names. A URL made from text that is not
-    /// trusted lets that text choose the server. Put such text into ``Request/head`` as the path of a request without
-    /// scheme and authority: there, a URL of another origin is refused.
+    /// **A request with an absolute URL passes unchanged**, to any origin that it names. A URL made from untrusted text
+    /// lets that text choose the server. Put such text into ``Request/head`` as the path of a request without scheme
+    /// and authority: there, a URL of another origin is refused.
     ///
-    /// It belongs outside of all layers that need to know the origin: redirects, caching, authentication.
+    /// Place it outside of all layers that need the origin: redirects, caching, authentication.
     ///
     /// - Parameter base: An absolute URL over `http` or `https`; its fragment is ignored.
     /// - Returns: A connection that sends relative requests to the base.
@@ -43,7 +43,7 @@ struct ResolvingConnection<Base: Connection>: ComposedConnection {
     let baseURL: BaseURL
 
     var layer: Layer {
-        // A query may hold a key, and is used by next to no reference.
+        // The query is left out: it may hold a key, and hardly any reference uses it.
         let place = baseURL.origin.description + baseURL.path
         return Layer(
             name: "resolving", role: .preparation, settings: [Layer.Setting("against", place)], facts: [.changesSignedParts])
@@ -76,7 +76,7 @@ struct BaseURL: Sendable {
         request.head.scheme = target.scheme
         request.head.authority = target.authority
         request.head.path = target.path
-        // Whatever the text looks like, such as `//evil.example` or `https://evil.example`: a path names no server.
+        // A path must not name a server, as `//evil.example` or `https://evil.example` would.
         guard try Origin(request.head) == origin else { throw .otherOrigin }
     }
 

@@ -1,10 +1,11 @@
 public import Foundation
 
 extension Redaction {
-    /// Replaces the secrets in JSON: values under listed names, and the URLs, the JSON and the tokens in other strings.
+    /// Replaces the secrets in JSON: values under listed names, and secrets in the URLs, JSON and tokens of other
+    /// strings.
     ///
-    /// The grammar is read strictly (RFC 8259). From the first byte that is not JSON, or from where the content is cut short,
-    /// the rest is replaced, since it cannot be read. Lines of JSON and JSON text sequences are read too.
+    /// The grammar is checked strictly (RFC 8259). Everything after the first byte that is not JSON, or after an early
+    /// end of the content, is replaced, since it cannot be parsed. JSON lines and JSON text sequences are accepted too.
     ///
     /// - Parameter content: The bytes, without a content coding.
     /// - Returns: The content; bytes that are not part of a secret are the same.
@@ -25,7 +26,8 @@ extension Redaction {
         return search.replaced().map { Data($0) } ?? content
     }
 
-    /// Replaces the secrets in content without a media type: as in JSON where it is JSON with a secret, else its tokens.
+    /// Replaces the secrets in content without a media type: as in JSON when it is JSON with a secret, otherwise only
+    /// its tokens.
     ///
     /// - Parameter content: The bytes, without a content coding.
     /// - Returns: The content; bytes that are not part of a secret are the same.
@@ -36,7 +38,7 @@ extension Redaction {
         return result.foundSecret ? Data(result.bytes) : replacingTokens(in: content)
     }
 
-    /// Replaces tokens by their shape, and nothing else: see ``masksTokens``.
+    /// Replaces only tokens, found by their shape: see ``masksTokens``.
     ///
     /// - Parameter content: The bytes, without a content coding.
     /// - Returns: The content; bytes that are not part of a token are the same.

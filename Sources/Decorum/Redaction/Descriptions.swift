@@ -10,7 +10,7 @@ extension Request: CustomStringConvertible, CustomDebugStringConvertible, Custom
     /// The same as the description.
     public var debugDescription: String { description }
 
-    /// A mirror with the description and the body alone, so that `dump` shows no field.
+    /// A mirror with only the description and the body, so that `dump` shows no field.
     public var customMirror: Mirror {
         Mirror(self, children: ["description": description, "body": body.description])
     }
@@ -27,7 +27,7 @@ extension BodyEvent: CustomStringConvertible, CustomReflectable {
         }
     }
 
-    /// A mirror with the description alone.
+    /// A mirror with only the description.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
@@ -38,7 +38,7 @@ extension RequestOptions: CustomStringConvertible, CustomDebugStringConvertible,
     /// The same as the description.
     public var debugDescription: String { description }
 
-    /// A mirror with the same, since a fragment, a principal or an option of an app's own may be secret.
+    /// A mirror with the same content, since a fragment, a principal or a custom option may be secret.
     public var customMirror: Mirror { Mirror(self, unlabeledChildren: facts, displayStyle: .struct) }
 
     private var facts: [String] {
@@ -55,14 +55,14 @@ extension RequestOptions: CustomStringConvertible, CustomDebugStringConvertible,
 }
 
 extension ResponseMetadata: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Where the response came from, how, and from which URL, without its fragment and the secrets that
-    /// ``Redaction/standard`` knows; of other facts, the names of those that are set.
+    /// The source of the response, the number of attempts, and the URL without its fragment and the secrets that
+    /// ``Redaction/standard`` knows; of other facts, only the names of those that are set.
     public var description: String { "metadata: " + facts.joined(separator: ", ") }
 
     /// The same as the description.
     public var debugDescription: String { description }
 
-    /// A mirror with the same, since a URL, a redirection or a fact of an app's own may hold a secret.
+    /// A mirror with the same content, since a URL, a redirection or a custom fact may hold a secret.
     public var customMirror: Mirror { Mirror(self, unlabeledChildren: facts, displayStyle: .struct) }
 
     private var facts: [String] {
@@ -89,8 +89,8 @@ extension TransportError: CustomDebugStringConvertible, CustomReflectable {
 }
 
 extension Redaction {
-    /// A URL as a description shows it: without its fragment, which is never sent and often is a secret as a whole, and
-    /// without the secrets that ``standard`` knows.
+    /// A URL for a description: without its fragment, which is never sent and often is a secret as a whole, and without
+    /// the secrets that ``standard`` knows.
     ///
     /// - Parameter url: The URL, which need not be valid.
     /// - Returns: The URL for a description.

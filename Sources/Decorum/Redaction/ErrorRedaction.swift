@@ -1,13 +1,13 @@
 import Foundation
 
 extension Redaction {
-    /// Describes an error without what it may quote.
+    /// Describes an error without secrets that its own description may quote.
     ///
-    /// A ``DescribableError`` is described in its own words, with the URLs in them redacted. Of an error of Foundation's
-    /// the domain and the code are told, as in `NSURLErrorDomain -1004`; of any other, the name of its type.
+    /// For a ``DescribableError``, the result is its description with redacted URLs. For an error of Foundation, it is
+    /// the domain and the code, as in `NSURLErrorDomain -1004`; for any other error, the name of its type.
     ///
     /// - Parameter error: The error.
-    /// - Returns: What may be written down.
+    /// - Returns: A description that is safe to log.
     public func description(of error: any Error) -> String {
         guard let error = error as? any DescribableError else { return Self.name(of: error) }
         let description = applied(toText: error.description)

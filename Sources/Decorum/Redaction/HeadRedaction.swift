@@ -3,13 +3,13 @@ public import HTTPTypes
 extension Redaction {
     /// Replaces the secrets in header or trailer fields.
     ///
-    /// The whole value of a listed field is replaced, and so is each of several fields of one name. In all others,
-    /// URLs lose their user name and password and the values of listed query items, JSON loses its secrets as content
-    /// does, and tokens are replaced by their shape.
+    /// The whole value of a listed field is replaced, also where several fields have the name. In all other fields,
+    /// three kinds of secrets are replaced: in URLs, the user name, the password and the values of listed query items;
+    /// in JSON, the same secrets as in JSON content; and tokens, found by their shape.
     ///
     /// - Parameters:
     ///   - fields: The fields.
-    ///   - secretFields: The names that count as secret beside the listed ones, such as
+    ///   - secretFields: The names that count as secret in addition to the listed ones, such as
     ///     ``RequestOptions/secretFields``.
     /// - Returns: The fields in the same order, with the values replaced.
     public func applied(to fields: HTTPFields, secretFields: Set<HTTPField.Name> = []) -> HTTPFields {
@@ -25,7 +25,7 @@ extension Redaction {
     ///
     /// - Parameters:
     ///   - head: The head.
-    ///   - secretFields: The names that count as secret beside the listed ones, such as
+    ///   - secretFields: The names that count as secret in addition to the listed ones, such as
     ///     ``RequestOptions/secretFields``.
     /// - Returns: The head with the values replaced.
     public func applied(to head: HTTPRequest, secretFields: Set<HTTPField.Name> = []) -> HTTPRequest {
@@ -40,7 +40,7 @@ extension Redaction {
     ///
     /// - Parameters:
     ///   - head: The head.
-    ///   - secretFields: The names that count as secret beside the listed ones, such as
+    ///   - secretFields: The names that count as secret in addition to the listed ones, such as
     ///     ``RequestOptions/secretFields``.
     /// - Returns: The head with the values replaced.
     public func applied(to head: HTTPResponse, secretFields: Set<HTTPField.Name> = []) -> HTTPResponse {
@@ -64,11 +64,11 @@ extension Redaction {
     /// Replaces the secrets in the authority of a URL.
     func applied(toAuthority authority: String) -> String {
         guard authority.mayHoldSecret || mayHoldToken(authority) else { return authority }
-        // An authority is the part of a URL behind the two slashes.
+        // In a URL, the authority follows the two slashes.
         return String(applied(toURL: "//" + authority).dropFirst(2))
     }
 
-    /// Replaces the secrets of the URLs in a text, and tokens.
+    /// Replaces the secrets in the URLs of a text, and tokens.
     ///
     /// - Parameter text: The text, such as a sentence for a log.
     /// - Returns: The text with the secrets replaced.
@@ -83,7 +83,7 @@ extension Redaction {
         isNamedSecret(field, secretFields: secretFields) ? placeholder : replacement(forValueOf: field)
     }
 
-    /// The value of a field whose name says nothing; nil where no secret is in it.
+    /// The redacted value of a field whose name is not listed; nil when it holds no secret.
     private func replacement(forValueOf field: HTTPField) -> String? {
         let value = field.value
         if value.mayBeJSON, let redacted = redacted(inJSON: value) { return redacted }
@@ -94,33 +94,34 @@ extension Redaction {
         return replaced == value ? nil : replaced
     }
 
-    /// Replaces the secrets in the value of a field that holds one JSON value or several between commas; nil where there
-    /// are none.
+    /// Replaces the secrets in the value of a field that holds one JSON value or several between commas; nil when it
+    /// holds no secret.
     func redacted(inJSON value: String) -> String? {
         guard looksIntoContent else { return nil }
-        // An array is looked through, so the brackets change nothing but that commas may stand between values.
+        // Patterns look through arrays, so the only effect of the brackets is that commas may separate values.
         let result = JSONRedactor(Array("[\(value)]".utf8), redaction: self).run()
         guard result.foundSecret || !result.isWhole else { return nil }
-        // Of a text cut short, the end is replaced, and the last bracket with it.
+        // When the text is incomplete, its end was replaced together with the last bracket.
         return String(decoding: result.bytes.dropFirst().dropLast(result.isWhole ? 1 : 0), as: UTF8.self)
     }
 
-    /// Tells whether a field counts as secret: by its name, its mark, or by what is in its value.
+    /// Returns whether a field counts as secret: by its name, its indexing strategy, or its value.
     ///
-    /// Of a value, JSON with a secret in it and a token count; URLs do not, since a server needs those that it knows.
+    /// A value counts as secret if it is JSON with a secret or holds a token. URLs do not count, since a server needs
+    /// the URLs that it knows.
     func isSecret(_ field: HTTPField, secretFields: Set<HTTPField.Name>) -> Bool {
         if isNamedSecret(field, secretFields: secretFields) { return true }
         if field.value.mayBeJSON, redacted(inJSON: field.value) != nil { return true }
         return mayHoldToken(field.value) && !TokenSearch.tokens(in: Array(field.value.utf8)).isEmpty
     }
 
-    /// Tells whether the value of a field counts as secret by its name, or by its mark.
+    /// Returns whether the value of a field counts as secret by its name or its indexing strategy.
     ///
-    /// A value that must not be indexed is one that HPACK calls sensitive (RFC 7541, section 7.1.3).
+    /// A value that must not be indexed is sensitive by HPACK (RFC 7541, section 7.1.3).
     ///
     /// - Parameters:
     ///   - field: The field.
-    ///   - secretFields: The names that count as secret beside the listed ones, such as
+    ///   - secretFields: The names that count as secret in addition to the listed ones, such as
     ///     ``RequestOptions/secretFields``.
     /// - Returns: Whether the whole value is secret.
     public func isNamedSecret(_ field: HTTPField, secretFields: Set<HTTPField.Name> = []) -> Bool {
@@ -129,19 +130,20 @@ extension Redaction {
         return fieldNames.isSecret(field.value.utf8, ofField: field.name.canonicalName.utf8)
     }
 
-    /// Whether a text may hold a token that is replaced by its shape.
+    /// Whether a text may hold a token that would be replaced.
     private func mayHoldToken(_ text: String) -> Bool {
         masksTokens && TokenSearch.mayHoldToken(text)
     }
 }
 
 extension HTTPField {
-    /// Whether the value is a URL or a reference, and nothing else.
+    /// Whether the whole value is a URL or a reference.
     var isURL: Bool { name == .location || name == .contentLocation || name == .referer }
 }
 
 extension String {
-    /// Whether a URL, or a text with URLs, has any of the characters without which there is neither a user, nor an item, nor a coded value.
+    /// Whether a URL, or a text with URLs, has one of the characters that every user name, item and encoded value
+    /// needs.
     var mayHoldSecret: Bool {
         !allUTF8 { byte in
             switch byte {
@@ -151,7 +153,7 @@ extension String {
         }
     }
 
-    /// Whether this starts as an object or an array of JSON does, and holds a name or a text.
+    /// Whether this starts like a JSON object or array, and holds a string.
     var mayBeJSON: Bool {
         utf8.contains(UInt8(ascii: "\"")) && JSONText.isLikely(utf8)
     }

@@ -1,10 +1,10 @@
-/// Follows all patterns of a redaction at once, level by level.
+/// Matches all patterns of a redaction at once, level by level.
 struct JSONMatcher: Sendable {
-    /// For each pattern but the deep names, a bit for every number of components that the way so far can stand for.
+    /// For each pattern except the deep names, one bit for each number of components that the path so far can match.
     typealias State = [UInt64]
 
     let patterns: Set<JSONPattern>
-    /// The names of all patterns of the form `**.name`: the usual ones, which need no state.
+    /// The names of all patterns of the form `**.name`, which are the most common and need no state.
     private(set) var deepNames: SecretNames = []
     private var ways: [[JSONPattern.Component]] = []
     private(set) var start: State = []
@@ -65,7 +65,7 @@ struct JSONMatcher: Sendable {
         }
     }
 
-    /// Adds what follows a `**`, which may stand for no level.
+    /// Adds the components after a `**`, which may match zero levels.
     private static func closed(_ bits: UInt64, over components: [JSONPattern.Component]) -> UInt64 {
         var bits = bits
         for (index, component) in components.enumerated() where component == .anyDepth && bits & (1 << index) != 0 {
@@ -76,7 +76,7 @@ struct JSONMatcher: Sendable {
 }
 
 extension JSONMatcher: Hashable {
-    // The order of the ways is that of a set, which differs between equal ones.
+    // `ways` is not compared: its order comes from a set and differs between equal sets.
     static func == (lhs: JSONMatcher, rhs: JSONMatcher) -> Bool {
         lhs.patterns == rhs.patterns
     }

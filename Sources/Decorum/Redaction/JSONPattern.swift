@@ -1,4 +1,4 @@
-/// A place in JSON, or many: names joined by dots, with `*` for any one level and `**` for any number of levels.
+/// One or more places in JSON: names joined by dots, with `*` for any one level and `**` for any number of levels.
 ///
 /// | Pattern | Stands for |
 /// |---|---|
@@ -8,17 +8,17 @@
 /// | `**.*_token` | the texts in what is named like `user_token` |
 /// | `keys.0` | the first element of the array under `keys` |
 ///
-/// Names are compared as in ``SecretNames``, and so are those with an asterisk before them. An array is looked through, so `items.secret` also finds `secret` in the
-/// elements of `items`. A backslash takes the meaning from a dot, an asterisk or a backslash, as in `a\.b`. A leading
-/// `$` stands for the document. The empty pattern is the whole document.
+/// Names, also those with a leading asterisk, are compared as in ``SecretNames``. A pattern looks through arrays, so
+/// `items.secret` also finds `secret` in the elements of `items`. A backslash escapes a dot, an asterisk or a
+/// backslash, as in `a\.b`. A leading `$` stands for the document. The empty pattern is the whole document.
 ///
-/// A pattern of more than 60 levels finds everything below its 60th.
+/// A pattern of more than 60 levels matches everything below its 60th level.
 public struct JSONPattern: Sendable, Hashable {
     enum Component: Sendable, Hashable {
         case name(String, index: Int?)
         case any
         case anyDepth
-        /// What a name ends in, normalised.
+        /// The ending of a name, normalised.
         case ending(String)
     }
 

@@ -1,15 +1,15 @@
-/// Masks the secrets in JSON: values under secret names, and the URLs, the JSON and the tokens in other strings.
+/// Masks the secrets in JSON: values under secret names, and secrets in the URLs, JSON and tokens of other strings.
 ///
-/// From the first token on that breaks the grammar, or from the secret value around it on, the rest is replaced: a text that
-/// cannot be read is not shown.
+/// If a token breaks the grammar, the rest is replaced, from that token or from the start of the secret value around
+/// it: text that cannot be parsed is not shown.
 struct JSONRedactor {
     struct Result {
         let bytes: [UInt8]
-        /// Whether a secret was replaced, the rest of a broken text aside.
+        /// Whether a secret was replaced, not counting the rest of a broken text.
         let foundSecret: Bool
-        /// Whether all of it was read; otherwise its end was replaced.
+        /// Whether the whole text was parsed; otherwise its end was replaced.
         let isWhole: Bool
-        /// How many bytes were looked at, which grows with their number alone.
+        /// The number of byte reads, which is proportional to the length.
         let steps: Int
     }
 
@@ -28,7 +28,7 @@ struct JSONRedactor {
         self.nesting = nesting
         self.masksTokens = masksTokens && redaction.masksTokens
         placeholder = JSONText.escape(redaction.placeholder.utf8)
-        // Each byte is a part of one token; a string is looked at once more.
+        // Each byte is part of one token; the bytes of a string are read a second time.
         steps = bytes.count
     }
 
@@ -54,7 +54,7 @@ struct JSONRedactor {
             steps: steps)
     }
 
-    /// Redacts the URLs, or the JSON, in a string.
+    /// Redacts the URLs or the JSON in a string.
     private mutating func redactString(_ range: Range<Int>) {
         steps += range.count
         guard JSONText.mayHoldURLOrJSON(bytes[range]) else {

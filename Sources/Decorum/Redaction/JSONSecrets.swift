@@ -1,11 +1,11 @@
 /// Finds the secrets in JSON by their names, in one pass over its bytes and without a limit on its size.
 ///
-/// It reads the grammar of RFC 8259 strictly. At the first byte that breaks it, or at the end of a text cut short, the search
-/// ends, since names and values cannot be told apart from there on; see ``fault``. Several values after one another are
-/// read as such, so newline-delimited JSON and JSON text sequences (RFC 7464) work too.
+/// It follows the grammar of RFC 8259 strictly. The search ends at the first byte that breaks it, or at the end of an
+/// incomplete text, since names and values cannot be distinguished from there on; see ``fault``. A document may hold
+/// several values in sequence, so newline-delimited JSON and JSON text sequences (RFC 7464) work too.
 ///
-/// The result is a list of places, so that each use replaces secrets in its own way: a log masks whole values,
-/// and a recorder gives names to strings.
+/// The result is a list of places, so that each caller replaces secrets in a different way: a log masks whole values,
+/// and a recorder replaces strings by pseudonyms.
 public struct JSONSecrets: Sendable {
     /// A part of the document that is, or may hold, a secret.
     public struct Place: Sendable, Hashable {
@@ -13,12 +13,12 @@ public struct JSONSecrets: Sendable {
         public enum Kind: Sendable, Hashable {
             /// The name of a member that is not within a secret value; the range lies between its quotation marks.
             case name
-            /// A string, within a secret value or not; the range lies between its quotation marks.
+            /// A string, inside or outside of a secret value; the range lies between its quotation marks.
             case string
             /// A number, `true`, `false` or `null` within a secret value.
             case scalar
-            /// A whole secret value of any type, with its quotation marks or brackets. It comes after the strings and scalars
-            /// that it holds.
+            /// A whole secret value of any type, with its quotation marks or brackets. It comes after its strings and
+            /// scalars.
             case value
         }
 
@@ -26,17 +26,19 @@ public struct JSONSecrets: Sendable {
         public let kind: Kind
         /// The bytes of the place.
         public let range: Range<Int>
-        /// The bytes of the name under which a value is found: that of the secret within one, empty at the top.
+        /// The bytes of the name of the value; empty at the top level.
+        ///
+        /// Inside a secret value, it is the name of that secret value.
         public let name: Range<Int>
-        /// Which values of the name are secret; nil for a name, and for a string that is not within a secret value.
+        /// The values of the name that are secret; nil for a name, and for a string outside of a secret value.
         public let secrecy: SecretNames.Secrecy?
     }
 
     /// The place at which the search ended before the end of the document.
     public struct Fault: Sendable, Hashable {
-        /// Where the token starts that breaks the grammar, or that is cut short.
+        /// The first byte of the token that breaks the grammar or is incomplete.
         public let token: Int
-        /// The first byte of the secret value within which the token stands; nil where it stands in none.
+        /// The first byte of the secret value that contains the token; nil when the token is outside of secret values.
         public let secretStart: Int?
         /// The bytes of the name of that value.
         public let secretName: Range<Int>?
@@ -47,7 +49,7 @@ public struct JSONSecrets: Sendable {
     private struct Frame {
         let isObject: Bool
         let state: JSONMatcher.State
-        /// Where the name stands under which it is found.
+        /// The position of its name.
         let name: Range<Int>
         var count = 0
     }
@@ -56,7 +58,7 @@ public struct JSONSecrets: Sendable {
 
     /// The places, in the order in which they end.
     public private(set) var places: [Place] = []
-    /// Where the search ended early; nil where it read the whole document.
+    /// The place where the search ended early; nil when it read the whole document.
     public private(set) var fault: Fault?
 
     private let bytes: [UInt8]
@@ -64,14 +66,14 @@ public struct JSONSecrets: Sendable {
     private var position = 0
     private var tokenStart = 0
     private var stack: [Frame] = []
-    /// The secret value within which the scanner is, and how deep it stands.
+    /// The secret value that contains the current position, and its depth.
     private var secret: (start: Int, depth: Int, name: Range<Int>, secrecy: SecretNames.Secrecy)?
 
     /// Searches a document.
     ///
     /// - Parameters:
     ///   - bytes: The document, with or without a byte order mark.
-    ///   - redaction: The redaction, of which ``Redaction/jsonPaths`` counts.
+    ///   - redaction: The redaction; only its ``Redaction/jsonPaths`` are used.
     public init(_ bytes: [UInt8], redaction: Redaction) {
         self.bytes = bytes
         matcher = redaction.jsonMatcher
@@ -122,7 +124,7 @@ public struct JSONSecrets: Sendable {
         }
     }
 
-    /// Scans a value, of an object or array only the start.
+    /// Scans a value; of an object or array, only its first byte.
     private mutating func scanValue(
         at state: JSONMatcher.State, secrecy: SecretNames.Secrecy?, name: Range<Int>
     ) throws(BrokenGrammar) {
@@ -162,7 +164,7 @@ public struct JSONSecrets: Sendable {
     private mutating func skipBlanks() -> UInt8? {
         while position < bytes.count {
             switch bytes[position] {
-            // U+001E stands before each value of a JSON text sequence (RFC 7464).
+            // U+001E precedes each value of a JSON text sequence (RFC 7464).
             case 0x20, 0x09, 0x0A, 0x0D, 0x1E: position += 1
             default:
                 tokenStart = position

@@ -1,19 +1,20 @@
-/// The last letters of names, by which most names are told apart that are not among them.
+/// The last letters of a set of names, which are enough to see that most other names are not in it.
 ///
-/// A stack asks of each field of each request whether its name is one of a secret, and hardly any is.
+/// It makes this check fast: a stack checks each field of each request for a secret name, and very few names are
+/// secret.
 struct NameEndings: Sendable {
-    /// For each last letter, a bit for each letter that stands before it in some name.
+    /// For each last letter, a bit for each letter that comes before it in some name.
     private var pairs: [UInt32]
     /// The endings by their last letter.
     private var endings: [[[UInt8]]] = Array(repeating: [], count: 32)
 
     init() {
-        // A byte that is passed over in a spelling, or that is not ASCII, may stand before any letter and behind it.
+        // A byte that is ignored in a spelling, or that is not ASCII, may come before or after any letter.
         pairs = Array(repeating: Self.bits(of: [0x20, UInt8(ascii: "-"), UInt8(ascii: "_")]), count: 32)
         for byte in [0x20, UInt8(ascii: "-"), UInt8(ascii: "_")] { pairs[Int(byte & 31)] = .max }
     }
 
-    /// Adds a normalised name, of which the last two letters tell it from others.
+    /// Adds a normalised name by its last two letters.
     mutating func insert(name: some BidirectionalCollection<UInt8>) {
         guard let last = name.last else { return }
         pairs[Int(last & 31)] |= name.dropLast().last.map { 1 << UInt32($0 & 31) } ?? .max
@@ -25,7 +26,7 @@ struct NameEndings: Sendable {
         if let last = ending.last { endings[Int(last & 31)].append(ending) }
     }
 
-    /// Whether a name in any spelling may be one of these, or end as one of these does.
+    /// Whether a name in any spelling may be one of these names, or end like one of them.
     func mayMatch(_ name: some BidirectionalCollection<UInt8>) -> Bool {
         guard let last = name.last else { return false }
         guard let before = name.dropLast().last else { return true }

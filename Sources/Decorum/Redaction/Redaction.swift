@@ -1,9 +1,10 @@
 public import HTTPTypes
 
-/// What is kept out of everything that is written down: logs, cassettes, events and errors.
+/// The secrets that are kept out of everything that is written: logs, cassettes, events and errors.
 ///
 /// A redaction keeps names and replaces values: `?token=abc` becomes `?token=REDACTED`. Bytes that are not replaced
-/// stay exactly as they are. It is on by default wherever Decorum writes; extend it by value.
+/// stay exactly as they are. The standard redaction is applied by default wherever Decorum writes; to extend it, change
+/// a copy.
 ///
 /// ```swift
 /// var redaction = Redaction.standard
@@ -12,9 +13,9 @@ public import HTTPTypes
 /// let connection = transport.logging(to: .standardError, redacting: redaction)
 /// ```
 ///
-/// It goes by names, and by the shapes of tokens: see ``masksTokens``. Any other secret that stands in a path, in plain text
-/// or under a name that is not listed, it does not know. The standard one also takes every text for secret whose name ends
-/// as that of a secret does; see ``SecretNames``.
+/// A redaction finds secrets by their names, and tokens by their shapes: see ``masksTokens``. It does not find any
+/// other secret in a path, in plain text or under a name that is not listed. The standard redaction also treats every
+/// text as secret whose name ends like the name of a secret; see ``SecretNames``.
 public struct Redaction: Sendable, Hashable {
     /// The fields whose values are replaced.
     public var fields: Set<HTTPField.Name>
@@ -22,10 +23,10 @@ public struct Redaction: Sendable, Hashable {
     /// The names of further fields whose values are replaced, as in `*-token`.
     public var fieldNames: SecretNames
 
-    /// The names of the items in a URL's query or fragment, and of path parameters, whose values are replaced.
+    /// The names of query items, fragment items and path parameters whose values are replaced.
     ///
     /// A name counts in its percent-encoded form too. URLs are also found in `Location`, `Referer`, `Link` and every
-    /// other field that holds one, in the strings of JSON, and percent-encoded in the value of another item.
+    /// other field with a URL, in the strings of JSON, and percent-encoded in the value of another item.
     public var queryItems: SecretNames
 
     /// The places in JSON whose values, of any type, are replaced by a string.
@@ -45,26 +46,27 @@ public struct Redaction: Sendable, Hashable {
     /// Whether the user name and password of a URL are replaced.
     public var userinfo: Bool
 
-    /// Whether fields are replaced that a request declares secret, or that are marked as never to be indexed.
+    /// Whether fields are replaced that a request declares secret or that are marked as never indexed.
     ///
     /// They are those of ``RequestOptions/secretFields`` and those whose indexing strategy is `disallow`, by which
     /// HPACK marks a sensitive value.
     public var declaredFields: Bool
 
-    /// Whether tokens are replaced by their shape, under any name and wherever they stand.
+    /// Whether tokens, found by their shape, are replaced under any name and in any place.
     ///
-    /// Known are JSON Web Tokens, private keys in text form, what follows `Bearer` and `Basic`, and tokens that start as
-    /// those of well-known services do, such as `ghp_`, `xoxb-` and `AKIA`. They are found in fields, URLs, forms, texts,
-    /// and the strings and names of JSON, as they are or percent-encoded; not in binary content. A redirection to another
-    /// origin drops a field with such a value. Cassettes are searched for the same shapes before they are written.
+    /// Known shapes are JSON Web Tokens, private keys in text form, credentials after `Bearer` and `Basic`, and tokens
+    /// with the prefixes of well-known services, such as `ghp_`, `xoxb-` and `AKIA`. They are found in fields, URLs,
+    /// forms, texts, and the strings and names of JSON, as they are or percent-encoded; not in binary content. A
+    /// redirection to another origin drops a field with such a value. Cassettes are searched for the same shapes before
+    /// they are written.
     public var masksTokens: Bool
 
-    /// What stands in place of a secret; percent-encoded or escaped where the place needs it.
+    /// The text that replaces a secret; percent-encoded or escaped where its place requires that.
     public var placeholder: String
 
     private(set) var jsonMatcher: JSONMatcher
 
-    /// Creates a redaction that lists everything itself.
+    /// Creates a redaction without the standard names.
     ///
     /// - Parameters:
     ///   - fields: The fields whose values are replaced.
@@ -75,7 +77,7 @@ public struct Redaction: Sendable, Hashable {
     ///   - declaredFields: Whether fields that a request declares secret are replaced.
     ///   - fieldNames: The names of further fields whose values are replaced.
     ///   - masksTokens: Whether tokens are replaced by their shape.
-    ///   - placeholder: What stands in place of a secret.
+    ///   - placeholder: The text that replaces a secret.
     public init(
         fields: Set<HTTPField.Name>,
         queryItems: SecretNames,
@@ -103,6 +105,6 @@ public struct Redaction: Sendable, Hashable {
         fields: [], queryItems: [], jsonPaths: [], formNames: [], userinfo: false, declaredFields: false,
         masksTokens: false)
 
-    /// How many times an encoding within an encoding is looked into, such as JSON in a string of JSON.
+    /// The maximum depth of nested encodings that are searched, such as JSON in a string of JSON.
     public static let nestingLimit = 3
 }

@@ -1,10 +1,11 @@
 import HTTPTypes
 
-/// The fields that may hold a secret by the list of a redaction, whatever their values are.
+/// The names of fields that may hold a secret by the lists of a redaction, with any value.
 ///
-/// By these a store tells requests apart, so each field counts whose value a redaction would replace, and a few more.
+/// A store distinguishes requests by these fields. So the set has each name whose value a redaction would replace, and
+/// a few more.
 struct SecretFieldNames: Sendable {
-    /// Those of the standard redaction.
+    /// The names of the standard redaction.
     static let standard = SecretFieldNames(.standard)
 
     private let names: FieldNames
@@ -22,7 +23,7 @@ struct SecretFieldNames: Sendable {
 
     func contains(_ name: HTTPField.Name) -> Bool {
         if names.contains(name) { return true }
-        // A stack asks this for each field of each request, and the views of strings are slow to go through backwards.
+        // A stack calls this for each field of each request, and reading the views of a string backwards is slow.
         var text = name.canonicalName
         return text.withUTF8 { unsafe endings.mayBeSecret(field: $0) }
     }

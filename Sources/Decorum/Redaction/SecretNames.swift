@@ -1,11 +1,11 @@
-/// A set of names whose values are secret, compared without regard to how they are spelled.
+/// A set of names whose values are secret, compared without regard to their spelling.
 ///
-/// Letter case, blanks, hyphens and underscores do not count: `access_token` also stands for `accessToken` and
-/// `Access-Token`. In a name with parts, such as `user[password]` or `user.password`, each part counts.
+/// Letter case, blanks, hyphens and underscores are ignored: `access_token` also stands for `accessToken` and
+/// `Access-Token`. In a name with parts, such as `user[password]` or `user.password`, each part is compared.
 ///
-/// With an asterisk before it, a name stands for all that end in it: `*token` for `userToken` and `token`. Such a name is
-/// a guess, so numbers, `true`, `false` and `null` under it are no secrets, as in `max_tokens=100`, and neither are the
-/// cursors of lists, as in `next_page_token`.
+/// With a leading asterisk, a name stands for all names with that ending: `*token` for `userToken` and `token`. Such a
+/// name is a guess. Therefore numbers, `true`, `false` and `null` under it are not secret, as in `max_tokens=100`, and
+/// cursors of lists are not secret either, as in `next_page_token`.
 public struct SecretNames: Sendable {
     private var names: Set<String> = []
     private var endings: Set<[UInt8]> = []
@@ -44,7 +44,7 @@ public struct SecretNames: Sendable {
         for ending in endings { lastLetters.insert(ending: ending) }
     }
 
-    /// Tells whether a name, or a part of it, is in the set or ends as one that is.
+    /// Returns whether a name, or a part of it, is in the set or has an ending from the set.
     ///
     /// - Parameter name: The name, in any spelling.
     /// - Returns: Whether its value is secret.
@@ -57,16 +57,17 @@ public struct SecretNames: Sendable {
 
     /// The values of a name that are secret.
     public enum Secrecy: Sendable, Hashable {
-        /// Texts and what holds them; numbers, `true`, `false` and `null` are not secret, since the name is a guess.
+        /// Texts, and objects and arrays with texts. Numbers, `true`, `false` and `null` are not secret, since the name
+        /// is a guess.
         case text
         /// Every value.
         case any
     }
 
-    /// Tells which values of a name are secret.
+    /// Returns the values of a name that are secret.
     ///
     /// - Parameter name: The bytes of the name, in any spelling.
-    /// - Returns: The values that are secret; nil where no value is.
+    /// - Returns: The values that are secret; nil when no value is secret.
     public func secrecy(of name: some BidirectionalCollection<UInt8>) -> Secrecy? {
         guard !isEmpty else { return nil }
         if let secrecy = secrecy(ofPart: name) { return secrecy }
@@ -74,7 +75,7 @@ public struct SecretNames: Sendable {
         return name.split(whereSeparator: Self.separates).lazy.compactMap { secrecy(ofPart: $0) }.first
     }
 
-    /// Tells whether the value of a name is secret, where the format does not tell texts from numbers.
+    /// Returns whether the value of a name is secret, in a format that does not distinguish texts from numbers.
     ///
     /// - Parameters:
     ///   - value: The bytes of the value.
@@ -86,14 +87,14 @@ public struct SecretNames: Sendable {
         Self.isSecret(value, secrecy(of: name))
     }
 
-    /// Tells whether the value of a field is secret, whose name has no parts.
+    /// Returns whether the value of a field is secret; the name of a field has no parts.
     func isSecret(
         _ value: some BidirectionalCollection<UInt8>, ofField name: some BidirectionalCollection<UInt8>
     ) -> Bool {
         Self.isSecret(value, secrecy(ofPart: name))
     }
 
-    /// Whether a field is named so that it holds a secret with some value; the cursors of lists count too.
+    /// Whether some value of a field with this name would be secret; cursors of lists count too.
     func mayBeSecret(field name: some BidirectionalCollection<UInt8>) -> Bool {
         guard lastLetters.mayMatch(name) else { return false }
         return lastLetters.endName(name) || !names.isEmpty && names.contains(Self.normalized(name))
@@ -108,9 +109,9 @@ public struct SecretNames: Sendable {
     }
 
     private func secrecy(ofPart name: some BidirectionalCollection<UInt8>) -> Secrecy? {
-        // To normalise a name takes longer than all else, and most names end otherwise.
+        // Normalising a name is the slowest step, and most names have other endings.
         guard lastLetters.mayMatch(name) else { return nil }
-        // The views of strings are slow to go through more than once.
+        // An array, because reading the views of a string more than once is slow.
         let spelling = Array(name)
         let hasEnding = lastLetters.endName(spelling)
         guard hasEnding || !names.isEmpty else { return nil }
@@ -121,13 +122,13 @@ public struct SecretNames: Sendable {
         return Self.lookalikes.contains { bytes.suffix($0.utf8.count).elementsEqual($0.utf8) } ? nil : .text
     }
 
-    /// Whether a character does not count in the spelling of a name.
+    /// Whether a character is ignored in the spelling of a name.
     static func isPassedOver(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
     }
 
-    /// The endings of names that look like names of secrets and are not: places in lists, marks in texts, and the field
-    /// that asks for a signature (RFC 9421, section 5.1).
+    /// The endings of names that look like names of secrets but are not: positions in lists, marks in texts, and the
+    /// field that requests a signature (RFC 9421, section 5.1).
     private static let lookalikes = [
         "acceptsignature", "bostoken", "changetoken", "clstoken", "continuationtoken", "cursortoken", "deltatoken",
         "endtoken", "eostoken", "masktoken", "nexttoken", "padtoken", "pagetoken", "paginationtoken", "pagingtoken",
@@ -151,7 +152,7 @@ public struct SecretNames: Sendable {
         byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]") || byte == UInt8(ascii: ".")
     }
 
-    /// Gives all spellings of a name one form.
+    /// Returns one form for all spellings of a name.
     static func normalized(_ name: some Collection<UInt8>) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(name.count)
@@ -164,14 +165,14 @@ public struct SecretNames: Sendable {
             }
             isASCII = isASCII && byte < 0x80
         }
-        // A name of nothing but these characters keeps them, or it would stand for every other such name.
+        // A name that consists only of ignored characters keeps them; otherwise it would equal every other such name.
         let normalized = String(decoding: bytes.isEmpty ? Array(name) : bytes, as: UTF8.self)
         return isASCII ? normalized : normalized.lowercased()
     }
 }
 
 extension SecretNames: Hashable {
-    // The last letters follow from the names, in the order in which these came.
+    // `lastLetters` is not compared: it follows from the names, but depends on the order of insertion.
     /// Whether two sets hold the same names and the same endings.
     public static func == (lhs: SecretNames, rhs: SecretNames) -> Bool {
         lhs.names == rhs.names && lhs.endings == rhs.endings

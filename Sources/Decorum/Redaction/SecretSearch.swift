@@ -1,7 +1,7 @@
-/// Finds the secrets in the bytes of a URL, a form or a text, as a ``Redaction`` names them.
+/// Finds the secrets in the bytes of a URL, a form or a text by the names of a ``Redaction``.
 ///
-/// It finds too much rather than too little: a name counts after each `?`, `&`, `;`, `#` and `/`, and its value goes on to the
-/// end of the path segment or item.
+/// In doubtful cases it finds a secret: a name counts after each `?`, `&`, `;`, `#` and `/`, and its value extends to
+/// the end of the path segment or item.
 ///
 /// ```swift
 /// var search = SecretSearch(Array(url.utf8), redaction: .standard)
@@ -16,11 +16,11 @@ public struct SecretSearch: Sendable {
         /// The bytes of the name of its item; nil for a user name with its password, and for a token.
         public let name: Range<Int>?
 
-        /// Creates a find.
+        /// Creates a found secret.
         ///
         /// - Parameters:
         ///   - range: The bytes of the secret.
-        ///   - name: The bytes of the name of its item; nil where it has none.
+        ///   - name: The bytes of the name of its item; nil when absent.
         public init(range: Range<Int>, name: Range<Int>?) {
             self.range = range
             self.name = name
@@ -31,21 +31,21 @@ public struct SecretSearch: Sendable {
     public let bytes: [UInt8]
     /// The secrets found so far, in no order; one may lie within another.
     public private(set) var found: [Found] = []
-    /// How many bytes were looked at, which grows with their number alone.
+    /// The number of byte reads, which is proportional to the length.
     private(set) var steps = 0
     private let redaction: Redaction
-    /// How many more encodings to look into.
+    /// The number of nested encodings that may still be searched.
     private let nesting: Int
     private let findsTokens: Bool
 
-    /// Creates a search, which has found nothing yet.
+    /// Creates a search; call its methods to find secrets.
     ///
     /// - Parameters:
     ///   - bytes: The bytes to search.
     ///   - redaction: The redaction that names the secrets.
-    ///   - nesting: How many encodings within an encoding are looked into, such as a URL in the query of another.
-    ///   - findsTokens: Whether tokens count, in an item that holds an encoded URL or JSON too;
-    ///     ``Redaction/masksTokens`` has to be set as well.
+    ///   - nesting: The maximum depth of nested encodings that are searched, such as a URL in the query of another.
+    ///   - findsTokens: Whether tokens are found, also in an item with an encoded URL or JSON;
+    ///     ``Redaction/masksTokens`` has to be true as well.
     public init(
         _ bytes: [UInt8], redaction: Redaction, nesting: Int = Redaction.nestingLimit, findsTokens: Bool = true
     ) {
@@ -55,12 +55,12 @@ public struct SecretSearch: Sendable {
         self.findsTokens = findsTokens && redaction.masksTokens
     }
 
-    /// The bytes with something else in the place of each secret.
+    /// The bytes with a replacement for each secret.
     ///
-    /// A secret within another, or one that overlaps another, is replaced with it.
+    /// Secrets that overlap or contain each other are replaced together.
     ///
     /// - Parameter replacement: Returns the bytes that replace a secret.
-    /// - Returns: The bytes; nil where no secret was found.
+    /// - Returns: The bytes; nil when no secret was found.
     public func replacing(_ replacement: (_ secret: Found) -> [UInt8]) -> [UInt8]? {
         guard !found.isEmpty else { return nil }
         var output: [UInt8] = []
@@ -77,7 +77,7 @@ public struct SecretSearch: Sendable {
         return output + bytes[copied...]
     }
 
-    /// The bytes with a percent-encoded placeholder for each secret; nil where there is none.
+    /// The bytes with a percent-encoded placeholder for each secret; nil when no secret was found.
     func replaced() -> [UInt8]? {
         guard !found.isEmpty else { return nil }
         let placeholder = PercentCoding.encode(redaction.placeholder.utf8)
@@ -91,13 +91,13 @@ public struct SecretSearch: Sendable {
         found += secrets
     }
 
-    /// Finds tokens by their shape, wherever they stand.
+    /// Finds tokens by their shape, in any place.
     public mutating func findTokens() {
         guard findsTokens else { return }
         found += TokenSearch.secrets(in: bytes, counting: &steps).map { Found(range: $0, name: nil) }
     }
 
-    /// Finds the secrets of a URL or a reference (RFC 3986), which all of the bytes are.
+    /// Finds the secrets of a URL or a reference (RFC 3986) that consists of all bytes.
     public mutating func findInURL() {
         findInURL(bytes.indices)
     }
@@ -118,9 +118,9 @@ public struct SecretSearch: Sendable {
         findItems(in: bytes.indices, separator: UInt8(ascii: "&"), names: redaction.formNames)
     }
 
-    /// Finds the secrets of the URLs in content of which nothing else may change.
+    /// Finds the secrets of the URLs in content in which only the secrets may change.
     ///
-    /// A word counts as a URL only where it starts as one does, since programs in a page hold many question marks.
+    /// A word counts as a URL only if it starts like a URL, since scripts in a page hold many question marks.
     public mutating func findInLinks() {
         for word in bytes.indices.split(whereSeparator: { Self.delimitsLink(bytes[$0]) }) {
             let word = word.startIndex..<word.endIndex
@@ -178,7 +178,7 @@ public struct SecretSearch: Sendable {
                 if at > start { found.append(Found(range: start..<at, name: nil)) }
                 index = end
             } else if hasImpossiblePort(start..<end), lastAt > start {
-                // A password with a slash that is not encoded: the authority does not end where it seems to.
+                // The password holds a slash that is not encoded, so the authority extends beyond the slash.
                 found.append(Found(range: start..<lastAt, name: nil))
                 return
             } else {
@@ -226,7 +226,7 @@ public struct SecretSearch: Sendable {
         return holdsEncodedSecret(value) ? Found(range: value, name: item.lowerBound..<value.lowerBound) : nil
     }
 
-    /// Tells whether a value is an encoded URL or JSON that holds a secret.
+    /// Returns whether a value is an encoded URL or JSON with a secret.
     private mutating func holdsEncodedSecret(_ value: Range<Int>) -> Bool {
         let isEncoded = bytes[value].contains(UInt8(ascii: "%"))
         guard nesting > 0, isEncoded || bytes[value].contains(UInt8(ascii: "{")) else { return false }

@@ -1,13 +1,14 @@
 import HTTPTypes
 
 extension Redaction {
-    /// A redaction that knows the usual names of credentials, and the shapes of tokens.
+    /// A redaction with the usual names of credentials and the shapes of tokens.
     ///
-    /// One list of names counts in fields, in the items of URLs and forms, and in JSON, XML and HTML, but for names that
-    /// are too common in one of them, such as `key` and `code` in JSON. A field counts with `X-` before its name, too.
+    /// One list of names applies to fields, to the items of URLs and forms, and to JSON, XML and HTML. Names that are
+    /// too common in one of them, such as `key` and `code` in JSON, do not apply there. Field names with the prefix
+    /// `X-` count too.
     ///
-    /// Fields that explain a failure and hold nothing that opens a door are shown: `WWW-Authenticate`, a challenge;
-    /// `Content-Digest`, which every recipient can compute from the content; `Signature-Input` and `Accept-Signature`, which say
+    /// Fields that explain a failure and grant no access are shown: `WWW-Authenticate`, a challenge; `Content-Digest`,
+    /// which every recipient can compute from the content; `Signature-Input` and `Accept-Signature`, which describe
     /// what is signed and how. The `Signature` itself is not shown, since it can be sent again while it is valid.
     /// `Sec-WebSocket-Protocol` is not shown, because clients that cannot set fields send their tokens in it.
     public static let standard = Redaction(
@@ -19,7 +20,7 @@ extension Redaction {
     )
 }
 
-/// A name of the standard list, and the kinds of places in which it counts.
+/// A name of the standard list, and the kinds of places to which it applies.
 private struct StandardName: ExpressibleByStringLiteral {
     struct Places: OptionSet {
         let rawValue: Int
@@ -47,14 +48,14 @@ private struct StandardName: ExpressibleByStringLiteral {
         all.filter { $0.places.contains(place) }.map(\.name)
     }
 
-    /// The names that are not guesses, as fields spell them.
+    /// The names without an asterisk, in the spelling of fields.
     static var fields: Set<HTTPField.Name> {
         let names = names(in: .fields).filter { !$0.hasPrefix("*") }.map { $0.replacing("_", with: "-") }
         return Set((names + names.map { "X-" + $0 }).compactMap { HTTPField.Name($0) })
     }
 
-    // Letter case, hyphens and underscores do not count, so `access_token` stands for `accessToken` too. Under a name
-    // without an asterisk numbers are secret as well, so a name may stand here both ways.
+    // Letter case, hyphens and underscores are ignored, so `access_token` stands for `accessToken` too. Under a name
+    // without an asterisk, numbers are secret as well, so some names are listed in both forms.
     private static let all: [StandardName] = names + endings + fieldNames + itemNames
 
     private static let names: [StandardName] = [
@@ -78,7 +79,8 @@ private struct StandardName: ExpressibleByStringLiteral {
 
     /// Names of fields; servers that echo fields do so in JSON.
     private static let fieldNames: [StandardName] = [
-        // Elsewhere their endings tell them from settings, which are numbers and switches.
+        // In other places, names with these endings may be settings, whose values are numbers and switches; so only the
+        // endings apply.
         StandardName("Cookie", notIn: [.items, .json]), StandardName("Set-Cookie", notIn: [.items, .json]),
         StandardName("X-Auth", notIn: [.items, .json]),
 
@@ -93,7 +95,7 @@ private struct StandardName: ExpressibleByStringLiteral {
         "X-Vault-Token",
     ]
 
-    /// Names of items, which name many other things elsewhere.
+    /// Names of items, which have many other meanings in other places.
     private static let itemNames: [StandardName] = [
         "AWSAccessKeyId", "jsessionid", "oauth_signature", "oauth_token", "oauth_verifier", "PHPSESSID", "SAMLResponse",
         "X-Amz-Credential", "X-Amz-Signature", "X-Goog-Credential", "X-Goog-Signature",

@@ -4,10 +4,10 @@ import HTTPTypes
 extension Connection {
     /// Follows redirections to the response that they lead to.
     ///
-    /// A `301`, `302`, `303`, `307` or `308` is answered by requesting its `Location`. A `POST` becomes a `GET` after a
-    /// `301` or `302`; every method but `HEAD` becomes a `GET` after a `303`; all others, `QUERY` among them, stay what
-    /// they are and are sent with their body again. A request that becomes a `GET` loses its body and the fields
-    /// that describe it.
+    /// After a `301`, `302`, `303`, `307` or `308`, its `Location` is requested. A `POST` becomes a `GET` after a `301`
+    /// or `302`; every method but `HEAD` becomes a `GET` after a `303`. In all other cases the method stays, also
+    /// `QUERY`, and the body is sent again. A request that becomes a `GET` loses its body and the fields that describe
+    /// the body.
     ///
     /// ```swift
     /// let connection = SystemConnection()
@@ -16,32 +16,32 @@ extension Connection {
     /// print(response.metadata.redirects)  // [301 https://example.com → https://www.example.com]
     /// ```
     ///
-    /// Towards another origin, a request loses `Host`, `Origin`, every field that ``Redaction/standard`` holds secret by
-    /// its name, such as `Authorization`, `Cookie`, `Proxy-Authorization` and `X-API-Key`, or by its value, which is a token
-    /// or JSON with a secret in it, every one that a layer further in declares secret, and every one in
-    /// ``RequestOptions/secretFields``. They stay lost when a later redirection leads back.
-    /// `Referer` is cut to its origin, and removed on the way from `https` to `http`. The principal and the other
-    /// options are kept; they are never sent.
+    /// A request to another origin loses `Host`, `Origin` and all secret fields. A field is secret if
+    /// ``Redaction/standard`` recognizes it by its name, such as `Authorization`, `Cookie`, `Proxy-Authorization` and
+    /// `X-API-Key`, or by its value, which is a token or JSON with a secret; if a layer further in declares it secret;
+    /// or if it is in ``RequestOptions/secretFields``. Removed fields do not come back when a later redirection leads
+    /// back. `Referer` is cut to its origin, and removed on a redirection from `https` to `http`. The principal and the
+    /// other options are kept; they are never sent.
     ///
     /// The redirection itself is returned, with its body untouched and the reason in
     /// ``ResponseMetadata/redirectionRefusal``, when `policy` refuses it; when `Location` is missing, cannot be parsed,
-    /// is neither `http` nor `https`, or holds a user name; when a body would have to be sent again that can be read
-    /// only once; or when one would go to another origin, other than the same host over TLS, and `policy` does not
-    /// allow that.
+    /// is neither `http` nor `https`, or holds a user name; when a body that can be read only once would have to be
+    /// sent again; or when a body would be sent to another origin, other than the same host over TLS, and `policy` does
+    /// not allow that.
     ///
-    /// The body of a redirection that is followed is read up to 16 KiB and for a second, so that its connection can be used again,
-    /// or dropped.
+    /// The body of a redirection that is followed is read, so that its connection can be used again. It is dropped
+    /// instead when it has more than 16 KiB or takes more than a second.
     ///
-    /// It belongs outside of cookies, caching, retries and authentication, which then see every request on the way, and
+    /// Place it outside of cookies, caching, retries and authentication, which then get every request of a chain, and
     /// inside of ``resolving(against:)``. See RFC 9110, sections 10.2.2 and 15.4, and the Fetch standard.
     ///
     /// - Parameters:
     ///   - limit: The largest number of redirections to follow for one request; a negative one counts as 0.
     ///   - policy: Which redirections to follow.
-    ///   - clock: The time that is spent on reading what nobody wants.
-    /// - Returns: A connection that throws ``RedirectionLimitError`` at one redirection more than `limit`, and
-    ///   ``RedirectionLoopError`` at one to a URL that was requested with the same method before. A redirection that
-    ///   sets a cookie may lead back, since the next answer may be another one.
+    ///   - clock: The clock that limits the time for reading the body of a followed redirection.
+    /// - Returns: A connection that throws ``RedirectionLimitError`` at the first redirection beyond `limit`, and
+    ///   ``RedirectionLoopError`` at a redirection to a URL that was requested with the same method before. A
+    ///   redirection that sets a cookie may lead back, since the next answer may differ.
     public func followingRedirects(
         upTo limit: Int = 20, policy: RedirectionPolicy = .standard, clock: any DatedClock = SystemClock()
     ) -> some Connection {
@@ -86,7 +86,7 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
 
     /// Returns the answer, or nil when `request` has become the next one to send.
     ///
-    /// The response ends its life in here: the transfer behind a redirection must not outlast it.
+    /// The response is consumed here: its transfer must end before the next request.
     private func answer(
         from response: consuming Response, to request: inout Request, trail: inout RedirectionTrail
     ) async throws -> Response? {
@@ -117,23 +117,23 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
 
 /// A request was redirected more often than is acceptable.
 public struct RedirectionLimitError: DescribableError, Hashable {
-    /// The largest number of redirections that was acceptable.
+    /// The largest number of redirections that was accepted.
     public let limit: Int
-    /// The redirections, of which the last was not followed.
+    /// The redirections; the last one was not followed.
     public let redirections: [Redirection]
 
-    /// What happened.
+    /// A sentence that says what happened.
     public var description: String {
         "The request was redirected more than \(limit) times, lastly by \(redirections.lastOrigin)."
     }
 }
 
-/// A request was redirected to where it had been before.
+/// A request was redirected to a URL that it was sent to before.
 public struct RedirectionLoopError: DescribableError, Hashable {
-    /// The redirections, of which the last was not followed.
+    /// The redirections; the last one was not followed.
     public let redirections: [Redirection]
 
-    /// What happened.
+    /// A sentence that says what happened.
     public var description: String {
         "Redirection \(redirections.count), by \(redirections.lastOrigin), leads to a URL that was requested before."
     }

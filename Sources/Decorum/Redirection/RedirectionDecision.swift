@@ -1,11 +1,11 @@
 import Foundation
 import HTTPTypes
 
-/// What to do about a response that may be a redirection.
+/// The decision about a response that may be a redirection.
 enum RedirectionDecision: Equatable, Sendable {
-    /// It is the answer.
+    /// The response is the answer.
     case answer
-    /// It is a redirection, and nevertheless the answer.
+    /// The response is a redirection that is not followed, so it is the answer.
     case refuse(RedirectionRefusal)
     /// The next request has to be sent, if the policy's rule allows the redirection.
     case follow(Request, Redirection)
@@ -17,10 +17,10 @@ enum RedirectionDecision: Equatable, Sendable {
         }
     }
 
-    /// Decides what follows from the response to a request that went to `url`.
+    /// Decides about the response to a request that was sent to `url`.
     ///
-    /// The policy's rule is not asked here. Other origins see none of `secretFields`, nor of the request's own, nor
-    /// of the well-known ones.
+    /// The rule of the policy is not called here. Other origins do not get the fields in `secretFields`, the secret
+    /// fields of the request, and the well-known secret fields.
     static func after(
         _ response: HTTPResponse, to request: Request, at url: URL, policy: RedirectionPolicy,
         secretFields: Set<HTTPField.Name>
@@ -87,9 +87,10 @@ extension RedirectionRefusal {
 }
 
 extension Request {
-    /// Takes over the target of a redirection, with the fragment of the old one if it has none (RFC 9110, 10.2.2).
+    /// Sets the target of a redirection; without a fragment, it inherits the fragment of the old target (RFC 9110,
+    /// 10.2.2).
     fileprivate mutating func point(to location: String, from base: Target) throws(InvalidRequestError) -> Origin {
-        // Servers that forget to encode a blank are common, and what they mean is plain.
+        // Many servers forget to encode a blank, and the meaning is clear.
         let target = try Target.resolve(location.replacing(" ", with: "%20"), against: base)
         guard let scheme = target.scheme, ["http", "https"].contains(scheme) else {
             throw .unsupportedScheme(target.scheme ?? "")
@@ -124,7 +125,7 @@ extension Origin {
 }
 
 extension HTTPFields {
-    /// Removes what is meant for one origin alone.
+    /// Removes the fields that are meant for one origin only.
     fileprivate mutating func drop(_ secretFields: Set<HTTPField.Name>) {
         removeAll { field in
             ["host", "origin"].contains(field.name.canonicalName)
@@ -132,7 +133,7 @@ extension HTTPFields {
         }
     }
 
-    /// Keeps `Referer` from telling more than browsers do: nothing to `http` from `https`, the origin alone to others.
+    /// Limits `Referer` like browsers: it is removed from `https` to `http`, and cut to its origin for other origins.
     fileprivate mutating func restrictReferer(from source: Origin?, to target: Origin) {
         guard let value = self[.referer] else { return }
         let referer = try? Origin(value)

@@ -2,8 +2,8 @@ import Foundation
 
 /// Which redirections ``Connection/followingRedirects(upTo:policy:clock:)`` follows.
 ///
-/// Every policy refuses to go from `https` to `http`, and to send a request's body to another origin, until
-/// ``allowingDowngrades()`` and ``allowingBodiesAcrossOrigins()`` say otherwise.
+/// Every policy refuses redirections from `https` to `http` and sending a request's body to another origin.
+/// ``allowingDowngrades()`` and ``allowingBodiesAcrossOrigins()`` allow them.
 ///
 /// ```swift
 /// let trusted = RedirectionPolicy("trusted hosts") { redirection in
@@ -26,25 +26,25 @@ public struct RedirectionPolicy: Sendable, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - description: The name of the policy, for ``Connection/layers``.
-    ///   - rule: Tells whether to follow a redirection; what it throws reaches the caller of the connection.
+    ///   - rule: Returns whether to follow a redirection; its errors are thrown to the caller of the connection.
     public init(_ description: String, _ rule: @escaping Rule) {
         self.description = description
         self.rule = rule
     }
 
-    /// Follows to every origin, over `http` only from `http`.
+    /// Follows to every origin, but to `http` only from `http`.
     public static let standard = RedirectionPolicy("standard") { _ in true }
 
-    /// Follows to the same scheme, host and port alone.
+    /// Follows only to the same scheme, host and port.
     public static let sameOrigin = RedirectionPolicy("sameOrigin") { !$0.crossesOrigins }
 
-    /// Follows to `https` alone.
+    /// Follows only to `https`.
     public static let httpsOnly = RedirectionPolicy("httpsOnly") { $0.to.scheme == "https" }
 
-    /// Allows what both policies allow.
+    /// Allows a redirection only if both policies allow it.
     ///
-    /// - Parameter other: The policy that is asked second, unless this one refuses.
-    /// - Returns: A policy that is as strict as both together.
+    /// - Parameter other: The second policy; its rule is called only if this policy allows the redirection.
+    /// - Returns: A policy with the restrictions of both.
     public func and(_ other: RedirectionPolicy) -> RedirectionPolicy {
         var both = RedirectionPolicy("\(self) and \(other)") { [rule] redirection in
             guard try await rule(redirection) else { return false }
@@ -55,7 +55,7 @@ public struct RedirectionPolicy: Sendable, CustomStringConvertible {
         return both
     }
 
-    /// Allows to go from `https` to `http`, where everybody on the way can read along.
+    /// Allows redirections from `https` to `http`, which is not encrypted.
     ///
     /// - Returns: A policy with the same rule.
     public func allowingDowngrades() -> RedirectionPolicy {
@@ -65,7 +65,7 @@ public struct RedirectionPolicy: Sendable, CustomStringConvertible {
         return policy
     }
 
-    /// Allows to send a request's body again to another origin that a server names.
+    /// Allows sending the body of a request again to another origin that a server names.
     ///
     /// - Returns: A policy with the same rule.
     public func allowingBodiesAcrossOrigins() -> RedirectionPolicy {

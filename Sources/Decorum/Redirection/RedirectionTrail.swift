@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-/// The way that one call has taken so far.
+/// The redirections of one call so far.
 struct RedirectionTrail {
     private struct Visit: Hashable {
         let method: HTTPRequest.Method
@@ -25,7 +25,7 @@ struct RedirectionTrail {
         guard redirections.count <= limit else {
             throw RedirectionLimitError(limit: limit, redirections: redirections)
         }
-        // With another cookie, the same request may be answered in another way.
+        // With another cookie, the same request may get another answer.
         if response.head.headerFields.contains(.setCookie) {
             visits = []
         } else {
@@ -36,7 +36,7 @@ struct RedirectionTrail {
         }
     }
 
-    /// Tells the answer how it came about.
+    /// Adds the redirections, the attempts and the URL to the metadata of the answer.
     func end(with response: consuming Response, to request: Request) -> Response {
         guard !redirections.isEmpty else { return response }
         response.metadata.redirects = redirections + response.metadata.redirects

@@ -1,13 +1,13 @@
 import Foundation
 import HTTPTypes
 
-/// What to do about a response or a failure that came back for a request.
+/// The decision about a response or a failure.
 enum RetryDecision: Equatable, Sendable {
-    /// Hand it to the caller.
+    /// The caller gets it.
     case giveUp
-    /// Send again after exactly this time, since the server asks for it.
+    /// The request is sent again after exactly this time, since the server asks for it.
     case wait(Duration)
-    /// Send again after a random part of this time.
+    /// The request is sent again after a random part of this time.
     case waitWithin(Duration)
 
     /// Decides about a response that was received at `date`, after a number of retries.
@@ -45,7 +45,7 @@ extension RetryPolicy {
     }
 
     fileprivate func longestDelay(afterRetries retries: Int) -> Duration {
-        // In floating point, a large number of retries ends in infinity instead of an overflow.
+        // In floating point, a large number of retries gives infinity instead of an overflow.
         let growth = factor > 1 ? pow(factor, Double(retries)) : 1
         let base = max(baseDelay, .zero) / .seconds(1)
         let limit = max(maximumDelay, .zero) / .seconds(1)

@@ -1,6 +1,7 @@
 public import HTTPTypes
 
-/// What ``Connection/retrying(_:clock:generator:)`` sends again, how often, and how long it waits before.
+/// The rules of ``Connection/retrying(_:clock:generator:)``: which requests are sent again, how often, and after which
+/// wait.
 ///
 /// ```swift
 /// let patient = RetryPolicy(retries: 5, maximumRetryAfter: .seconds(300))
@@ -8,26 +9,27 @@ public import HTTPTypes
 public struct RetryPolicy: Sendable, Hashable {
     /// The largest number of times that a request is sent again; a negative number counts as 0.
     public var retries: Int
-    /// The methods that may be sent twice, because doing so has the effect of once (RFC 9110, section 9.2.2).
+    /// The methods that may be sent twice, because they are idempotent (RFC 9110, section 9.2.2).
     public var methods: Set<HTTPRequest.Method>
     /// The statuses to try again after.
     public var statuses: Set<HTTPResponse.Status>
     /// The transport failures to try again after.
     ///
-    /// One rule holds for all transports. A failure at ``TransportError/Stage/connecting`` is tried again for any method,
-    /// since nothing was sent; a later one only for a method that may be sent twice, or with an `Idempotency-Key`. The
-    /// standard codes are those that may pass by themselves. The others would be met again: a proxy that refuses, a
-    /// certificate that is not trusted, an answer that is not HTTP, a transport that was closed.
+    /// One rule applies to all transports. After a failure at ``TransportError/Stage/connecting``, a request with any
+    /// method is sent again, since nothing was sent. After a later failure, only a method that may be sent twice, or a
+    /// request with an `Idempotency-Key`, is sent again. The standard codes are temporary failures. The other failures
+    /// would occur again: a proxy that refuses, a certificate that is not trusted, an answer that is not HTTP, a
+    /// transport that was closed.
     public var failures: Set<TransportError.Code>
-    /// The longest time to wait before the first retry, when the server names none.
+    /// The longest time to wait before the first retry, when the server names no time.
     public var baseDelay: Duration
-    /// What the longest time is multiplied by for each further retry; a number below 1 counts as 1.
+    /// The factor by which the longest time grows with each further retry; a number below 1 counts as 1.
     public var factor: Double
-    /// What the longest time never exceeds, however many retries there were.
+    /// The limit of the longest time, after any number of retries.
     public var maximumDelay: Duration
     /// The longest `Retry-After` to wait for.
     ///
-    /// A response that asks for more is returned; the request is never sent earlier than it asks.
+    /// A response that asks for a longer wait is returned; the request is never sent earlier than the server asks.
     public var maximumRetryAfter: Duration
 
     /// Creates a policy.
@@ -38,8 +40,8 @@ public struct RetryPolicy: Sendable, Hashable {
     ///   - statuses: The statuses to try again after.
     ///   - failures: The transport failures to try again after.
     ///   - baseDelay: The longest time to wait before the first retry.
-    ///   - factor: What the longest time is multiplied by for each further retry.
-    ///   - maximumDelay: What the longest time never exceeds.
+    ///   - factor: The factor by which the longest time grows with each further retry.
+    ///   - maximumDelay: The limit of the longest time.
     ///   - maximumRetryAfter: The longest `Retry-After` to wait for.
     public init(
         retries: Int = 3,
@@ -71,7 +73,7 @@ public struct RetryPolicy: Sendable, Hashable {
 }
 
 extension RequestOptions {
-    /// What is retried for this request, in place of the policies of the stack; nil leaves it to them.
+    /// The retry policy for this request, instead of the policies of the stack; nil to use the policies of the stack.
     public var retryPolicy: RetryPolicy? {
         get { self[RetryPolicyKey.self] }
         set { self[RetryPolicyKey.self] = newValue }

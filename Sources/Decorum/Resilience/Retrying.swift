@@ -1,36 +1,36 @@
 import HTTPTypes
 
 extension Connection {
-    /// Sends a request again when it failed in a way that may pass.
+    /// Sends a request again after a temporary failure.
     ///
     /// A request is sent again after a status or a transport failure that `policy` names, if its method is idempotent
-    /// or it has an `Idempotency-Key`, and if its body can be read again. After a failure before anything was sent,
-    /// such as a refused connection, the method does not count.
+    /// or it has an `Idempotency-Key`, and if its body can be read again. If nothing was sent before the failure, as
+    /// with a refused connection, any method is sent again.
     ///
     /// ```swift
     /// let connection = SystemConnection()
     ///     .retrying(RetryPolicy(retries: 2))
     /// ```
     ///
-    /// The wait is what `Retry-After` says, in seconds or as a date. Where the field is missing, cannot be read or
-    /// names a date in the past, it is a random part of a time that doubles with each retry ("full jitter"). A response
-    /// that asks for a longer wait than ``RetryPolicy/maximumRetryAfter`` is returned at once. The body of a response
-    /// that is not returned is read up to 16 KiB before the wait, so that its connection can be used again, or dropped.
-    /// Cancelling the task ends the wait.
+    /// The wait is the time in `Retry-After`, in seconds or as a date. If the field is missing, invalid or names a date
+    /// in the past, the wait is a random part of a time that doubles with each retry ("full jitter"). A response that
+    /// asks for a longer wait than ``RetryPolicy/maximumRetryAfter`` is returned at once. The body of a response that
+    /// is not returned is read before the wait, so that its connection can be used again; a body of more than 16 KiB is
+    /// dropped. Cancelling the task ends the wait.
     ///
-    /// What the last attempt brought, be it a response or an error, reaches the caller as it is. All other responses
-    /// and errors pass through. So does a response whose body is cut short later on: it has been returned by then.
+    /// The caller gets the response or the error of the last attempt unchanged. All other responses and errors pass
+    /// unchanged. A response whose body fails later is not retried, because it has been returned by then.
     /// ``RequestOptions/retryPolicy`` replaces the policy for one request.
     ///
-    /// It belongs inside of redirects and caching, so that a failed hop is repeated and not the whole way, and outside
-    /// of authentication and signing, so that each attempt is signed anew. Two of them in a stack multiply their
-    /// attempts. See RFC 9110, sections 9.2.2 and 10.2.3.
+    /// Place it inside of redirects and caching, so that only a failed hop is repeated, and outside of authentication
+    /// and signing, so that each attempt is signed again. Two of these layers in a stack multiply their attempts. See
+    /// RFC 9110, sections 9.2.2 and 10.2.3.
     ///
     /// - Parameters:
-    ///   - policy: What to send again, how often, and how long to wait.
-    ///   - clock: Tells the date that `Retry-After` is compared with, and waits.
-    ///   - generator: Draws the random part.
-    /// - Returns: A connection whose responses tell in ``ResponseMetadata/attempts`` how often they were asked for.
+    ///   - policy: Which requests to send again, how often, and how long to wait.
+    ///   - clock: The clock that waits and has the date that `Retry-After` is compared with.
+    ///   - generator: The source of the random part.
+    /// - Returns: A connection whose responses count the requests that were sent in ``ResponseMetadata/attempts``.
     public func retrying(
         _ policy: RetryPolicy = .standard,
         clock: any DatedClock = SystemClock(),
@@ -59,7 +59,7 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             let outcome: Result<Response, any Error>
             do {
                 let response = try await base.send(copy request)
-                // Nearly every response ends here, without a look at anything but its status.
+                // Nearly every response is returned here, where only its status is read.
                 guard isRetried(response.status, options: request.options) else { return tally.end(with: response) }
                 outcome = .success(response)
             } catch {
@@ -80,9 +80,9 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
         options.retryPolicy?.statuses.contains(status) ?? policy.statuses.contains(status)
     }
 
-    /// Performs what is decided about an outcome, except for the wait.
+    /// Decides about an outcome and carries out the decision, except for the wait.
     ///
-    /// A response that is not returned ends its life in here: its transfer must not be held while nothing happens.
+    /// A response that is not returned is consumed here: its transfer must end before the wait.
     private func verdict(
         on outcome: consuming Result<Response, any Error>, to request: HTTPRequest, tally: inout RetryTally,
         policy: RetryPolicy
@@ -120,7 +120,7 @@ private enum RetryVerdict {
 
 private struct RetryTally {
     private(set) var retries = 0
-    /// The attempts so far, of which layers further in may make several for one of this layer.
+    /// The attempts so far; layers further in may make several for one attempt of this layer.
     private(set) var attempts = 0
 
     mutating func add(attempts: Int) {
@@ -128,7 +128,7 @@ private struct RetryTally {
         retries += 1
     }
 
-    /// Tells in the last response how often it was asked for.
+    /// Adds the number of attempts to the last response.
     func end(with response: consuming Response) -> Response {
         if attempts > 0 { response.metadata.attempts += attempts }
         return response

@@ -1,11 +1,11 @@
 public import Foundation
 
-/// An error whose description may be written down, because it never holds a secret.
+/// An error whose description may be logged, because it never holds a secret.
 ///
-/// Of any other error, logs and events show the name of its type alone: a description made elsewhere may quote a URL.
-/// Conform an error of your own to have it shown. Its `localizedDescription` is the description too.
+/// For any other error, logs and events show only the name of its type: its description may quote a URL. Conform your
+/// own errors to this protocol to show their descriptions. `localizedDescription` is the description too.
 public protocol DescribableError: LocalizedError, CustomStringConvertible {
-    /// A name out of a small number, fit for a metric; the name of the type unless you say otherwise.
+    /// A name out of a small number, suitable for a metric; by default, the name of the type.
     var shortDescription: String { get }
 }
 

@@ -1,5 +1,5 @@
 extension Duration {
-    /// The duration for a reader, as in `0.4 ms`, `12.3 ms` or `2.51 s`; a negative one counts as none.
+    /// The duration as short text, as in `0.4 ms`, `12.3 ms` or `2.51 s`; a negative duration counts as zero.
     var shortText: String {
         let (seconds, attoseconds) = max(self, .zero).components
         if seconds > 0 {

@@ -1,6 +1,6 @@
 /// The strings of JSON as bytes (RFC 8259, section 7).
 public enum JSONText: Sendable {
-    /// Tells whether bytes start as an object or an array does.
+    /// Returns whether bytes start like an object or an array.
     ///
     /// - Parameter bytes: The bytes.
     /// - Returns: Whether the first byte that is not blank is `{` or `[`.
@@ -74,7 +74,7 @@ public enum JSONText: Sendable {
         }
     }
 
-    /// Tells whether a string has a character without which it holds neither a URL nor JSON.
+    /// Returns whether a string has a character that every URL and every JSON document has one of.
     static func mayHoldURLOrJSON(_ bytes: some Sequence<UInt8>) -> Bool {
         bytes.contains {
             switch $0 {

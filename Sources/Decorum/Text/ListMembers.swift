@@ -1,7 +1,7 @@
 /// The members of a field whose value is a comma-separated list, without blanks around them (RFC 9110, section 5.6.1).
 ///
-/// A comma within a quoted string does not separate; empty members are left out. From a quotation mark on that is never
-/// closed every comma separates, so that none hides a directive such as `no-store`.
+/// A comma within a quoted string does not separate members; empty members are left out. After a quotation mark that is
+/// never closed, every comma separates members, so that the mark cannot hide a directive such as `no-store`.
 struct ListMembers: Sequence, IteratorProtocol {
     private var rest: Substring
     private var honoursQuotes = true

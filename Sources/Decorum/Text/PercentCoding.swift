@@ -1,6 +1,6 @@
 /// Percent-encoding of bytes (RFC 3986, section 2.1).
 public enum PercentCoding: Sendable {
-    /// Decodes once; an incomplete escape stands for itself.
+    /// Decodes once; an incomplete escape stays as it is.
     ///
     /// - Parameters:
     ///   - bytes: The bytes.
@@ -43,7 +43,7 @@ public enum PercentCoding: Sendable {
     /// The value of a hexadecimal digit in either letter case.
     ///
     /// - Parameter byte: The byte.
-    /// - Returns: The value; nil where the byte is no digit.
+    /// - Returns: The value; nil when the byte is not a digit.
     public static func hexDigit(_ byte: UInt8) -> UInt8? {
         switch byte {
         case 0x30...0x39: byte - 0x30

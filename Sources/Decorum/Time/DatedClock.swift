@@ -1,25 +1,25 @@
 public import Foundation
 
-/// The time that layers go by: a monotonic clock and the date, in one value that a test can replace.
+/// The time that layers use: a monotonic clock and the date, in one value that a test can replace.
 ///
-/// Every modifier that waits, measures or dates takes one as `clock:`. ``SystemClock`` is the default;
-/// `VirtualClock` in `DecorumTesting` moves only when a test says so.
+/// Every modifier that waits, measures time or needs the date takes one as `clock:`. ``SystemClock`` is the default;
+/// `VirtualClock` in `DecorumTesting` moves only when a test moves it.
 public protocol DatedClock: Clock where Instant == ContinuousClock.Instant, Duration == Swift.Duration {
     /// The date and time of day, which may jump.
     var date: Date { get }
 }
 
-/// The machine's own time.
+/// The time of the machine.
 public struct SystemClock: DatedClock {
     private let clock = ContinuousClock()
 
-    /// Creates a clock that tells the machine's time.
+    /// Creates a clock with the machine's time.
     public init() {}
 
-    /// The current instant, which only moves forwards and goes on while the machine sleeps.
+    /// The current instant, which only moves forwards and continues while the machine sleeps.
     public var now: ContinuousClock.Instant { clock.now }
 
-    /// The smallest difference that the clock can tell.
+    /// The smallest difference that the clock can measure.
     public var minimumResolution: Duration { clock.minimumResolution }
 
     /// The date and time of day.

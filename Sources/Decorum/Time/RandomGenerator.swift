@@ -1,18 +1,18 @@
 import Synchronization
 
-/// The chance that layers go by: random bits that many tasks may draw at the same time.
+/// The source of randomness for layers: random bits that many tasks may draw at the same time.
 ///
-/// Every modifier that draws takes one as `generator:`. ``SystemGenerator`` is the default; a ``SeededGenerator``
-/// makes two runs the same run.
+/// Every modifier that needs random numbers takes one as `generator:`. ``SystemGenerator`` is the default; a
+/// ``SeededGenerator`` gives the same numbers in each run.
 public protocol RandomGenerator: Sendable {
     /// Draws 64 random bits.
     ///
-    /// - Returns: A number in which each bit is as likely to be set as not.
+    /// - Returns: A number in which each bit is set with a probability of one half.
     func next() -> UInt64
 }
 
 extension RandomGenerator {
-    /// Draws a number that is uniform from 0, which it may be, to 1, which it is not.
+    /// Draws a uniform number from 0 (included) to 1 (excluded).
     ///
     /// - Returns: A multiple of 2⁻⁵³.
     public func uniform() -> Double {
@@ -20,9 +20,9 @@ extension RandomGenerator {
     }
 }
 
-/// The system's random bits, which nobody can foresee.
+/// The random bits of the system, which are unpredictable.
 public struct SystemGenerator: RandomGenerator {
-    /// Creates a generator that asks the system.
+    /// Creates a generator.
     public init() {}
 
     /// Draws 64 random bits.
@@ -37,7 +37,7 @@ public final class SeededGenerator: RandomGenerator {
 
     /// Creates a generator.
     ///
-    /// - Parameter seed: The number that decides all that follow.
+    /// - Parameter seed: The number that determines the whole sequence.
     public init(seed: UInt64) {
         state = Atomic(seed)
     }

@@ -3,11 +3,11 @@ public import HTTPTypes
 
 /// A response has a status that was not accepted.
 ///
-/// It owns the response, and so the transfer of its body, which ends when the last copy of the error is let go.
+/// It owns the response and so the transfer of its body, which ends when the last copy of the error is dropped.
 public struct StatusError: DescribableError {
     /// The method of the request.
     public let method: HTTPRequest.Method
-    /// The origin that answered, or else the one that was asked; nil where neither is known.
+    /// The origin that answered, or else the origin of the request; nil when both are unknown.
     public let origin: Origin?
     /// The response, with its body unread.
     public let response: Response
@@ -32,7 +32,7 @@ extension StatusError: CustomDebugStringConvertible, CustomReflectable {
     /// The code of the status.
     public var shortDescription: String { "\(status.code)" }
 
-    /// A sentence with the method, the origin and the code, and nothing else of the request or the response.
+    /// A sentence with only the method, the origin and the code of the exchange.
     public var description: String {
         let asked = origin.map { "\(method) \($0)" } ?? "\(method)"
         return "\(asked) was answered with the status \(status.code)."

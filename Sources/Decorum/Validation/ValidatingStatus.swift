@@ -16,40 +16,40 @@ extension Connection {
     /// }
     /// ```
     ///
-    /// No other layer makes an error of a status. The error carries the whole response, whose body is still under way:
-    /// read it, or let go of the error. A response that is accepted passes unchanged.
+    /// No other layer turns a status into an error. The error holds the whole response, whose body is still being
+    /// received: read it, or drop the error. An accepted response passes unchanged.
     ///
-    /// It belongs outermost: layers such as `retrying` and `followingRedirects` decide by the statuses that they see, and
-    /// would see none that this layer throws for.
+    /// Place it outermost: layers such as `retrying` and `followingRedirects` decide by the status of a response, which
+    /// they do not get if this layer throws further in.
     ///
     /// See RFC 9110, section 15.
     ///
-    /// - Parameter accepted: The statuses that are no error.
+    /// - Parameter accepted: The statuses that do not cause an error.
     /// - Returns: A connection that answers with accepted statuses only.
     public func validatingStatus(_ accepted: AcceptedStatuses = .successful) -> some Connection {
         StatusValidatingConnection(base: self, accepted: accepted)
     }
 }
 
-/// The statuses that are no error to the caller.
+/// The statuses that a caller accepts without an error.
 public struct AcceptedStatuses: Sendable {
     private let name: String
     private let accepts: @Sendable (HTTPResponse.Status) -> Bool
 
-    /// Creates a rule of your own.
+    /// Creates a custom rule.
     ///
     /// - Parameters:
-    ///   - name: What the rule is called in ``Connection/layers``.
-    ///   - accepts: Says whether a status is accepted.
+    ///   - name: The name of the rule in ``Connection/layers``.
+    ///   - accepts: Returns whether a status is accepted.
     public init(_ name: String = "custom", where accepts: @escaping @Sendable (HTTPResponse.Status) -> Bool) {
         self.name = name
         self.accepts = accepts
     }
 
-    /// Accepts what says that all went well: 2xx, and 304.
+    /// Accepts the statuses of success: 2xx, and 304.
     ///
-    /// A 304 reaches the caller only when the caller asked for it, with a precondition of its own or by the settings
-    /// of `revalidating(in:)`. A redirection that was not followed is not accepted.
+    /// A caller gets a 304 only after asking for it, with a precondition in the request or by the settings of
+    /// `revalidating(in:)`. A redirection that was not followed is not accepted.
     public static let successful = AcceptedStatuses("2xx, 304") { status in
         (200...299).contains(status.code) || status == .notModified
     }
@@ -57,15 +57,15 @@ public struct AcceptedStatuses: Sendable {
     /// Accepts the codes of a range or another collection.
     ///
     /// - Parameter codes: The codes, as in `200..<400` or `[200, 404]`.
-    /// - Returns: A rule that accepts them and no other.
+    /// - Returns: A rule that accepts only these codes.
     public static func codes(_ codes: some Collection<Int> & Sendable) -> AcceptedStatuses {
         AcceptedStatuses(String(describing: codes)) { codes.contains($0.code) }
     }
 
-    /// Tells whether a status is accepted.
+    /// Returns whether a status is accepted.
     ///
     /// - Parameter status: The status of a response.
-    /// - Returns: Whether it is no error.
+    /// - Returns: Whether it is accepted.
     public func contains(_ status: HTTPResponse.Status) -> Bool {
         accepts(status)
     }
@@ -85,7 +85,8 @@ struct StatusValidatingConnection<Base: Connection>: ComposedConnection {
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        // Only what the error needs: a copy of the whole head would make the layers inside copy it to change it.
+        // Only the parts that the error needs are kept: with a copy of the whole head, layers further in would have to
+        // copy it to change it.
         let method = request.head.method
         let scheme = request.head.scheme
         let authority = request.head.authority

@@ -1,15 +1,15 @@
 public import Decorum
 public import Foundation
 
-/// An HTTP archive: exchanges in the format 1.2 that browsers and proxies write and open.
+/// An HTTP archive: exchanges in the format HAR 1.2, which browsers and proxies write and open.
 ///
-/// Reading forgives what real tools do to the format; ``document()`` writes what the format asks for.
+/// Reading accepts deviations of real tools from the format; ``document()`` writes the strict format.
 ///
-/// Nothing is redacted here: an archive holds the secrets of its exchanges in several places at once.
+/// An archive is not redacted: it holds the secrets of its exchanges in several places at once.
 public struct HAR: Sendable, Hashable {
     /// The version of the format.
     public var version: String
-    /// What wrote the archive.
+    /// The program that wrote the archive.
     public var creator: Creator
     /// The browser that made the exchanges.
     public var browser: Creator?
@@ -27,7 +27,7 @@ public struct HAR: Sendable, Hashable {
     /// - Parameters:
     ///   - entries: The exchanges.
     ///   - pages: The pages that they belong to.
-    ///   - creator: What wrote the archive.
+    ///   - creator: The program that wrote the archive.
     public init(
         entries: [Entry] = [], pages: [Page] = [],
         creator: Creator = Creator(name: "Decorum", version: PackageVersion.current)
@@ -41,7 +41,7 @@ public struct HAR: Sendable, Hashable {
     /// Reads an archive.
     ///
     /// - Parameter document: The archive as JSON, with or without a byte order mark.
-    /// - Throws: ``HARFormatError`` where it is not JSON, or an exchange lacks its request or its URL.
+    /// - Throws: ``HARFormatError`` when it is not JSON, or when an exchange has no request or no URL.
     public init(_ document: Data) throws {
         let bytes = Array(document)
         do {
@@ -92,7 +92,8 @@ extension HAR {
         public var onContentLoad: Double?
         /// The milliseconds until all of it had been loaded.
         public var onLoad: Double?
-        /// The members that the format does not name, in their order; by convention their names start with an underscore.
+        /// The members that the format does not name, in their order; by convention their names start with an
+        /// underscore.
         public var custom: [JSONValue.Member] = []
 
         /// Creates a page.
@@ -136,7 +137,7 @@ extension HAR {
         public var path: String?
         /// The domain to which it is sent.
         public var domain: String?
-        /// The end of its life, as the archive writes it.
+        /// The expiry date, as the archive writes it.
         public var expires: String?
         /// Whether scripts cannot read it.
         public var isHTTPOnly: Bool?

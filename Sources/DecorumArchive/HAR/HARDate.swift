@@ -1,9 +1,9 @@
 import Decorum
 public import Foundation
 
-/// The dates of archives: ISO 8601, of which tools write many kinds.
+/// The dates of archives: ISO 8601, of which tools write many variants.
 public enum HARDate: Sendable {
-    /// Reads a date with any number of digits behind the second, and with any offset or none, which means UTC.
+    /// Parses a date with any number of fraction digits and with any offset; without an offset, it is in UTC.
     public static func date(_ text: String) -> Date? {
         var scanner = Scanner(rest: text.utf8[...])
         guard let year = scanner.number(4), scanner.skip("-"), let month = scanner.number(2), scanner.skip("-"),

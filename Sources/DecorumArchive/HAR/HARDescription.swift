@@ -1,7 +1,7 @@
 import Decorum
 
-// An archive is data, and holds credentials and content as they were sent. It is printed by what is in it; its properties and
-// its document have the rest.
+// An archive holds credentials and content as they were sent. So its description shows only its parts; its properties
+// and its document have the rest.
 
 extension HAR: CustomStringConvertible, CustomReflectable {
     /// The number of exchanges.
@@ -15,7 +15,7 @@ extension HAR.Page: CustomStringConvertible, CustomReflectable {
     /// The identifier; titles are often URLs.
     public var description: String { "page \(id)" }
 
-    /// A mirror with the description alone.
+    /// A mirror with only the description.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
@@ -23,7 +23,7 @@ extension HAR.Entry: CustomStringConvertible, CustomReflectable {
     /// The request and the response, as they describe themselves.
     public var description: String { "\(request), \(response)" }
 
-    /// A mirror with the description alone.
+    /// A mirror with only the description.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
@@ -31,7 +31,7 @@ extension HAR.Request: CustomStringConvertible, CustomReflectable {
     /// The method and the URL, without its fragment and the secrets that ``Redaction/standard`` knows.
     public var description: String { "\(method) \(Redaction.described(url))" }
 
-    /// A mirror with the description alone.
+    /// A mirror with only the description.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
@@ -39,7 +39,7 @@ extension HAR.PostData: CustomStringConvertible, CustomReflectable {
     /// The media type and the length of the text.
     public var description: String { "\(mimeType), \(text?.utf8.count ?? 0) bytes" }
 
-    /// A mirror with the description alone.
+    /// A mirror with only the description.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
@@ -47,7 +47,7 @@ extension HAR.Parameter: CustomStringConvertible, CustomReflectable {
     /// The name.
     public var description: String { "parameter \(name)" }
 
-    /// A mirror with the description alone.
+    /// A mirror with only the description.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
@@ -55,7 +55,7 @@ extension HAR.Response: CustomStringConvertible, CustomReflectable {
     /// The code of the status, and the content.
     public var description: String { "\(status), \(content)" }
 
-    /// A mirror with the description alone.
+    /// A mirror with only the description.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
@@ -63,7 +63,7 @@ extension HAR.Content: CustomStringConvertible, CustomReflectable {
     /// The media type and the length.
     public var description: String { "\(mimeType), \(size ?? text?.utf8.count ?? 0) bytes" }
 
-    /// A mirror with the description alone.
+    /// A mirror with only the description.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
@@ -71,7 +71,7 @@ extension HAR.Field: CustomStringConvertible, CustomReflectable {
     /// The name.
     public var description: String { "field \(name)" }
 
-    /// A mirror with the description alone.
+    /// A mirror with only the description.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
@@ -79,6 +79,6 @@ extension HAR.Cookie: CustomStringConvertible, CustomReflectable {
     /// The name.
     public var description: String { "cookie \(name)" }
 
-    /// A mirror with the description alone.
+    /// A mirror with only the description.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

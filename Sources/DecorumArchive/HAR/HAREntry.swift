@@ -3,13 +3,13 @@ public import Foundation
 extension HAR {
     /// One exchange.
     public struct Entry: Sendable, Hashable {
-        /// When it began; nil where the archive does not say.
+        /// The time at which it began; nil when the archive does not have it.
         public var startedAt: Date?
-        /// The milliseconds that it took; -1 where nobody knows.
+        /// The milliseconds that it took; -1 when not known.
         public var time: Double
-        /// What was asked.
+        /// The request.
         public var request: Request
-        /// What was answered; its status is 0 or less where the exchange failed.
+        /// The response; its status is 0 or less when the exchange failed.
         public var response: Response
         /// The milliseconds that each part took.
         public var timings: Timings
@@ -23,14 +23,15 @@ extension HAR {
         public var comment: String?
         /// The facts about caches, as they are written.
         public var cache: JSONValue = .object([])
-        /// The members that the format does not name, in their order; by convention their names start with an underscore.
+        /// The members that the format does not name, in their order; by convention their names start with an
+        /// underscore.
         public var custom: [JSONValue.Member] = []
 
         /// Creates an exchange.
         ///
         /// - Parameters:
-        ///   - request: What was asked.
-        ///   - response: What was answered.
+        ///   - request: The request.
+        ///   - response: The response.
         ///   - startedAt: When it began.
         ///   - timings: The milliseconds that each part took.
         public init(request: Request, response: Response, startedAt: Date? = nil, timings: Timings = Timings()) {

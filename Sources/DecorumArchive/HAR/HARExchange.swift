@@ -3,10 +3,10 @@ public import Foundation
 public import HTTPTypes
 
 extension HAR.Request {
-    /// Creates a request with all that an archive says of it: the query, the cookies, and the content.
+    /// Creates a request with all its parts in an archive: the query, the cookies, and the content.
     ///
-    /// Content that is not text is written as base64, which is marked as the draft of HAR 1.3 does it; 1.2 knows no mark.
-    /// The URL is without a fragment, and with escapes for what no URL has.
+    /// Content that is not text is written as base64 with the mark of the draft of HAR 1.3, since HAR 1.2 has no mark
+    /// for requests. The URL has no fragment, and characters that are not valid in a URL are percent-encoded.
     ///
     /// - Parameters:
     ///   - method: The method.
@@ -36,7 +36,7 @@ extension HAR.Request {
 }
 
 extension HAR.Response {
-    /// Creates a response with all that an archive says of it: the cookies, the redirection, and the content.
+    /// Creates a response with all its parts in an archive: the cookies, the redirection, and the content.
     ///
     /// - Parameters:
     ///   - status: The status code.
@@ -81,7 +81,7 @@ extension HAR {
         return (String(parts.first ?? ""), parts.count > 1 ? String(parts[1]) : "")
     }
 
-    /// A URL without its fragment, and with escapes for what no URL has.
+    /// A URL without its fragment, in which characters that are not valid in a URL are percent-encoded.
     public static func written(_ url: String) -> String {
         let bytes = url.utf8.prefix { $0 != UInt8(ascii: "#") }
         let escaped = bytes.flatMap { byte in
@@ -100,7 +100,7 @@ extension HAR {
 
     /// The text that stands for content, and its encoding.
     ///
-    /// A reader transcodes text that is declared in another charset, so only base64 keeps its bytes.
+    /// Programs that read an archive transcode text with another declared charset, so only base64 keeps its bytes.
     fileprivate static func text(of content: Data, type: String) -> (text: String, encoding: String?) {
         let type = type.lowercased()
         let isUnicode = !type.contains("charset") || type.contains("utf-8") || type.contains("utf8")

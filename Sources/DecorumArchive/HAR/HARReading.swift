@@ -2,7 +2,7 @@ public import Decorum
 import Foundation
 
 extension HAR {
-    /// Reads an archive from a tree, which may have been written as YAML.
+    /// Reads an archive from a tree, which may come from JSON or YAML.
     public init(_ root: JSONValue) throws(HARFormatError) {
         guard case .object = root else { throw HARFormatError(reason: "an object is expected", path: "$") }
         guard let log = root["log"], case .object(let members) = log else {
@@ -151,8 +151,8 @@ extension HAR.Cookie {
 }
 
 extension HAR.Field {
-    /// Reads pairs; a value may be a list, which stands for as many pairs, a pair may be a list of its name and its
-    /// value, and an object may stand for the pairs.
+    /// Reads pairs in all known forms: a value may be a list, which stands for as many pairs; a pair may be a list of
+    /// its name and its value; an object may stand for all pairs.
     fileprivate static func list(_ value: JSONValue?) -> [Self] {
         switch value {
         case .array(let elements):
@@ -174,14 +174,14 @@ extension HAR.Field {
 }
 
 extension [JSONValue.Member] {
-    /// The members that the format leaves to tools.
+    /// The members that tools may add to the format.
     fileprivate func custom(except names: [String]) -> Self {
         filter { $0.name.hasPrefix("_") && !names.contains($0.name) }
     }
 }
 
 extension JSONValue {
-    /// A string, or a number or Boolean as it is written.
+    /// The text of a string, or of a number or Boolean as it is written.
     fileprivate var scalarText: String? {
         switch self {
         case .string(let text), .number(let text): text
@@ -207,21 +207,21 @@ extension JSONValue {
     }
 }
 
-/// Why a document is not an archive that can be read.
+/// A document that cannot be read as an archive.
 public struct HARFormatError: DescribableError, Hashable {
-    /// What is wrong.
+    /// The problem, as a clause.
     public let reason: String
-    /// The JSON path at which it is wrong; nil where the document is not JSON.
+    /// The JSON path of the problem; nil when the document is not JSON.
     public let path: String?
-    /// The line on which it is not JSON; nil where it is.
+    /// The line of the syntax error; nil when the document is JSON.
     public let line: Int?
 
     /// Creates an error.
     ///
     /// - Parameters:
-    ///   - reason: What is wrong, as a clause.
-    ///   - path: The JSON path; nil where the document is not JSON.
-    ///   - line: The line; nil where the document is JSON.
+    ///   - reason: The problem, as a clause.
+    ///   - path: The JSON path; nil when the document is not JSON.
+    ///   - line: The line; nil when the document is JSON.
     public init(reason: String, path: String?, line: Int? = nil) {
         self.reason = reason
         self.path = path

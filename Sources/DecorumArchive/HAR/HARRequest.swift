@@ -15,11 +15,12 @@ extension HAR {
         public var queryString: [Field]
         /// The content.
         public var postData: PostData?
-        /// The number of bytes of the head; -1 where nobody knows.
+        /// The number of bytes of the head; -1 when not known.
         public var headersSize: Int
-        /// The number of bytes of the content; -1 where nobody knows.
+        /// The number of bytes of the content; -1 when not known.
         public var bodySize: Int
-        /// The members that the format does not name, in their order; by convention their names start with an underscore.
+        /// The members that the format does not name, in their order; by convention their names start with an
+        /// underscore.
         public var custom: [JSONValue.Member] = []
 
         /// Creates a request.
@@ -46,17 +47,18 @@ extension HAR {
     public struct PostData: Sendable, Hashable {
         /// The media type.
         public var mimeType: String
-        /// The content as text; nil where only ``params`` tell it.
+        /// The content as text; nil when only ``params`` has it.
         public var text: String?
         /// The parts of a form.
         public var params: [Parameter]
-        /// How the text stands for bytes, such as `base64`, which only newer drafts of the format and tools write.
+        /// The encoding of bytes in the text, such as `base64`, which only newer drafts of the format and tools write.
         public var encoding: String?
-        /// The name of a file beside the archive that holds the content, which some tools write as `_file`.
+        /// The name of a file next to the archive that holds the content, which some tools write as `_file`.
         public var file: String?
-        /// The value of a content of which some tools keep no text, as `textJSON`.
+        /// The content as a JSON value, which some tools write as `textJSON` instead of text.
         public var value: JSONValue?
-        /// The members that the format does not name, in their order; by convention their names start with an underscore.
+        /// The members that the format does not name, in their order; by convention their names start with an
+        /// underscore.
         public var custom: [JSONValue.Member] = []
 
         /// Creates the content of a request.
@@ -65,7 +67,7 @@ extension HAR {
         ///   - mimeType: The media type.
         ///   - text: The content as text.
         ///   - params: The parts of a form.
-        ///   - encoding: How the text stands for bytes.
+        ///   - encoding: The encoding of bytes in the text.
         public init(mimeType: String, text: String? = nil, params: [Parameter] = [], encoding: String? = nil) {
             self.mimeType = mimeType
             self.text = text
@@ -84,7 +86,7 @@ extension HAR {
         public var fileName: String?
         /// The media type of a file.
         public var contentType: String?
-        /// How the value stands for bytes, such as `base64`.
+        /// The encoding of bytes in the value, such as `base64`.
         public var encoding: String?
 
         /// Creates a part of a form.

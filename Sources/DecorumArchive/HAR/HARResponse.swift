@@ -1,7 +1,7 @@
 extension HAR {
     /// The response of an exchange.
     public struct Response: Sendable, Hashable {
-        /// The status code; 0 or less where the exchange failed.
+        /// The status code; 0 or less when the exchange failed.
         public var status: Int
         /// The reason phrase.
         public var statusText: String
@@ -13,15 +13,16 @@ extension HAR {
         public var headers: [Field]
         /// The content.
         public var content: Content
-        /// The value of `Location`; empty where there is none.
+        /// The value of `Location`; empty when absent.
         public var redirectURL: String
-        /// The number of bytes of the head; -1 where nobody knows.
+        /// The number of bytes of the head; -1 when not known.
         public var headersSize: Int
-        /// The number of bytes of the content as it was transferred; -1 where nobody knows.
+        /// The number of bytes of the content as it was transferred; -1 when not known.
         public var bodySize: Int
-        /// How the exchange failed, which the format has no place for; browsers write it as `_error`.
+        /// The failure of the exchange, which browsers write as `_error`, since the format has no member for it.
         public var failure: String?
-        /// The members that the format does not name, in their order; by convention their names start with an underscore.
+        /// The members that the format does not name, in their order; by convention their names start with an
+        /// underscore.
         public var custom: [JSONValue.Member] = []
 
         /// Creates a response.
@@ -45,21 +46,22 @@ extension HAR {
 
     /// The content of a response, without its content coding.
     public struct Content: Sendable, Hashable {
-        /// The number of bytes; nil where the archive does not say.
+        /// The number of bytes; nil when the archive does not have it.
         public var size: Int?
         /// The bytes that a content coding saved.
         public var compression: Int?
         /// The media type.
         public var mimeType: String
-        /// The content, transcoded to UTF-8 where ``encoding`` is nil; nil where the archive does not have it.
+        /// The content, transcoded to UTF-8 if ``encoding`` is nil; nil when the archive does not have it.
         public var text: String?
-        /// How the text stands for bytes, such as `base64`.
+        /// The encoding of bytes in the text, such as `base64`.
         public var encoding: String?
-        /// The name of a file beside the archive that holds the content, which some tools write as `_file`.
+        /// The name of a file next to the archive that holds the content, which some tools write as `_file`.
         public var file: String?
         /// A remark, such as that the content was cut off.
         public var comment: String?
-        /// The members that the format does not name, in their order; by convention their names start with an underscore.
+        /// The members that the format does not name, in their order; by convention their names start with an
+        /// underscore.
         public var custom: [JSONValue.Member] = []
 
         /// Creates the content of a response.
@@ -67,7 +69,7 @@ extension HAR {
         /// - Parameters:
         ///   - mimeType: The media type.
         ///   - text: The content.
-        ///   - encoding: How the text stands for bytes.
+        ///   - encoding: The encoding of bytes in the text.
         public init(mimeType: String = "", text: String? = nil, encoding: String? = nil) {
             self.mimeType = mimeType
             self.text = text

@@ -74,7 +74,7 @@ extension HAR.Entry {
         var members = Members()
         members.add("pageref", pageref)
         members.add("startedDateTime", startedAt)
-        // The format wants a number that is not negative.
+        // The format does not allow a negative number.
         members.add("time", max(0, time))
         members.add("request", request.json)
         members.add("response", response.json)
@@ -92,7 +92,7 @@ extension HAR.Timings {
         var members = Members()
         let parts = [("blocked", blocked), ("dns", dns), ("connect", connect)]
         for (name, value) in parts { members.add(name, value) }
-        // These three are not optional, and so cannot be -1.
+        // These three are not optional, so -1 is not valid.
         for (name, value) in [("send", send), ("wait", wait), ("receive", receive)] { members.add(name, max(0, value)) }
         members.add("ssl", ssl)
         return .object(members.list)
@@ -119,14 +119,14 @@ extension HAR.PostData {
     fileprivate var json: JSONValue {
         var members = Members()
         members.add("mimeType", mimeType)
-        // A valid archive has either of the two.
+        // A valid archive has either the text or the parameters.
         let text = text ?? value.map { String(decoding: $0.document(), as: UTF8.self) }
         if text != nil || params.isEmpty {
             members.add("text", text ?? "")
         } else {
             members.add("params", .array(params.map(\.json)))
         }
-        // The draft of HAR 1.3 has this name, and tools read it in 1.2 as well.
+        // The draft of HAR 1.3 defines this name, and tools read it in HAR 1.2 as well.
         members.add("encoding", encoding)
         members.add("_file", file)
         return .object(members.list + custom)
@@ -189,7 +189,7 @@ extension HAR.Cookie {
         members.add("value", value)
         members.add("path", path)
         members.add("domain", domain)
-        // An empty date is not one, and null is not a string.
+        // The member is left out when empty: an empty text is not a date, and null is not a string.
         members.add("expires", expires.flatMap { $0.isEmpty ? nil : $0 })
         members.add("httpOnly", isHTTPOnly)
         members.add("secure", isSecure)

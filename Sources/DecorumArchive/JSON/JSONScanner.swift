@@ -1,7 +1,7 @@
 public import Decorum
 import Foundation
 
-/// Reads JSON (RFC 8259) from its beginning to its end, and tells where each value stands.
+/// Reads JSON (RFC 8259) from its beginning to its end, and returns the position of each value.
 ///
 /// Values are skipped without being decoded, so that a large document can be indexed before any part of it is read.
 public struct JSONScanner: Sendable {
@@ -10,7 +10,7 @@ public struct JSONScanner: Sendable {
 
     /// The bytes of the document.
     public let bytes: [UInt8]
-    /// The byte at which reading goes on.
+    /// The byte at which reading continues.
     public private(set) var position: Int
     private let end: Int
 
@@ -25,26 +25,26 @@ public struct JSONScanner: Sendable {
         end = range?.upperBound ?? bytes.count
     }
 
-    /// The next byte that is not blank, which is not consumed.
+    /// Returns the next byte that is not blank, without consuming it.
     public mutating func peek() throws(JSONSyntaxError) -> UInt8 {
         skipBlanks()
         guard position < end else { throw fault("it ends too early") }
         return bytes[position]
     }
 
-    /// Consumes a byte that has to come next.
+    /// Consumes a byte that has to be the next one.
     public mutating func expect(_ byte: UInt8) throws(JSONSyntaxError) {
         guard try peek() == byte else { throw fault("\(name(of: byte)) is expected") }
         position += 1
     }
 
-    /// Throws unless nothing but blanks is left.
+    /// Throws unless only blanks are left.
     public mutating func expectEnd() throws(JSONSyntaxError) {
         skipBlanks()
-        guard position == end else { throw fault("there is more behind the end of the document") }
+        guard position == end else { throw fault("there is text after the end of the document") }
     }
 
-    /// Reads an object, handing each member's name; the closure has to consume the member's value.
+    /// Reads an object; the closure gets the name of each member and has to consume the value.
     public mutating func object(
         _ member: (_ name: String, _ scanner: inout JSONScanner) throws -> Void
     ) throws {
@@ -88,7 +88,7 @@ public struct JSONScanner: Sendable {
                 index = try indexBehindEscape(at: index)
             } else if byte < 0x20 {
                 position = index
-                throw fault("a control character stands in a string")
+                throw fault("a string has a control character")
             } else {
                 index += 1
             }
@@ -97,11 +97,11 @@ public struct JSONScanner: Sendable {
         throw fault("a string has no end")
     }
 
-    /// Consumes a value of any kind, and returns where it stands.
+    /// Consumes a value of any kind, and returns its range.
     public mutating func skipValue() throws(JSONSyntaxError) -> Range<Int> {
         _ = try peek()
         let start = position
-        // The bytes that close the containers around the position, innermost last.
+        // The closing bytes of the containers around the position, innermost last.
         var open: [UInt8] = []
         repeat {
             switch try peek() {
@@ -126,7 +126,7 @@ public struct JSONScanner: Sendable {
         return start..<position
     }
 
-    /// Consumes what may stand between a value and the next: the ends of containers, and a comma.
+    /// Consumes the bytes between a value and the next: the ends of containers, and a comma.
     private mutating func skipEnds(_ open: inout [UInt8]) throws(JSONSyntaxError) {
         while let close = open.last {
             if try skip(UInt8(ascii: ",")) {
@@ -138,7 +138,7 @@ public struct JSONScanner: Sendable {
         }
     }
 
-    /// Consumes a byte if it comes next.
+    /// Consumes a byte if it is the next one.
     private mutating func skip(_ byte: UInt8) throws(JSONSyntaxError) -> Bool {
         guard try peek() == byte else { return false }
         position += 1
@@ -212,7 +212,7 @@ extension JSONScanner {
         case UInt8(ascii: "u"):
             guard index + 6 <= end, bytes[index + 2..<index + 6].allSatisfy({ PercentCoding.hexDigit($0) != nil })
             else {
-                throw JSONSyntaxError(reason: "an escape has no four digits", offset: index)
+                throw JSONSyntaxError(reason: "an escape does not have four digits", offset: index)
             }
             return index + 6
         default: throw JSONSyntaxError(reason: "an escape is unknown", offset: index)
@@ -221,9 +221,9 @@ extension JSONScanner {
 
     private func name(of byte: UInt8) -> String { "\u{27}" + String(UnicodeScalar(byte)) + "\u{27}" }
 
-    /// Makes an error at the current position.
+    /// Creates an error at the current position.
     ///
-    /// - Parameter reason: What is wrong, as a clause.
+    /// - Parameter reason: The problem, as a clause.
     /// - Returns: The error.
     public func fault(_ reason: String) -> JSONSyntaxError { JSONSyntaxError(reason: reason, offset: position) }
 }
@@ -232,20 +232,20 @@ extension JSONScanner {
 public struct JSONSyntaxError: DescribableError, Hashable {
     /// The fault, as a clause.
     public let reason: String
-    /// The byte at which it shows.
+    /// The byte offset of the fault.
     public let offset: Int
 
     /// Creates an error.
     ///
     /// - Parameters:
     ///   - reason: The fault, as a clause.
-    ///   - offset: The byte at which it shows.
+    ///   - offset: The byte offset of the fault.
     public init(reason: String, offset: Int) {
         self.reason = reason
         self.offset = offset
     }
 
-    /// The line, counted from 1, on which it shows.
+    /// The line of the fault, counted from 1.
     public func line(in bytes: [UInt8]) -> Int {
         bytes.prefix(offset).reduce(1) { $1 == UInt8(ascii: "\n") ? $0 + 1 : $0 }
     }

@@ -28,12 +28,12 @@ public enum JSONValue: Sendable, Hashable {
         }
     }
 
-    /// Reads a whole document, which is refused where it has more values than `countLimit`.
+    /// Parses a whole document; a document with more values than `countLimit` is refused.
     ///
-    /// Each value takes much more memory than the two or three bytes that it may be written with.
+    /// The limit is useful because a value of two or three bytes takes much more memory when it is parsed.
     public init(parsing bytes: [UInt8], countLimit: Int = .max) throws {
         var scanner = JSONScanner(bytes)
-        // Looking it through first sets a bound to the depth of what follows.
+        // Skipping the value first checks its depth, which limits the recursion of the parser.
         let range = try scanner.skipValue()
         try scanner.expectEnd()
         scanner = JSONScanner(bytes, range: range)
@@ -73,7 +73,7 @@ public enum JSONValue: Sendable, Hashable {
 }
 
 extension JSONValue {
-    /// The value of the first member of that name; nil where there is none, or where this is no object.
+    /// The value of the first member of that name; nil when absent, or when this is not an object.
     public subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name == name }?.value
@@ -97,7 +97,7 @@ extension JSONValue {
         return members
     }
 
-    /// The number as a whole one, with any fraction cut off.
+    /// The number as an integer; a fraction is cut off.
     public var integer: Int? {
         guard case .number(let digits) = self else { return nil }
         return Int(digits) ?? Double(digits).flatMap { Int(exactly: $0.rounded(.towardZero)) }
@@ -111,7 +111,7 @@ extension JSONValue {
 }
 
 extension JSONValue {
-    /// The value as a document without a line break at its end, with as many blanks for each level, or none at all.
+    /// The value as a document without a line break at its end; without an indentation, it is on one line.
     public func document(indentation: Int? = nil) -> [UInt8] {
         var output: [UInt8] = []
         write(to: &output, indentation: indentation, level: 0)

@@ -5,17 +5,18 @@ extension Redaction {
     /// Replaces the secrets in content, by its media type.
     ///
     /// - JSON is `application/json`, any type that ends in `json`, and newline-delimited JSON: see
-    ///   ``Decorum/Redaction/applied(toJSON:)``. Content without a media type is taken for JSON where it is JSON with a secret.
+    ///   ``Decorum/Redaction/applied(toJSON:)``. Content without a media type is treated as JSON if it is JSON with a
+    ///   secret.
     /// - Forms are `application/x-www-form-urlencoded`: see ``Decorum/Redaction/applied(toForm:)``.
-    /// - Of a multipart body (RFC 2046), parts whose names are among ``Decorum/Redaction/formNames`` are replaced as a whole, and
-    ///   all others are read by their own media types.
+    /// - In a multipart body (RFC 2046), parts whose names are among ``Decorum/Redaction/formNames`` are replaced as a
+    ///   whole, and all other parts are searched by their media types.
     /// - XML and HTML are searched for the names of elements and attributes.
-    /// - In other text only tokens are replaced, by their shape.
-    /// - Binary content is returned as it is, so the caller decides whether to write it.
+    /// - In other text only tokens are replaced, found by their shape.
+    /// - Binary content is returned unchanged, so the caller decides whether to write it.
     ///
     /// - Parameters:
     ///   - content: The bytes, without a content coding.
-    ///   - mediaType: The value of `Content-Type`; nil where there is none.
+    ///   - mediaType: The value of `Content-Type`; nil when absent.
     /// - Returns: The content; bytes that are not part of a secret are the same.
     public func applied(to content: Data, mediaType: String?) -> Data {
         guard !content.isEmpty, looksIntoContent else { return content }

@@ -2,8 +2,7 @@ import Decorum
 
 /// Finds the secrets in XML and HTML, by the names of elements and attributes.
 ///
-/// It reads tags and nothing else of the grammar, from the left and each byte once: what is not well-formed is searched
-/// too.
+/// It reads only the tags, from the left and each byte once, so markup that is not well-formed is searched too.
 struct MarkupSecrets {
     private let bytes: [UInt8]
     private let names: SecretNames
@@ -46,7 +45,7 @@ struct MarkupSecrets {
         if !isEmpty, names.secrecy(of: Array(bytes[localName(element)])) != nil { addContent(of: element) }
     }
 
-    /// Adds what a field of a form or a property of a page says, as in `<meta name="csrf-token" content="…">`.
+    /// Adds the value of a form field or of a page property, as in `<meta name="csrf-token" content="…">`.
     private mutating func addNamedValue(_ attributes: [(name: Range<Int>, value: Range<Int>)]) {
         func value(of names: String...) -> Range<Int>? {
             attributes.first { attribute in names.contains { bytes[attribute.name].elementsEqual($0.utf8) } }?.value
@@ -91,7 +90,7 @@ struct MarkupSecrets {
         return start..<position
     }
 
-    /// Scans the rest of an attribute; nil where it has no value in quotes.
+    /// Scans the rest of an attribute; nil when it has no value in quotes.
     private mutating func scanAttributeValue() -> Range<Int>? {
         skipBlanks()
         guard position < bytes.count, bytes[position] == UInt8(ascii: "=") else { return nil }

@@ -1,9 +1,9 @@
 import Decorum
 import Foundation
 
-/// Where the delimiters and the parts of a multipart body stand (RFC 2046, section 5.1.1).
+/// The positions of the delimiters and the parts of a multipart body (RFC 2046, section 5.1.1).
 ///
-/// A delimiter is a line of its own, so each byte is looked at once, whatever the boundary.
+/// A delimiter is a separate line, so each byte is read once, with any boundary.
 public struct MultipartLayout: Sendable {
     /// A part of the body.
     struct Part: Sendable {
@@ -13,10 +13,10 @@ public struct MultipartLayout: Sendable {
 
     private static let boundaryLimit = 70
 
-    /// The delimiters, without the line ends around them and the hyphens behind the last one.
+    /// The delimiters, without the line ends around them and the hyphens after the last one.
     public private(set) var delimiters: [Range<Int>] = []
 
-    /// Looks a body through; nil where the media type names no boundary, or one that is longer than it may be.
+    /// Finds the delimiters of a body; nil when the media type names no boundary or one that is too long.
     ///
     /// - Parameters:
     ///   - bytes: The body.
@@ -65,7 +65,7 @@ public struct MultipartLayout: Sendable {
         return value.isEmpty || value.count > boundaryLimit ? nil : value
     }
 
-    /// The value of a parameter of a field, without the quotes around it; nil where there is none.
+    /// The value of a parameter of a field, without the quotes around it; nil when absent.
     static func parameter(_ name: String, of field: ArraySlice<UInt8>) -> [UInt8]? {
         for parameter in field.split(separator: UInt8(ascii: ";")).dropFirst() {
             guard let equals = parameter.firstIndex(of: UInt8(ascii: "=")) else { continue }
@@ -88,7 +88,7 @@ extension Redaction {
     /// - Parameters:
     ///   - content: The body.
     ///   - mediaType: The value of its `Content-Type`.
-    ///   - replace: What stands in place of the content of a part; nil where it stays.
+    ///   - replace: Returns the replacement for the content of a part; nil to keep the content.
     /// - Returns: The body.
     static func replacingParts(
         of content: Data, mediaType: String, _ replace: (_ part: MultipartPart) -> Data?
@@ -109,9 +109,9 @@ extension Redaction {
 
 /// A part of a multipart body.
 struct MultipartPart: Sendable {
-    /// The name that the form gives it; empty where it has none.
+    /// The name of the part in the form; empty when absent.
     let name: [UInt8]
-    /// Its media type; nil where it has none, or is a multipart body again.
+    /// The media type of the part, where a nested multipart body counts as plain text; nil when absent.
     let mediaType: String?
     let content: Data
 
@@ -129,7 +129,7 @@ struct MultipartPart: Sendable {
             }
         }
         self.name = name ?? []
-        // A body within a body within a body would take a time that grows with their number squared.
+        // Searching nested multipart bodies would take a time that grows with the square of their number.
         self.mediaType = mediaType?.lowercased().hasPrefix("multipart/") == true ? "text/plain" : mediaType
     }
 }

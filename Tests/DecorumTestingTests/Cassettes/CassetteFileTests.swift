@@ -28,7 +28,7 @@ import Testing
         (#"{"cassette": 2, "interactions": []}"#, "line 1", "version is not 1"),
         (#"{"cassette": 1}"#, "line 1", "no list of interactions"),
         (#"{"cassette": 1, "interactions": [], "interactions": []}"#, "line 1", "two lists"),
-        (#"{"cassette": 1, "interactions": [] } x"#, "line 1", "more behind the end"),
+        (#"{"cassette": 1, "interactions": [] } x"#, "line 1", "text after the end"),
         (
             "{\"cassette\": 1, \"interactions\": [\n{\"request\": {\"method\": \"GET\"}}]}", "line 2",
             "no method, or no URL"

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// Reads numbers and texts from bytes, which may be anything: what is not there reads as nil.
+/// Reads numbers and texts from untrusted bytes; missing bytes read as nil.
 ///
 /// `@safe`, since nothing is read beyond the count, and no reader outlives the closure that was given the bytes.
 @safe struct ByteReader {
@@ -18,7 +18,7 @@ import HTTPTypes
         return unsafe Number(littleEndian: part.loadUnaligned(as: Number.self))
     }
 
-    /// Reads a part that is preceded by its length.
+    /// Reads a part with its length in front.
     mutating func part() -> UnsafeRawBufferPointer? {
         guard let count = number(UInt32.self) else { return nil }
         return unsafe part(Int(count))

@@ -1,7 +1,7 @@
-/// A number that tells bytes from others, in all processes the same; no cryptography, and nothing secret depends on it.
+/// A checksum of bytes that is the same in all processes; it is not cryptographic, and no secret depends on it.
 ///
-/// Each step multiplies eight bytes with eight others to 128 bits and folds these, as in the wyhash family. Whoever wants
-/// to find two texts with one checksum can, so that what matters is compared in full.
+/// Each step multiplies eight bytes with eight others to 128 bits and folds these, as in the wyhash family. An attacker
+/// can find two texts with one checksum, so important values are compared in full.
 struct Checksum: Sendable {
     private(set) var value: UInt64
 
@@ -58,7 +58,7 @@ struct Checksum: Sendable {
         value = value &+ Self.fold(number ^ Self.keys.1, value ^ Self.keys.2)
     }
 
-    // Odd, with as many bits set as not, in no order.
+    // Odd numbers with half of their bits set, in a random order.
     private static let keys: (UInt64, UInt64, UInt64, UInt64) = (
         0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F, 0x1656_67B1_9E37_79F9, 0xD6E8_FEB8_6659_FD93
     )
@@ -67,7 +67,7 @@ struct Checksum: Sendable {
     private static func mix(_ lane: inout UInt64, _ bytes: UnsafeRawBufferPointer, _ offset: Int, _ key: UInt64) {
         let first = unsafe UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
         let second = unsafe UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 8, as: UInt64.self))
-        // Added to what was there, since a factor that happens to be 0 would make all before it forgotten.
+        // The product is added to the state, since a factor that happens to be 0 would erase all earlier bytes.
         lane = lane &+ fold(first ^ key, second ^ lane)
     }
 

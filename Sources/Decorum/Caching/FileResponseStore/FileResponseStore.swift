@@ -9,25 +9,26 @@ import HTTPTypes
 ///
 /// Each response is a file, which is written beside the others and then moved into its place. So the directory may be
 /// shared, as by an app and its extensions, and a process may end at any moment. Each byte that is read is verified. A
-/// file that is damaged, a full disk, or a directory that cannot be used are responses that are not there; nothing is ever
-/// thrown for them. What cannot be removed at once, as while too many files are open, counts as gone in this process, and
-/// is removed later. Nothing waits for a disk to have written either: what a loss of power leaves is found damaged.
+/// damaged file, a full disk and an unusable directory count as missing responses and never throw. A file that cannot
+/// be removed at once, as while too many files are open, counts as removed in this process, and is removed later. The
+/// store does not wait until the disk has written: a file that a loss of power left incomplete is found damaged.
 ///
-/// What was not used for the longest time goes first. The limit is that of all processes together, which hold it to within
-/// a tenth. Each process looks at the sizes of all files, in the background, once it has written a hundredth of the limit.
-/// Of each key, 16 variants are kept, and one that has no `Vary`.
+/// The least recently used responses are removed first. The limit applies to all processes together, which keep it to
+/// within a tenth. Each process checks the sizes of all files, in the background, once it has written a hundredth of
+/// the limit. For each key, 16 variants are kept, and one response without `Vary`.
 ///
-/// No secret in a field goes to the disk that is known by its name. A response is kept in memory, for the life of the
-/// process, when its request carried `Authorization`, `Cookie` or another of the fields that ``ResponseKey`` tells requests
-/// apart by, when it has such a field itself, such as `Set-Cookie`, or when a URL in its `Location`, `Content-Location`,
-/// `Link` or `Refresh` has an item that ``Redaction/standard`` knows, such as `access_token`. What
-/// ``RequestOptions/secretFields`` names is known in the request alone. Put the layer that adds credentials inside of the
-/// cache, and set a principal: then responses survive a restart. The request's own URL, its principal and the values of
-/// the fields that `Vary` names are in the files, which are readable by their user alone.
+/// Fields that are known as secret by their names are never written to the disk. A response is kept only in memory, for
+/// the life of the process, in three cases: its request had `Authorization`, `Cookie` or another field by which
+/// ``ResponseKey`` distinguishes requests; the response itself has such a field, such as `Set-Cookie`; or a URL in its
+/// `Location`, `Content-Location`, `Link` or `Refresh` has an item that ``Redaction/standard`` knows, such as
+/// `access_token`. The names in ``RequestOptions/secretFields`` apply only to the request. Put the layer that adds
+/// credentials inside of the cache, and set a principal: then responses survive a restart. The request's own URL, its
+/// principal and the values of the fields that `Vary` names are in the files, which are readable by their user alone.
 ///
-/// A small response is read where the caller runs, in about ten microseconds, unless that is the main actor. The body of
-/// a large one is read in parts; the first time in a process that it is found, it is read once to verify it. One that the
-/// server confirms is copied behind the caller's back; until that is done, who asks for it has it confirmed once more.
+/// A small response is read on the caller's executor, in about ten microseconds, unless that is the main actor. The
+/// body of a large response is read in parts; when a process finds it for the first time, it reads the whole body once
+/// to verify it. A response that the server confirms is copied in the background; a request for it before the copy is
+/// done is validated once more.
 public final class FileResponseStore: ResponseStore {
     private let files: ResponseFiles
     private var secrets: MemoryResponseStore { files.secrets }
@@ -35,17 +36,17 @@ public final class FileResponseStore: ResponseStore {
     /// The largest body, in bytes, that the store takes: a quarter of its limit.
     public var bodyLimit: Int { files.bodyLimit }
 
-    /// Why the directory could not be used when the store was created; nil where it could.
+    /// The error that made the directory unusable when the store was created; nil when the directory is usable.
     public let directoryError: POSIXError?
 
-    /// Creates a store in a directory, which is created too where there is none.
+    /// Creates a store in a directory, which is created too when it does not exist.
     ///
-    /// A store in a directory that cannot be used keeps nothing but what it keeps in memory.
+    /// With an unusable directory, the store keeps only the responses that it keeps in memory.
     ///
     /// - Parameters:
-    ///   - directory: The directory, which is best the store's own; other files in it are left alone.
+    ///   - directory: The directory, preferably only for this store; other files in it stay untouched.
     ///   - byteLimit: The largest number of bytes to keep on the disk; a negative number counts as 0.
-    ///   - spawner: Starts the looks at all files, which nobody waits for.
+    ///   - spawner: Starts the checks of all files in the background.
     public convenience init(
         directory: URL, byteLimit: Int = 256 << 20, spawner: any TaskSpawner = SystemSpawner(priority: .utility)
     ) {
@@ -54,7 +55,7 @@ public final class FileResponseStore: ResponseStore {
 
     init(directory: URL, byteLimit: Int, spawner: any TaskSpawner = SystemSpawner(), fileSystem: any FileSystem) {
         let byteLimit = max(byteLimit, 0)
-        // The directory may be behind a link; what is in it may not. What is no directory of this machine is none at all.
+        // The directory may be a symbolic link; its content may not. A URL that is not a file URL is unusable.
         let path = directory.isFileURL ? directory.resolvingSymlinksInPath().path : "/dev/null"
         files = ResponseFiles(path, byteLimit: byteLimit, fileSystem: fileSystem, spawner: spawner)
         do {
@@ -77,7 +78,7 @@ public final class FileResponseStore: ResponseStore {
         return inMemory.merged(with: found.map(\.response))
     }
 
-    // Waits for the disk, which the main actor must not.
+    // This waits for the disk, which must not happen on the main actor.
     @concurrent private func findConcurrently(_ key: ResponseKey) async -> [StoredResponse] {
         await verify(files.find(key))
     }
@@ -143,28 +144,28 @@ public final class FileResponseStore: ResponseStore {
         return makeWriter(response, key)
     }
 
-    /// Forgets every response under a key.
+    /// Removes every response under a key.
     @concurrent public func removeResponses(for key: ResponseKey) async {
         secrets.removeResponses(for: key)
         if !key.holdsSecret { files.remove(key) }
     }
 
-    /// Forgets every response of a URI, on whosever behalf it was requested.
+    /// Removes every response of a URI, of all principals.
     @concurrent public func removeResponses(at uri: ResponseKey.URI) async {
         secrets.removeResponses(at: uri)
         files.remove(uri)
     }
 
-    /// How often this process has forgotten the responses of a principal, or all.
+    /// How often this process has removed the responses of a principal, or all responses.
     public var removalCount: Int { secrets.removalCount }
 
-    /// Forgets every response that was stored on behalf of a principal, in all processes' files.
+    /// Removes every response that was stored on behalf of a principal, in all processes' files.
     @concurrent public func removeResponses(of principal: Principal?) async {
         secrets.removeResponses(of: principal)
         files.remove(principal)
     }
 
-    /// Forgets every response, in all processes' files.
+    /// Removes every response, in all processes' files.
     @concurrent public func removeAllResponses() async {
         secrets.removeAllResponses()
         files.removeAll()
@@ -202,6 +203,6 @@ extension [StoredResponse] {
 }
 
 extension (any Actor)? {
-    // A function of its own, since the optimiser of Swift 6.3 miscompiles the comparison where it stands.
+    // This is a separate function, since the optimiser of Swift 6.3 miscompiles the comparison inline.
     @inline(never) fileprivate var isMainActor: Bool { self === MainActor.shared }
 }

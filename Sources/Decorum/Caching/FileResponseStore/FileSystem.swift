@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a store asks of a disk, in one value that a test can replace with one that writes down, or fails.
+/// The disk operations of a store, in one value that a test can replace, to record them or to make them fail.
 ///
 /// Paths are never followed through a symbolic link at their end.
 protocol FileSystem: Sendable {
@@ -29,7 +29,7 @@ protocol FileSystem: Sendable {
     func remove(_ path: String) throws
 }
 
-/// What there is to know about a file without opening it.
+/// The properties of a file that are known without opening it.
 struct FileStatus: Sendable {
     enum Kind: Sendable {
         case regular
@@ -42,7 +42,7 @@ struct FileStatus: Sendable {
     /// When the content was changed, or the file last used, in nanoseconds.
     let time: Int64
 
-    /// The number of bytes that the file takes on a disk, which gives out blocks.
+    /// The number of bytes that the file takes on a disk, in whole blocks.
     var allocatedLength: Int { Self.allocatedLength(Int(clamping: length)) }
 
     static func allocatedLength(_ count: Int) -> Int {
@@ -50,7 +50,7 @@ struct FileStatus: Sendable {
     }
 }
 
-/// Something that the system did not do, with its number for the reason.
+/// A failed system call, with its error number.
 struct SystemError: Error, Equatable {
     let code: Int32
 

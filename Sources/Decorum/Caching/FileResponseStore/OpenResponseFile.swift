@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-/// The open file of a stored response, which stays whole when it is removed or replaced by another meanwhile.
+/// The open file of a stored response, which stays readable when it is removed or replaced meanwhile.
 final class OpenResponseFile: Sendable {
     let layout: ResponseFileLayout
     private let table: [UInt64]
@@ -27,7 +27,7 @@ final class OpenResponseFile: Sendable {
         }
     }
 
-    /// Whether the whole body is as it was written.
+    /// Whether the whole body is undamaged.
     var isWhole: Bool {
         // A few blocks at a time, into the same memory.
         let step = 4
@@ -113,13 +113,13 @@ private struct ResponseFileBodyReader: BodyReader {
 
 /// A stored body was damaged on the disk while it was being read.
 ///
-/// What was given out before is right, and the file is verified once more before it is found again. A body that is found
-/// damaged earlier is not given out at all, so this needs a disk that fails, or somebody who writes to the files of the
-/// store.
+/// The bytes that were returned before are correct, and the file is verified again before it is used again. A body that
+/// is found damaged earlier is not returned at all. So this error needs a failing disk, or another program that writes
+/// to the files of the store.
 public struct StoredBodyError: DescribableError, Hashable {
     /// Creates an error.
     public init() {}
 
-    /// What happened.
+    /// A sentence that says what happened.
     public var description: String { "The stored body was damaged on the disk while it was being read." }
 }

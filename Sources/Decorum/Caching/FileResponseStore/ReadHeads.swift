@@ -1,8 +1,9 @@
 import Synchronization
 
-/// The heads of files that were read lately, which take longer to make sense of than to read.
+/// The heads of files that were read recently, since parsing a head takes longer than reading it.
 ///
-/// A head is known by the random number of its file, and by its checksum: the file itself is read and verified each time.
+/// A head is known by the random number of its file, and by its checksum: the file itself is read and verified each
+/// time.
 final class ReadHeads: Sendable {
     private struct Entry {
         let key: ResponseKey
@@ -20,7 +21,7 @@ final class ReadHeads: Sendable {
     private static let lengthLimit = 4096
     private let state = Mutex(State())
 
-    /// The head of a file, where it was read before for the same key.
+    /// The head of a file that was read before for the same key; otherwise nil.
     func head(_ layout: ResponseFileLayout, key: ResponseKey) -> ResponseFileHead? {
         state.withLock { state in
             guard let entry = state.recent[layout.nonce] ?? state.older[layout.nonce],
@@ -37,7 +38,7 @@ final class ReadHeads: Sendable {
         state.withLock { Self.add(entry, layout.nonce, to: &$0) }
     }
 
-    /// Adds an entry; when there are too many, those go that were not used since there were too many last.
+    /// Adds an entry; when there are too many, removes the entries that were not used since the last removal.
     private static func add(_ entry: Entry, _ nonce: UInt64, to state: inout State) {
         if state.recent.count >= countLimit {
             state.older = state.recent

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-/// What is in the file of a stored response besides its body.
+/// The content of the file of a stored response, without its body.
 struct ResponseFileHead: Sendable {
     private let response: StoredResponse
     /// When the file was written, in nanoseconds.
@@ -35,7 +35,7 @@ struct ResponseFileHead: Sendable {
         return writer.bytes.count <= lengthLimit ? writer.bytes : nil
     }
 
-    /// Reads a head; nil where the bytes are none, or are one of another key.
+    /// Reads a head; nil when the bytes are not a head, or are a head for another key.
     init?(_ bytes: UnsafeRawBufferPointer, key: ResponseKey) {
         var reader = unsafe ByteReader(bytes)
         guard reader.skip(key.method.rawValue), reader.skip(key.uri.scheme), reader.skip(key.uri.authority),

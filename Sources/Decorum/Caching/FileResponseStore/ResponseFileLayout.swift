@@ -1,9 +1,9 @@
-/// Where things are in the file of a stored response: this first part, the head, the body, the checksums of its blocks.
+/// The layout of the file of a stored response: this first part, the head, the body, the checksums of its blocks.
 ///
-/// Each byte of the file is covered by a checksum, which has a random number of this file alone in it, so that neither zeros
-/// nor a block of another file pass for what was written.
+/// Each byte of the file is covered by a checksum, which has a random number of this file alone in it, so that neither
+/// zeros nor a block of another file pass for what was written.
 struct ResponseFileLayout: Sendable, Equatable {
-    /// The number of bytes of the body that have a checksum of their own.
+    /// The number of bytes in a block; each block of the body has a checksum.
     static let blockLength = 64 << 10
     /// The number of bytes of this first part.
     static let length = 56
@@ -28,7 +28,7 @@ struct ResponseFileLayout: Sendable, Equatable {
         return start..<min(start + Int64(Self.blockLength), bodyLength)
     }
 
-    /// What the checksum of a block starts from, so that no block passes for another.
+    /// The start value of the checksum of a block, so that a block cannot be taken for another.
     static func seed(ofBlock block: Int, nonce: UInt64) -> UInt64 {
         nonce &+ UInt64(truncatingIfNeeded: block &+ 1)
     }

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// The name of the file of a stored response: digests alone, by which files are found without being opened.
+/// The name of the file of a stored response: only digests, by which files are found without being opened.
 struct ResponseFileName: Sendable, Hashable, Comparable {
     private let uri: (UInt64, UInt64)
     private let key: UInt64
@@ -90,7 +90,7 @@ extension ResponseFileName {
         }
     }
 
-    /// Reads a name; nil for the name of a file that is none of ours.
+    /// Reads a name; nil for the name of a file that the store did not write.
     init?(_ text: UnsafeBufferPointer<UInt8>) {
         guard text.count == Self.length else { return nil }
         var numbers: (UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0)

@@ -1,17 +1,17 @@
 import Foundation
 
-/// What became of reading the file of a stored response.
+/// The result of reading the file of a stored response.
 enum ResponseFileReading {
     /// The response with its body in memory.
     case small(ResponseFileHead, Data)
     /// The head of the response, with the file that its body is in, of which nothing is verified yet.
     case large(ResponseFileHead, OpenResponseFile)
-    /// There is no such file, it cannot be read, or it is one of another key.
+    /// The file does not exist, cannot be read, or belongs to another key.
     case missing
-    /// The file is not as it was written.
+    /// The file is damaged.
     case damaged
 
-    /// The largest file, in bytes, that is read at once; above it, memory costs more than to read in parts.
+    /// The largest file, in bytes, that is read at once; for larger files, reading in parts costs less.
     private static let smallLimit: Int64 = 96 << 10
 
     /// Reads a file; how long since its last use is noted in its time, once in a while.
@@ -88,7 +88,7 @@ enum ResponseFileReading {
 }
 
 extension ResponseFileLayout {
-    /// Makes sense of the bytes of a head, which were verified; nil where they are those of another key.
+    /// Parses the verified bytes of a head; nil when they belong to another key.
     fileprivate func head(
         _ bytes: UnsafeRawBufferPointer, _ key: ResponseKey, _ heads: ReadHeads
     ) -> ResponseFileHead? {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Which files of a store are to be removed.
+/// A removal of files of a store.
 enum ResponseFileRemoval: Sendable {
     case file(ResponseFileName)
     case key(ResponseKeyDigest)
@@ -18,7 +18,7 @@ enum ResponseFileRemoval: Sendable {
         }
     }
 
-    /// The one folder that the files are in; nil where they may be in all.
+    /// The only folder that has the files; nil when they may be in all folders.
     var folder: Int? {
         switch self {
         case .file(let file): file.folder
@@ -28,16 +28,17 @@ enum ResponseFileRemoval: Sendable {
     }
 }
 
-/// The removals that the disk refused, as while too many files are open: what they cover counts as gone all the same.
+/// The removals that the disk refused, as while too many files are open: the files that they cover count as removed
+/// nevertheless.
 final class RefusedRemovals: Sendable {
     struct Entry: Sendable {
         let removal: ResponseFileRemoval
-        /// When it was asked for; what is written later stays.
+        /// The time of the removal; files that are written later stay.
         let time: Int64
         fileprivate let number: Int
     }
 
-    /// Beyond it one removal of everything takes the place of them all.
+    /// Above this limit, one removal of everything replaces all removals.
     private static let countLimit = 100
     private let state = Mutex<(last: Int, entries: [Entry])>((0, []))
 

@@ -2,13 +2,13 @@ import Synchronization
 
 /// Keeps the files of a store within a number of bytes, for all processes that work on them.
 ///
-/// Each process counts what it writes, and looks at the files themselves once it has written a hundredth of the limit, so
-/// that a few processes together are never more than a few hundredths beyond it.
+/// Each process counts the bytes that it writes, and measures the files once it has written a hundredth of the limit.
+/// So a few processes together exceed the limit by at most a few hundredths.
 final class ResponseFileSpace: Sendable {
     private struct State {
-        /// What the files took when they were looked at last; nil where they were not.
+        /// The bytes that the files took at the last measurement; nil without a measurement.
         var found: Int?
-        /// What was written since that was begun.
+        /// The bytes that were written since the start of that measurement.
         var written = 0
         var isTrimmingSoon = false
     }
@@ -39,7 +39,7 @@ final class ResponseFileSpace: Sendable {
         let urgency = state.withLock { state in
             state.written += count
             let step = max(limit / 100, (limit - (state.found ?? limit)) / 16)
-            // Others may have written as much at the same time, so that it cannot wait for long.
+            // Other processes may have written as much at the same time, so this cannot wait for long.
             if state.written > 2 * step { return Urgency.now }
             guard state.written > step || state.found == nil, !state.isTrimmingSoon else { return .none }
             state.isTrimmingSoon = true
@@ -53,7 +53,7 @@ final class ResponseFileSpace: Sendable {
         return true
     }
 
-    /// Looks at the files, and removes those that were not used for the longest time where there are too many.
+    /// Measures the files, and removes the least recently used files when there are too many.
     ///
     /// - Returns: Whether there is room for a number of bytes.
     @discardableResult private func trim(makingRoomFor room: Int) -> Bool {
@@ -69,7 +69,7 @@ final class ResponseFileSpace: Sendable {
                 files.sort { $0.time < $1.time }
                 for file in files {
                     guard total + room > limit - 4 * step else { break }
-                    // One that is gone already has been removed by another process.
+                    // A file that no longer exists has been removed by another process.
                     try? folders.fileSystem.remove(folders.path(of: file.name))
                     total -= file.length
                 }
@@ -103,13 +103,13 @@ final class ResponseFileSpace: Sendable {
         return (total, files)
     }
 
-    /// Removes what processes that are gone have left, and returns what the other unfinished files take.
+    /// Removes the unfinished files of ended processes, and returns the size of the other unfinished files.
     private func sweepUnfinished() -> Int {
         let hour: Int64 = 3_600_000_000_000
         let now = folders.fileSystem.now
         return ((try? folders.unfinished()) ?? []).reduce(0) { total, file in
             guard let status = try? folders.fileSystem.status(of: file.path) else { return total }
-            // Whoever still writes has written within the hour.
+            // A process that is still writing has written within the last hour.
             guard (now &- status.time).magnitude > hour else { return total + status.allocatedLength }
             try? folders.fileSystem.remove(file.path)
             return total

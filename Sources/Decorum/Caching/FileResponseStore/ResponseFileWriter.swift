@@ -1,11 +1,11 @@
 import Foundation
 import Synchronization
 
-/// Writes the file of a stored response beside the others, and moves it into its place once it is whole.
+/// Writes the file of a stored response in a separate folder, and moves it into its place once it is complete.
 final class ResponseFileWriter: ResponseWriter {
     private struct State {
         let nonce = SystemGenerator().next()
-        /// What is not in the file yet.
+        /// The bytes that are not in the file yet.
         var pending: [UInt8]
         /// Where the block begins, in `pending`, that the next bytes of the body belong to.
         var blockStart: Int
@@ -48,7 +48,7 @@ final class ResponseFileWriter: ResponseWriter {
 
     func write(_ chunk: Data) async -> Bool {
         let isShort = state.withLock { $0.pending.count - $0.blockStart + chunk.count < ResponseFileLayout.blockLength }
-        // What stays in memory needs no other thread.
+        // Bytes that stay in memory need no other thread.
         return isShort ? append(chunk) : await appendConcurrently(chunk)
     }
 
@@ -61,7 +61,7 @@ final class ResponseFileWriter: ResponseWriter {
         complete()
     }
 
-    /// Takes the next bytes of the body; false where the rest is not wanted.
+    /// Takes the next bytes of the body; returns false when the rest is not wanted.
     func append(_ chunk: Data) -> Bool {
         state.withLock { state in
             guard !state.isOver, Int64(chunk.count) <= Int64(files.bodyLimit) - state.bodyLength else {
@@ -147,14 +147,14 @@ final class ResponseFileWriter: ResponseWriter {
             files.secrets.removeResponses(ofSameVariantAs: response, for: key)
             // All responses without `Vary` are one variant, for which no folder needs to be listed.
             if response.vary.isAny || !response.vary.names.isEmpty { files.removeExcess(of: key, besides: name) }
-            // What was forgotten while the file was moved may have been looked for before it was there.
+            // A removal during the move may have missed the file, because the file was not in its place yet.
             if !files.ongoing.withLock({ $0.end(write) }) {
                 files.remove(name)
             }
         }
     }
 
-    /// Writes what is left, with the first part, which says that the rest is there, last.
+    /// Writes the remaining bytes, and then the first part, which marks the file as complete.
     private func finishFile(_ state: inout State) throws -> String? {
         if state.pending.count > state.blockStart { endBlock(&state) }
         let table = state.table.bytes

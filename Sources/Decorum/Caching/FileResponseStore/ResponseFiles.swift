@@ -21,7 +21,7 @@ final class ResponseFiles: Sendable {
         secrets = MemoryResponseStore(byteLimit: min(byteLimit, 16 << 20))
     }
 
-    /// A response that was found, with its file where its body is still to be verified.
+    /// A response that was found, with its file if its body is not verified yet.
     struct Found {
         let response: StoredResponse
         let time: Int64
@@ -57,7 +57,7 @@ final class ResponseFiles: Sendable {
         file.body { [folders] in folders.noteDamaged(name, nonce: file.layout.nonce) }
     }
 
-    /// Reads the body of a response once, so that no part of it is given out where another is damaged.
+    /// Reads the body of a response once, so that no part of a damaged body is returned.
     func verify(_ found: Found) -> StoredResponse? {
         guard let file = found.unverified else { return found.response }
         guard file.isWhole else {
@@ -68,7 +68,7 @@ final class ResponseFiles: Sendable {
         return found.response
     }
 
-    /// Removes the variants of a key that were not used for the longest time, where there are too many with a new one.
+    /// Removes the least recently used variants of a key, when there are too many with a new variant.
     func removeExcess(of key: ResponseKey, besides newest: ResponseFileName) {
         let others = folders.names(of: ResponseKeyDigest(key)).filter { $0 != newest }
         let excess = others.count + 1 - MemoryResponseStore.variantLimit

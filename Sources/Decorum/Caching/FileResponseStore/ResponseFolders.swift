@@ -1,9 +1,10 @@
 import Foundation
 import Synchronization
 
-/// The directory of a store: folders of files by the first byte of their names, and one of files that are being written.
+/// The directory of a store: folders of files by the first byte of their names, and one of files that are being
+/// written.
 ///
-/// What is known of it is what the directory says, since other processes work on it as well.
+/// The directory is the only record of its content, since other processes work on it as well.
 final class ResponseFolders: Sendable {
     static let count = 256
 
@@ -24,7 +25,7 @@ final class ResponseFolders: Sendable {
     /// The folder of files that are not whole yet; on the same disk as the others, so that they can be moved.
     var unfinishedPath: String { path + "/unfinished" }
 
-    /// Creates the directory where there is none.
+    /// Creates the directory if it does not exist.
     func prepare() throws {
         try makeDirectory(path)
         guard try fileSystem.status(of: path).kind == .directory else { throw SystemError(code: ENOTDIR) }
@@ -68,7 +69,8 @@ final class ResponseFolders: Sendable {
         }
     }
 
-    /// Removes files, finished or not; where the disk refuses, they count as gone until it no longer does.
+    /// Removes files, finished or not; files that the disk does not remove count as removed until a later attempt
+    /// succeeds.
     func remove(_ removal: ResponseFileRemoval) {
         retryRemovals()
         if !tryRemoving(removal) { refused.add(removal, at: fileSystem.now) }
@@ -80,7 +82,7 @@ final class ResponseFolders: Sendable {
         if !isRemoved { refused.add(.file(name), at: fileSystem.now) }
     }
 
-    /// Tries once more to remove what the disk refused to.
+    /// Tries again to remove the files that the disk did not remove.
     func retryRemovals() {
         for entry in refused.all where tryRemoving(entry.removal) { refused.drop(entry) }
     }
@@ -115,7 +117,7 @@ final class ResponseFolders: Sendable {
         return isDone
     }
 
-    /// Whether something could be done, or was not there.
+    /// Whether an operation succeeded, or the file did not exist.
     private func succeeds(_ work: () throws -> Void) -> Bool {
         do {
             try work()
@@ -129,7 +131,7 @@ final class ResponseFolders: Sendable {
     func unfinished() throws -> [(path: String, name: ResponseFileName)] {
         var files: [(path: String, name: ResponseFileName)] = []
         unsafe try fileSystem.list(unfinishedPath) { text in
-            // Nothing else is in the folder, but what begins otherwise is not ours.
+            // The folder holds only such files; a file with another prefix is not from the store.
             guard
                 let name = unsafe ResponseFileName(UnsafeBufferPointer(rebasing: text.prefix(ResponseFileName.length)))
             else { return }
@@ -138,7 +140,7 @@ final class ResponseFolders: Sendable {
         return files
     }
 
-    /// A path for a file that is being written, which no other writer has.
+    /// A unique path for a file that is being written.
     func newUnfinishedPath(_ name: ResponseFileName, nonce: UInt64) -> String {
         unfinishedPath + "/" + name.text + "-" + String(nonce, radix: 16)
     }
@@ -164,11 +166,11 @@ private final class ResponseFolder: Sendable {
         /// When the folder had changed last, as it was listed.
         var folderTime = Int64.min
         var time = Int64.min
-        /// In order.
+        /// Sorted.
         var names: [ResponseFileName] = []
         var verified: Set<UInt64> = []
 
-        /// Whether a later change has a later time: the times of files move in steps, some systems' by seconds.
+        /// Whether a later change would have a later time: the times of files have steps, on some systems of seconds.
         var isSettled: Bool {
             let step: Int64 = folderTime % 1_000_000_000 == 0 ? 2_100_000_000 : 20_000_000
             return time.subtractingReportingOverflow(folderTime).partialValue > step
@@ -176,7 +178,7 @@ private final class ResponseFolder: Sendable {
     }
 
     let path: String
-    /// What the paths of the files begin with.
+    /// The prefix of the paths of the files.
     let prefix: String
     private let listing = Mutex(Listing())
 
@@ -186,7 +188,7 @@ private final class ResponseFolder: Sendable {
     }
 
     func names(of digest: ResponseKeyDigest, _ fileSystem: any FileSystem) -> [ResponseFileName] {
-        // A link in the place of the folder is none, as `status` does not follow it.
+        // A symbolic link is not accepted as a folder, since `status` does not follow it.
         guard let status = try? fileSystem.status(of: path), status.kind == .directory else { return [] }
         return listing.withLock { listing in
             if listing.folderTime != status.time || !listing.isSettled {
@@ -196,7 +198,7 @@ private final class ResponseFolder: Sendable {
                 do {
                     try list(fileSystem) { listing.names.append($0) }
                 } catch {
-                    // What could not be listed is not known to be empty.
+                    // A folder that could not be listed may not be empty.
                     listing.folderTime = .min
                 }
                 listing.names.sort()
@@ -217,7 +219,7 @@ private final class ResponseFolder: Sendable {
 
     func noteVerified(_ nonce: UInt64) {
         listing.withLock { listing in
-            // A bound for a process that runs for months; what is dropped is verified once more.
+            // A limit for a process that runs for months; entries that are dropped are verified again.
             if listing.verified.count >= 1000 { listing.verified = [] }
             listing.verified.insert(nonce)
         }

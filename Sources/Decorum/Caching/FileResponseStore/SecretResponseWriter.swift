@@ -1,6 +1,7 @@
 import Foundation
 
-/// Gathers a response that holds a secret in memory; the file of the same variant goes once the response is whole.
+/// Collects a response that holds a secret in memory; the file of the same variant is removed once the response is
+/// complete.
 struct SecretResponseWriter: ResponseWriter {
     private let writer: MemoryResponseWriter
     private let files: ResponseFiles

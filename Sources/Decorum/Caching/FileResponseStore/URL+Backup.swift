@@ -2,7 +2,7 @@ import Foundation
 
 #if canImport(Darwin)
 extension URL {
-    /// Keeps the directory out of backups, since what is in it can be had again.
+    /// Excludes the directory from backups, since its content can be requested again.
     func excludeFromBackup() {
         var url = self
         var values = URLResourceValues()
@@ -12,7 +12,7 @@ extension URL {
 }
 #else
 extension URL {
-    /// Does nothing, since the system has no such mark.
+    /// Does nothing, since the system has no such setting.
     func excludeFromBackup() {}
 }
 #endif

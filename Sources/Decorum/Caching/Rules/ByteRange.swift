@@ -5,7 +5,7 @@ enum ByteRange: Sendable, Equatable {
     case from(Int64, through: Int64?)
     case last(Int64)
 
-    /// Reads the range of a request; nil for one of another unit, for several, and for what cannot be understood.
+    /// Reads the range of a request; nil for another unit, for several ranges, and for an invalid value.
     init?(_ value: String) {
         let unit = "bytes="
         guard value.utf8.count <= 64, value.prefix(unit.count).lowercased() == unit else { return nil }
@@ -28,12 +28,12 @@ enum ByteRange: Sendable, Equatable {
         }
     }
 
-    /// Whether the range ends where the content does.
+    /// Whether the range ends at the end of the content.
     var isToEnd: Bool {
         if case .from(_, through: .some) = self { false } else { true }
     }
 
-    /// The offsets of a content of a length; nil where it has none of them.
+    /// The offsets within a content of a length; nil when the range is outside of the content.
     func resolved(in length: Int64) -> Range<Int64>? {
         switch self {
         case .from(let first, let last):
@@ -46,7 +46,7 @@ enum ByteRange: Sendable, Equatable {
     }
 }
 
-/// Which part of a content a response holds (RFC 9110, section 14.4).
+/// The part of the content that a response holds (RFC 9110, section 14.4).
 struct ContentRange: Sendable, Equatable {
     var bounds: Range<Int64>
     /// The number of bytes of the whole content; nil where it is not known.
@@ -57,7 +57,7 @@ struct ContentRange: Sendable, Equatable {
         self.length = length
     }
 
-    /// Reads the field of a response; nil where it is missing, or is not that of one range of bytes.
+    /// Reads the field of a response; nil when absent, or when it is not one range of bytes.
     init?(_ fields: HTTPFields) {
         let unit = "bytes "
         guard let value = fields.firstValue(of: .contentRange), value.utf8.count <= 80,

@@ -1,15 +1,15 @@
 import Foundation
 import HTTPTypes
 
-/// What a cache does with a request, given what is stored (RFC 9111, section 4).
+/// The decision of a cache about a request, by the stored responses (RFC 9111, section 4).
 enum CacheDecision: Sendable {
     /// Answer with a stored response.
     case serve(StoredResponse, age: Double, timeToLive: Double)
-    /// Answer with a stale response, and ask the server about it meanwhile.
+    /// Answer with a stale response, and validate it meanwhile.
     case serveStale(StaleFallback, age: Double, timeToLive: Double)
-    /// Ask the server whether one of the stored responses is current; the first is the one that the request selects.
+    /// Ask the server whether one of the stored responses is current; the request selects the first one.
     case validate([StoredResponse], reason: CacheStatus.ForwardReason, fallback: StaleFallback?)
-    /// Ask the server for the end of a content of which the start is stored (RFC 9111, section 3.3).
+    /// Ask the server for the rest of a content whose start is stored (RFC 9111, section 3.3).
     case complete(StoredResponse, missing: ByteRange)
     /// Send the request as it is.
     case forward(CacheStatus.ForwardReason, fallback: StaleFallback?)
@@ -20,11 +20,11 @@ enum CacheDecision: Sendable {
     ///
     /// - Parameters:
     ///   - request: The head of the request.
-    ///   - wanted: What the request wants of a cache.
+    ///   - wanted: The wishes of the request to a cache.
     ///   - variants: The whole responses that are stored for its key, the latest first.
     ///   - now: The date.
     ///   - policy: The choices that the rules leave.
-    /// - Returns: What to do.
+    /// - Returns: The decision.
     static func decide(
         _ request: HTTPRequest, wanting wanted: CacheRequest, from variants: [StoredResponse], at now: Date,
         policy: CachingPolicy
@@ -84,10 +84,10 @@ enum CacheDecision: Sendable {
     }
 }
 
-/// A stale response that may be used where the server does not give a good one.
+/// A stale response that may be used when the server does not give a good response.
 struct StaleFallback: Sendable {
     let stored: StoredResponse
-    /// Whether it replaces a response that says that the server is in trouble (RFC 5861, section 4).
+    /// Whether it replaces a response with a server error (RFC 5861, section 4).
     let isUsedForErrors: Bool
     /// Whether it replaces an error of `base` (RFC 9111, section 4.2.4).
     let isUsedWhereUnreachable: Bool
@@ -106,8 +106,8 @@ struct StaleFallback: Sendable {
 extension StoredResponse {
     /// The seconds since the server made the response or confirmed it: `current_age` of RFC 9111, section 4.2.3.
     ///
-    /// When the clock has been set back since, by as much the response counts as older, so that none that was stored on a
-    /// day to come is fresh until then.
+    /// When the clock has been set back since, that time is added to the age. Otherwise a response with a date in the
+    /// future would stay fresh until then.
     func age(at now: Date) -> Double {
         freshness.initialAge + abs(now.timeIntervalSince(date))
     }

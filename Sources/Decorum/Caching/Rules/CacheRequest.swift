@@ -1,11 +1,11 @@
 import Foundation
 import HTTPTypes
 
-/// What a request wants of a cache: its `Cache-Control` (RFC 9111, section 5.2.1) and ``RequestOptions/cacheUse``.
+/// The wishes of a request to a cache: its `Cache-Control` (RFC 9111, section 5.2.1) and ``RequestOptions/cacheUse``.
 struct CacheRequest: Sendable {
     /// Whether a stored response must be validated before it is used.
     var needsValidation = false
-    /// Whether nothing of this exchange may be stored, or answered from what is.
+    /// Whether this exchange must neither be stored nor be answered from the store.
     var isNoStore = false
     /// Whether the network must not be used.
     var isOnlyIfCached = false
@@ -49,20 +49,20 @@ struct CacheRequest: Sendable {
     }
 }
 
-/// How a request may be answered by ``Connection/caching(in:policy:clock:spawner:)``, beside what its fields say.
+/// How a request may be answered by ``Connection/caching(in:policy:clock:spawner:)``, in addition to its fields.
 ///
-/// It is never sent: use it where the server should not learn what the client does with its own cache.
+/// It is never sent: use it when the server should not get this information.
 public enum CacheUse: Sendable, Hashable {
     /// A stored response while it is fresh.
     case standard
     /// A stored response only once the server has confirmed it.
     case reload
-    /// A stored response however old it is, and the server where there is none that may be used stale.
+    /// A stored response of any age; the server if no stored response may be used stale.
     case preferringStored
-    /// A stored response however old it is; where there is none that may be used stale, `504 Gateway Timeout` without
-    /// asking the server.
+    /// A stored response of any age; if no stored response may be used stale, `504 Gateway Timeout` without sending the
+    /// request.
     case onlyStored
-    /// The server's response, of which nothing is stored.
+    /// The server's response, which is not stored.
     case none
 }
 
@@ -79,7 +79,7 @@ private enum CacheUseKey: RequestOptionKey {
 }
 
 extension CacheRequest {
-    /// Why a request has to reach the server whatever is stored; nil where it has not.
+    /// The reason why a request must be sent to the server with any stored responses; nil when there is no such reason.
     func reasonToPass(_ request: borrowing Request) -> CacheStatus.ForwardReason? {
         if isNoStore { return .request }
         guard request.head.method == .get || request.head.method == .head else { return .method }

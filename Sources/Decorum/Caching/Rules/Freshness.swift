@@ -1,17 +1,17 @@
 import Foundation
 import HTTPTypes
 
-/// What a stored response says about its own age and for how long it may be used (RFC 9111, section 4.2).
+/// The age of a stored response, and the time for which it may be used (RFC 9111, section 4.2).
 ///
-/// It is worked out once, when the response is stored or read, since a hit has no time to parse fields.
+/// It is computed once, when the response is stored or read, since a hit should not parse fields.
 struct Freshness: Sendable {
-    /// The seconds that the server said; nil where it said nothing.
+    /// The explicit lifetime in seconds; nil when the server gave none.
     let explicitLifetime: Double?
-    /// The seconds by which the content was older than the response, where a guess may be made from them.
+    /// The seconds by which the content was older than the response, if a heuristic lifetime may be computed from them.
     let modifiedBefore: Double?
     /// The age, in seconds, when the response was received.
     let initialAge: Double
-    /// Whether the response must not be used once it is stale, whatever anyone else says.
+    /// Whether the response must not be used once it is stale, with any other setting.
     let forbidsStale: Bool
     /// Whether the response must be validated even while it is fresh.
     let needsValidation: Bool
@@ -47,11 +47,11 @@ struct Freshness: Sendable {
         staleIfError = control.seconds(of: "stale-if-error") ?? 0
     }
 
-    /// The seconds from the response's creation in which it is fresh; a guess where the server said nothing.
+    /// The seconds from the response's creation in which it is fresh; heuristic without an explicit lifetime.
     func lifetime(guessing policy: CachingPolicy) -> Double {
         if let explicitLifetime { return explicitLifetime }
         guard let modifiedBefore else { return 0 }
-        // In this order a factor that is no number guesses nothing.
+        // In this order, a factor of NaN gives 0.
         return max(0, min(modifiedBefore * policy.heuristicFraction, policy.heuristicLimit.seconds))
     }
 
@@ -71,7 +71,7 @@ struct Freshness: Sendable {
 }
 
 extension HTTPFields {
-    /// The seconds since 1970 that `Expires` tells; a value that is no date is in the past, as are several.
+    /// The seconds since 1970 in `Expires`; an invalid date and several values count as the past.
     fileprivate func expires(at now: Date) -> Double? {
         guard let value = firstValue(of: .expires) else { return nil }
         guard lazy.filter({ $0.name == .expires }).count == 1, let date = HTTPDate(value, at: now) else {
@@ -80,7 +80,8 @@ extension HTTPFields {
         return Double(date.seconds)
     }
 
-    /// Whether `Pragma` says what `Cache-Control: no-cache` would say to a cache of HTTP/1.0 (RFC 9111, section 5.4).
+    /// Whether `Pragma` has the meaning of `Cache-Control: no-cache`, as for a cache of HTTP/1.0 (RFC 9111, section
+    /// 5.4).
     var asksForValidation: Bool {
         contains { field in
             field.name == .pragma && ListMembers(field.value).contains { $0.lowercased() == "no-cache" }

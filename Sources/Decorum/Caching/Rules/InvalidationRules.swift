@@ -1,14 +1,15 @@
 import HTTPTypes
 
-/// What a response to an unsafe method makes worthless (RFC 9111, section 4.4).
+/// The stored responses that a response to an unsafe method invalidates (RFC 9111, section 4.4).
 enum InvalidationRules {
-    /// The URIs whose responses to forget: the request's, and those of the same origin that the response names.
+    /// The URIs whose responses are removed: the URI of the request, and the URIs of the same origin that the response
+    /// names.
     static func invalidated(by response: HTTPResponse, to request: HTTPRequest) -> [ResponseKey.URI] {
         guard !request.method.isSafe, (200..<400).contains(response.status.code),
             let uri = ResponseKey.URI(request)
         else { return [] }
         guard let origin = try? Origin(request) else { return [uri] }
-        // They are spelled as the request is, since what is stored was found under the same name.
+        // They have the spelling of the request, since responses are stored under that spelling.
         let named = [HTTPField.Name.location, .contentLocation]
             .compactMap { response.headerFields.firstValue(of: $0) }
             .compactMap { ResponseKey.URI($0, relativeTo: request) }

@@ -1,10 +1,10 @@
 import HTTPTypes
 
-/// Parts of a content: those that a stored response can give, and those that make a whole (RFC 9111, sections 3.3 and 3.4).
+/// Parts of a content: serving them from a stored response, and combining them (RFC 9111, sections 3.3 and 3.4).
 enum PartialContent {
     /// The offsets of the whole content that a stored response has.
     ///
-    /// Where a part turned out shorter than its `Content-Range` said, it ends where its content does.
+    /// A part that is shorter than its `Content-Range` ends at the end of its content.
     static func bounds(of stored: StoredResponse) -> ContentRange? {
         guard stored.head.status == .partialContent else {
             return stored.body.length.map { ContentRange(bounds: 0..<$0, length: $0) }
@@ -23,7 +23,7 @@ enum PartialContent {
 
     /// Answers a range from a stored response.
     ///
-    /// - Returns: The response; nil where the stored response does not have the range.
+    /// - Returns: The response; nil when the stored response does not have the range.
     static func answer(_ range: ByteRange, from stored: StoredResponse) -> (head: HTTPResponse, body: Body)? {
         guard let (held, wanted) = part(range, of: stored), let length = held.length else { return nil }
         guard !wanted.isEmpty else {
@@ -39,11 +39,12 @@ enum PartialContent {
         return (head, stored.body.slice((wanted.lowerBound - offset)..<(wanted.upperBound - offset)))
     }
 
-    /// The offsets of a range within what a stored response holds; empty where no content has them.
+    /// The offsets of a range within the stored part; empty when the range is outside of the whole content.
     private static func part(_ range: ByteRange, of stored: StoredResponse) -> (ContentRange, wanted: Range<Int64>)? {
         guard let held = bounds(of: stored), let length = held.length else { return nil }
         guard var wanted = range.resolved(in: length) else { return (held, 0..<0) }
-        // Who asks for what is at the end gets the end that was sent as such.
+        // A request up to the end of the content gets the stored end, if the stored part was sent as the end of the
+        // content.
         if range.isToEnd, ContentRange(stored.head.headerFields)?.bounds.upperBound == length,
             let end = range.resolved(in: held.bounds.upperBound)
         {
@@ -61,10 +62,10 @@ enum PartialContent {
         return .from(held.bounds.upperBound, through: nil)
     }
 
-    /// Makes the whole of a stored part and one that has arrived.
+    /// Combines a stored part and a part that has arrived.
     ///
-    /// - Returns: The head and the body of both; nil where they do not make a whole, or may be of different contents: a
-    ///   strong validator has to say that they are of the same (RFC 9110, section 15.3.7.3).
+    /// - Returns: The head and the body of both; nil when they do not fit together, or may belong to different
+    ///   contents: a strong validator has to show that they belong to the same content (RFC 9110, section 15.3.7.3).
     static func combined(
         _ stored: StoredResponse, with part: HTTPResponse, _ body: Body
     ) -> (head: HTTPResponse, body: Body)? {
@@ -75,7 +76,7 @@ enum PartialContent {
     private static func combinedHead(
         _ stored: StoredResponse, with part: HTTPResponse, _ body: Body
     ) -> (head: HTTPResponse, kept: Int64)? {
-        // A body that may be shorter than its field says would leave a gap, or make a whole that is none.
+        // A body that may be shorter than its field says could leave a gap or make an incomplete whole.
         guard let held = bounds(of: stored), let new = ContentRange(part.headerFields),
             body.length == new.bounds.upperBound - new.bounds.lowerBound,
             let tag = strongTag(of: part), tag == strongTag(of: stored.head), held.length == new.length,
@@ -95,10 +96,9 @@ enum PartialContent {
         return (head, kept)
     }
 
-    /// Finds what to put in front of a part that is being stored, so that more is stored than the part.
+    /// Finds the stored start for a part that is being stored, so that more than the part is stored.
     ///
-    /// - Returns: The response that both make, without its body, and the start of its body; nil where the part stands
-    ///   alone.
+    /// - Returns: The combined response without its body, and the start of its body; nil when there is no such start.
     static func extended(
         _ stored: StoredResponse, by part: StoredResponse
     ) -> (response: StoredResponse, body: Body)? {

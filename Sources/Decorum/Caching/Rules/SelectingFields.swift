@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// Whether two requests are the same to a response that varies (RFC 9111, section 4.1).
+/// Whether a response that varies answers two requests (RFC 9111, section 4.1).
 enum SelectingFields {
     static func match(_ stored: StoredResponse, _ fields: HTTPFields) -> Bool {
         guard !stored.vary.isAny else { return false }
@@ -21,7 +21,7 @@ enum SelectingFields {
             guard let lhs = languages(lhs), let rhs = languages(rhs) else { return false }
             return lhs == rhs
         }
-        // Only where a field is known to be a list do blanks around its commas mean nothing.
+        // Blanks around commas are ignored only in a field that is known to be a list.
         return listFields.contains(name) ? members(name, lhs) == members(name, rhs) : lhs[name] == rhs[name]
     }
 

@@ -1,9 +1,9 @@
 import Foundation
 import HTTPTypes
 
-/// Whether a response may be stored, and what of it (RFC 9111, section 3).
+/// Whether a response may be stored, and which of its fields (RFC 9111, section 3).
 enum StoringRules {
-    /// Why a response is not stored.
+    /// The reason why a response is not stored.
     enum Refusal: String, Error {
         case request = "the request forbids it"
         case response = "the response forbids it"
@@ -14,13 +14,14 @@ enum StoringRules {
         case part = "it is a part that cannot be placed"
     }
 
-    /// Tells whether a response to a `GET` may be stored.
+    /// Returns whether a response to a `GET` may be stored.
     static func check(_ response: HTTPResponse, to request: HTTPRequest) throws(Refusal) {
         guard !CacheControl(request.headerFields).contains("no-store") else { throw .request }
         let fields = response.headerFields
         let control = CacheControl(fields)
         if control.contains("must-understand") {
-            // Whoever understands the status knows better than the no-store that stands beside it for all others.
+            // A cache that understands the status may ignore the no-store, which is for caches that do not understand
+            // it.
             guard understoodStatuses.contains(response.status.code) else { throw .response }
         } else if control.contains("no-store") {
             throw .response
@@ -42,7 +43,7 @@ enum StoringRules {
         guard isExplicit || fields.contains(.eTag) || fields.contains(.lastModified) else { throw .useless }
     }
 
-    /// Whether a response says that what is stored is no longer what a `GET` gets, also where it is not stored itself.
+    /// Whether a response shows that the stored responses are outdated, even if it is not stored itself.
     static func replaces(_ status: HTTPResponse.Status) -> Bool {
         (200..<300).contains(status.code) || [404, 410].contains(status.code)
     }
@@ -55,13 +56,13 @@ enum StoringRules {
         return control.contains("no-store") || control.isUnqualified("no-cache")
     }
 
-    /// Whether a response may be another one for a request that differs in none but some fields (RFC 9111, section 4.1).
+    /// Whether a request that differs only in some fields may get another response (RFC 9111, section 4.1).
     static func varies(_ response: HTTPResponse, by names: FieldNames) -> Bool {
         let vary = Vary(response.headerFields)
         return vary.isAny || vary.names.contains { names.contains($0) }
     }
 
-    /// Tells whether the response to a `POST` may be stored as that to a `GET` (RFC 9110, section 9.3.3).
+    /// Returns whether the response to a `POST` may be stored as the response to a `GET` (RFC 9110, section 9.3.3).
     static func check(_ response: HTTPResponse, toPost request: HTTPRequest) throws(Refusal) {
         let fields = response.headerFields
         let control = CacheControl(fields)
@@ -74,7 +75,8 @@ enum StoringRules {
         try check(response, to: request)
     }
 
-    /// A response as it is stored, with the date at which it was received where it has none (RFC 9110, section 6.6.1).
+    /// A response as it is stored, with the date at which it was received if it has no `Date` (RFC 9110, section
+    /// 6.6.1).
     static func storable(_ head: HTTPResponse, receivedAt date: Date) -> HTTPResponse {
         var head = storable(head)
         if !head.headerFields.contains(.date) {
@@ -96,7 +98,7 @@ enum StoringRules {
         return head
     }
 
-    /// Without these a stored response would be used for whom it is not meant, or be read as what it is not.
+    /// Without these fields, a stored response would be used for the wrong user or read in the wrong way.
     private static let indispensableFields: Set<HTTPField.Name> = [
         .cacheControl, .contentEncoding, .contentRange, .vary,
     ]
@@ -108,13 +110,13 @@ enum StoringRules {
                 "Proxy-Connection", "TE", "Transfer-Encoding", "Upgrade",
             ].compactMap { HTTPField.Name($0) }))
 
-    /// What answers a condition or a range, and not the URI.
+    /// Statuses that answer a condition or a range, not the URI.
     private static let refusedStatuses: Set<Int> = [304, 412, 416]
     private static let understoodStatuses = Freshness.heuristicStatuses.union([302, 303, 307])
 }
 
 extension HTTPFields {
-    /// The fields that a message says to be its connection's (RFC 9110, section 7.6.1).
+    /// The fields that the `Connection` field of a message names (RFC 9110, section 7.6.1).
     var connectionFields: Set<HTTPField.Name> {
         guard contains(.connection) else { return [] }
         var names: Set<HTTPField.Name> = []
@@ -126,7 +128,7 @@ extension HTTPFields {
 }
 
 extension ResponseKey.URI {
-    /// Creates the URI that a field of a response to a request refers to; nil for one that cannot be parsed.
+    /// Creates the URI that a field of a response to a request refers to; nil for an invalid reference.
     init?(_ reference: String, relativeTo request: HTTPRequest) {
         let base = Target(scheme: request.scheme, authority: request.authority, path: request.path ?? "/")
         guard let target = try? Target.resolve(reference, against: base),

@@ -1,14 +1,14 @@
 import Foundation
 import HTTPTypes
 
-/// Asking a server about stored responses, and what its answer means for them (RFC 9111, section 4.3).
+/// Validation of stored responses, and the handling of the server's answer (RFC 9111, section 4.3).
 enum Validation {
     /// Adds the validators of stored responses to a request.
     ///
-    /// The tags of a caller are left alone, and its date where it is of no stored response that the request selects: a
-    /// `304` would not tell whose condition it is about.
+    /// The tags of a caller are not changed. Its date is not changed either, unless the request selects the only stored
+    /// response: otherwise a `304` would not show whether it answers the condition of the caller or of the cache.
     static func ask(about stored: [StoredResponse], in fields: inout HTTPFields) {
-        // A date tells one variant from another no better than chance.
+        // A date cannot distinguish variants.
         let dated = stored.count == 1 ? stored.first { SelectingFields.match($0, fields) } : nil
         guard !fields.contains(.ifNoneMatch), dated != nil || !fields.contains(.ifModifiedSince) else { return }
         let tags = stored.compactMap { $0.head.headerFields.firstValue(of: .eTag) }
@@ -17,7 +17,7 @@ enum Validation {
         if date != nil || fields.contains(.ifModifiedSince) { fields[.ifModifiedSince] = date }
     }
 
-    /// The stored response that a `304` confirms (RFC 9111, section 4.3.4); nil where it is about none of them.
+    /// The stored response that a `304` confirms (RFC 9111, section 4.3.4); nil when it confirms no stored response.
     ///
     /// - Parameters:
     ///   - validation: The `304`.
@@ -31,7 +31,7 @@ enum Validation {
         if let strongTag, let same = stored.first(where: { PartialContent.strongTag(of: $0.head) == strongTag }) {
             return same
         }
-        // Nothing weaker tells variants apart: a server may give the same weak tag, and has the same date, for all.
+        // Only a strong tag distinguishes variants: all variants may have the same weak tag and the same date.
         guard stored.count == 1, let only = stored.first, only.isSelected(by: request) else { return nil }
         let fields = validation.headerFields
         let storedFields = only.head.headerFields
@@ -39,7 +39,7 @@ enum Validation {
             return tag.opaqueTag == storedTag.opaqueTag ? only : nil
         }
         guard strongTag == nil else { return nil }
-        // It is about a tag that the caller knows.
+        // The `304` is about a tag of the caller.
         guard !request.headerFields.contains(.ifNoneMatch) else { return nil }
         guard let modified = fields.firstValue(of: .lastModified),
             let storedModified = storedFields.firstValue(of: .lastModified)
@@ -49,8 +49,8 @@ enum Validation {
 
     /// Whether a `304` may refresh the stored response that it confirms (RFC 9111, section 4.3.4).
     ///
-    /// With a strong tag it is about content that is the same byte for byte. What has the same tag as a weak one is current
-    /// too, since validation compares weakly, so it may answer; but it stays as it is.
+    /// With a strong tag, the content is the same byte for byte. A stored response with an equal weak tag is current
+    /// too, since validation compares weakly. It may be used as the answer, but is not changed.
     static func mayRefresh(_ stored: HTTPResponse, by validation: HTTPResponse) -> Bool {
         guard let strongTag = PartialContent.strongTag(of: validation) else { return true }
         return PartialContent.strongTag(of: stored) == strongTag
@@ -61,12 +61,13 @@ enum Validation {
         freshened(head, with: mayRefresh(head, by: validation) ? validation.headerFields : [:])
     }
 
-    /// Updates the fields of a stored response with those of a `304` or of a response to `HEAD` (RFC 9111, section 3.2).
+    /// Updates the fields of a stored response with those of a `304` or of a response to `HEAD` (RFC 9111, section
+    /// 3.2).
     static func freshened(_ head: HTTPResponse, with update: HTTPFields) -> HTTPResponse {
         var head = head
-        // A cookie is set by the response that brings it; once more would put an old session in place of a new one.
+        // A cookie is set by its first response; setting it again would replace a new session by an old one.
         if head.headerFields.contains(.setCookie) { head.headerFields[.setCookie] = nil }
-        // They tell the age of the message that they came with, which is no longer what counts.
+        // They state the age of the earlier message, which no longer applies.
         for name in [HTTPField.Name.age, .date] where !update.contains(name) && head.headerFields.contains(name) {
             head.headerFields[name] = nil
         }
@@ -80,14 +81,14 @@ enum Validation {
         return head
     }
 
-    /// What a response to `HEAD` makes of the stored response to `GET` that it selects.
+    /// The effect of a response to `HEAD` on the stored response to `GET` that it selects.
     enum HeadEffect: Sendable {
         case none
         case refreshed
         case forgotten
     }
 
-    /// Tells what a response to `HEAD` makes of a stored response (RFC 9111, section 4.3.5).
+    /// Returns the effect of a response to `HEAD` on a stored response (RFC 9111, section 4.3.5).
     static func effect(ofHead head: HTTPResponse, on stored: StoredResponse) -> HeadEffect {
         switch (head.status.code, stored.head.status.code) {
         case (200, 200): isUpdate(head, of: stored) ? .refreshed : .forgotten
@@ -108,7 +109,8 @@ enum Validation {
         return sameValidators && (length == nil || stored.body.length == nil || length == stored.body.length)
     }
 
-    /// The fields that describe the stored content, which a `304` does not bring; its tag is the same, or a stronger one.
+    /// The fields that describe the stored content, which a `304` does not carry; its tag is the same, or a stronger
+    /// one.
     private static let keptFields: Set<HTTPField.Name> = [
         .contentEncoding, .contentLength, .contentRange, .contentType, .eTag, .trailer,
     ]

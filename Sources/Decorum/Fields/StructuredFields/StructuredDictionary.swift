@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// A structured field of the type Dictionary, whose members stand in their order.
+/// A structured field of the type Dictionary, whose members keep their order.
 ///
 /// ```swift
 /// var priority: StructuredDictionary = ["u": StructuredMember(2)]
@@ -14,28 +14,28 @@ public typealias StructuredDictionary = StructuredMap<StructuredMember>
 extension StructuredDictionary {
     /// Parses the value of a field.
     ///
-    /// - Parameter text: The value, of which an empty one is an empty dictionary; several field lines are joined with
+    /// - Parameter text: The value; an empty value is an empty dictionary, and several field lines are joined with
     ///   commas.
-    /// - Throws: ``StructuredFieldError`` for a value that is no dictionary.
+    /// - Throws: ``StructuredFieldError`` for a value that is not a dictionary.
     public init(parsing text: String) throws(StructuredFieldError) {
         var scanner = StructuredFieldScanner(text)
         self = try scanner.wholeDictionary()
     }
 
-    /// Parses all fields of a name; a dictionary is empty where there is none.
+    /// Parses all fields of a name; without such a field, the dictionary is empty.
     ///
     /// - Parameters:
     ///   - name: The name of the field.
     ///   - fields: The fields of a message.
-    /// - Throws: ``StructuredFieldError`` when the fields together are no dictionary.
+    /// - Throws: ``StructuredFieldError`` when the fields together are not a dictionary.
     public init(_ name: HTTPField.Name, in fields: HTTPFields) throws(StructuredFieldError) {
         try self.init(parsing: fields.structuredText(of: name) ?? "")
     }
 
     /// Writes the dictionary as the value of a field.
     ///
-    /// - Returns: The one text that the dictionary has; an empty one is not to be sent (RFC 9651, section 4.1).
-    /// - Throws: ``StructuredFieldError`` for a key or a value that no field can hold.
+    /// - Returns: The canonical text; do not send the field of an empty dictionary (RFC 9651, section 4.1).
+    /// - Throws: ``StructuredFieldError`` for a key or a value that a field cannot hold.
     public func serialized() throws(StructuredFieldError) -> String {
         var writer = StructuredFieldWriter()
         try writer.append(self)
@@ -43,15 +43,15 @@ extension StructuredDictionary {
     }
 }
 
-/// An ordered map from keys to values, as the dictionaries and the parameters of structured fields are.
+/// An ordered map from keys to values, used for the dictionaries and the parameters of structured fields.
 ///
-/// A key is a small letter or `*`, followed by small letters, digits, `_`, `-`, `.` and `*`; one that is not is found
-/// where the map is written. A key that comes again replaces the value and leaves it in its place.
+/// A key is a small letter or `*`, followed by small letters, digits, `_`, `-`, `.` and `*`; any other key causes an
+/// error when the map is serialized. A repeated key replaces the value and keeps its position.
 ///
 /// See RFC 9651, sections 3.1.2 and 3.2.
 public struct StructuredMap<Value: Sendable & Hashable>: Sendable {
     private var entries: [Entry] = []
-    /// Where each key stands; empty while there are so few that looking at each is faster.
+    /// The position of each key; empty while there are so few keys that a scan is faster.
     private var places: [String: Int] = [:]
 
     private struct Entry: Sendable, Hashable {
@@ -64,7 +64,7 @@ public struct StructuredMap<Value: Sendable & Hashable>: Sendable {
     /// Creates an empty map.
     public init() {}
 
-    /// The value of a key, which is nil where the key is missing; setting nil removes the key.
+    /// The value of a key; nil when absent, and setting nil removes the key.
     public subscript(_ key: String) -> Value? {
         get { index(of: key).map { entries[$0].value } }
         set {

@@ -74,12 +74,12 @@ extension StructuredFieldScanner {
             bits = bits << 6 | UInt32(digit)
             count += 1
             position += 1
-            // The bits of earlier digits are shifted out where they have been taken.
+            // The bits that were already taken are shifted out.
             if count % 4 == 2 { decoded.append(UInt8(truncatingIfNeeded: bits >> 4)) }
             if count % 4 == 3 { decoded.append(UInt8(truncatingIfNeeded: bits >> 2)) }
             if count % 4 == 0 { decoded.append(UInt8(truncatingIfNeeded: bits)) }
         }
-        // Missing padding and bits that are not zero before it are passed over, as the RFC recommends.
+        // Missing padding, and non-zero bits before the padding, are accepted, as the RFC recommends.
         var padding = (4 - count % 4) % 4
         while padding > 0, skip(UInt8(ascii: "=")) { padding -= 1 }
         guard count % 4 != 1, skip(UInt8(ascii: ":")) else {
@@ -97,7 +97,7 @@ extension StructuredFieldScanner {
 
     private mutating func date() throws(StructuredFieldError) -> Date {
         position += 1
-        // A binary fraction holds every integer of 15 digits as it is.
+        // A `Double` holds every integer of 15 digits exactly.
         guard case .integer(let seconds) = try number() else { throw fault("a date is not a whole number of seconds") }
         return Date(timeIntervalSince1970: Double(seconds))
     }
@@ -129,7 +129,7 @@ extension StructuredFieldScanner {
 }
 
 extension ArraySlice<UInt8> {
-    /// The bytes without the backslashes before others.
+    /// The bytes without the backslashes that escape other bytes.
     fileprivate var withoutEscapes: ArraySlice<UInt8> {
         var unescaped: ArraySlice<UInt8> = []
         unescaped.reserveCapacity(count)
@@ -154,13 +154,13 @@ extension UInt8 {
         }
     }
 
-    /// The value of a hexadecimal digit, of which capital ones are none in a display string.
+    /// The value of a hexadecimal digit; capital letters are not valid in a display string.
     fileprivate var smallHexDigit: UInt8? {
         (0x41...0x46).contains(self) ? nil : PercentCoding.hexDigit(self)
     }
 }
 
-/// The characters that RFC 9651 tells apart.
+/// The classes of characters in RFC 9651.
 extension UInt8 {
     var isPrintableASCII: Bool { (0x20...0x7E).contains(self) }
 

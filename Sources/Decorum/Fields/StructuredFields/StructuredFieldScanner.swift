@@ -1,6 +1,6 @@
-/// Reads a structured field from its beginning to its end, by the algorithms of RFC 9651, section 4.2.
+/// Parses a structured field by the algorithms of RFC 9651, section 4.2.
 ///
-/// Each byte is looked at once or twice, whatever comes, and nothing nests deeper than an item in an inner list.
+/// Each byte of any input is read once or twice, and nothing nests deeper than an item in an inner list.
 struct StructuredFieldScanner {
     let bytes: [UInt8]
     var position = 0
@@ -13,7 +13,7 @@ struct StructuredFieldScanner {
         skipSpaces()
         let item = try item()
         skipSpaces()
-        guard next == nil else { throw fault("there is more behind the item") }
+        guard next == nil else { throw fault("there is text after the item") }
         return item
     }
 
@@ -37,7 +37,7 @@ struct StructuredFieldScanner {
         return dictionary
     }
 
-    /// Consumes what stands between two members; returns whether another one follows.
+    /// Consumes the separator between two members; returns whether another member follows.
     private mutating func skipComma() throws(StructuredFieldError) -> Bool {
         skipBlanks()
         guard next != nil else { return false }
@@ -91,7 +91,7 @@ extension StructuredFieldScanner {
     /// The next byte, which is not consumed.
     var next: UInt8? { position < bytes.count ? bytes[position] : nil }
 
-    /// Consumes a byte if it comes next.
+    /// Consumes a byte if it is the next one.
     mutating func skip(_ byte: UInt8) -> Bool {
         guard next == byte else { return false }
         position += 1
@@ -116,18 +116,18 @@ extension StructuredFieldScanner {
     }
 }
 
-/// A structured field that cannot be read, or a value that none can be written for.
+/// A structured field that cannot be parsed, or a value that cannot be serialized.
 ///
-/// A field that cannot be read is treated as one that is not there (RFC 9651, section 4.2). Neither the error nor its
-/// description holds any part of the field.
+/// A field that cannot be parsed is treated as absent (RFC 9651, section 4.2). Neither the error nor its description
+/// holds any part of the field.
 public struct StructuredFieldError: Error, Hashable, Sendable {
-    /// What is wrong, as one of a few clauses, fit for a metric.
+    /// The problem, as one of a few clauses, suitable for a metric.
     public let reason: String
-    /// The byte at which it shows: of the field's value, or of the text that was written until then.
+    /// The byte offset of the problem: in the value of the field, or in the text that was serialized so far.
     public let offset: Int
 }
 
 extension StructuredFieldError: CustomStringConvertible {
-    /// What is wrong and where, in a sentence.
+    /// A sentence that says what is wrong and where.
     public var description: String { "The structured field is invalid at byte \(offset): \(reason)." }
 }

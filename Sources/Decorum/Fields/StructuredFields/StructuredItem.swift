@@ -16,14 +16,14 @@ public typealias StructuredParameters = StructuredMap<StructuredValue>
 public struct StructuredItem: Sendable, Hashable {
     /// The value.
     public var value: StructuredValue
-    /// What is said about the value.
+    /// The parameters of the value.
     public var parameters: StructuredParameters
 
     /// Creates an item.
     ///
     /// - Parameters:
     ///   - value: The value.
-    ///   - parameters: What is said about the value.
+    ///   - parameters: The parameters of the value.
     public init(_ value: StructuredValue, parameters: StructuredParameters = [:]) {
         self.value = value
         self.parameters = parameters
@@ -31,19 +31,19 @@ public struct StructuredItem: Sendable, Hashable {
 
     /// Parses the value of a field.
     ///
-    /// - Parameter text: The value; that of several field lines is joined with commas.
-    /// - Throws: ``StructuredFieldError`` for a value that is empty or no item.
+    /// - Parameter text: The value; several field lines are joined with commas.
+    /// - Throws: ``StructuredFieldError`` for a value that is empty or not an item.
     public init(parsing text: String) throws(StructuredFieldError) {
         var scanner = StructuredFieldScanner(text)
         self = try scanner.wholeItem()
     }
 
-    /// Parses the field of a name; nil where there is none.
+    /// Parses the field of a name; nil when absent.
     ///
     /// - Parameters:
     ///   - name: The name of the field.
     ///   - fields: The fields of a message.
-    /// - Throws: ``StructuredFieldError`` for a field that is empty or no item, or that comes several times.
+    /// - Throws: ``StructuredFieldError`` for a field that is empty, not an item, or present several times.
     public init?(_ name: HTTPField.Name, in fields: HTTPFields) throws(StructuredFieldError) {
         guard let text = fields.structuredText(of: name) else { return nil }
         try self.init(parsing: text)
@@ -51,8 +51,8 @@ public struct StructuredItem: Sendable, Hashable {
 
     /// Writes the item as the value of a field.
     ///
-    /// - Returns: The one text that the item has (RFC 9651, section 4.1.3).
-    /// - Throws: ``StructuredFieldError`` for a key or a value that no field can hold.
+    /// - Returns: The canonical text (RFC 9651, section 4.1.3).
+    /// - Throws: ``StructuredFieldError`` for a key or a value that a field cannot hold.
     public func serialized() throws(StructuredFieldError) -> String {
         var writer = StructuredFieldWriter()
         try writer.append(self)
@@ -61,10 +61,10 @@ public struct StructuredItem: Sendable, Hashable {
 }
 
 extension StructuredParameters {
-    /// Writes the parameters as they follow a value, each with its semicolon.
+    /// Writes the parameters as they appear after a value, each with its semicolon.
     ///
-    /// - Returns: The one text that the parameters have (RFC 9651, section 4.1.1.2).
-    /// - Throws: ``StructuredFieldError`` for a key or a value that no field can hold.
+    /// - Returns: The canonical text (RFC 9651, section 4.1.1.2).
+    /// - Throws: ``StructuredFieldError`` for a key or a value that a field cannot hold.
     public func serialized() throws(StructuredFieldError) -> String {
         var writer = StructuredFieldWriter()
         try writer.append(self)
@@ -73,7 +73,7 @@ extension StructuredParameters {
 }
 
 extension HTTPFields {
-    /// The values of all fields of a name, joined with commas as RFC 9651, section 4.2 asks; nil where there is none.
+    /// The values of all fields of a name, joined with commas as RFC 9651, section 4.2 asks; nil when absent.
     func structuredText(of name: HTTPField.Name) -> String? {
         guard contains(name) else { return nil }
         return lazy.filter { $0.name == name }.map(\.value).joined(separator: ", ")
@@ -91,7 +91,7 @@ public enum StructuredMember: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - value: The value of the item.
-    ///   - parameters: What is said about the value.
+    ///   - parameters: The parameters of the value.
     public init(_ value: StructuredValue, parameters: StructuredParameters = [:]) {
         self = .item(StructuredItem(value, parameters: parameters))
     }
@@ -100,7 +100,7 @@ public enum StructuredMember: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - items: The items of the inner list.
-    ///   - parameters: What is said about the whole.
+    ///   - parameters: The parameters of the inner list as a whole.
     public init(_ items: [StructuredItem], parameters: StructuredParameters = [:]) {
         self = .innerList(StructuredInnerList(items, parameters: parameters))
     }
@@ -117,7 +117,7 @@ public enum StructuredMember: Sendable, Hashable {
         return list
     }
 
-    /// What is said about the item, or about the inner list as a whole.
+    /// The parameters of the item, or of the inner list as a whole.
     public var parameters: StructuredParameters {
         switch self {
         case .item(let item): item.parameters
@@ -125,10 +125,10 @@ public enum StructuredMember: Sendable, Hashable {
         }
     }
 
-    /// Writes the member as it stands in a list, or after the key of a dictionary.
+    /// Writes the member as in a list, or as after the key of a dictionary.
     ///
-    /// - Returns: The one text that the member has, which for true is `?1` though a dictionary leaves it out.
-    /// - Throws: ``StructuredFieldError`` for a key or a value that no field can hold.
+    /// - Returns: The canonical text; for true it is `?1`, which a dictionary leaves out.
+    /// - Throws: ``StructuredFieldError`` for a key or a value that a field cannot hold.
     public func serialized() throws(StructuredFieldError) -> String {
         var writer = StructuredFieldWriter()
         try writer.append(self)
@@ -136,29 +136,29 @@ public enum StructuredMember: Sendable, Hashable {
     }
 }
 
-/// Items in parentheses, with parameters of the whole beside those of each item.
+/// Items in parentheses, with parameters of the whole list in addition to those of each item.
 ///
 /// See RFC 9651, section 3.1.1.
 public struct StructuredInnerList: Sendable, Hashable {
     /// The items.
     public var items: [StructuredItem]
-    /// What is said about the whole.
+    /// The parameters of the inner list as a whole.
     public var parameters: StructuredParameters
 
     /// Creates an inner list.
     ///
     /// - Parameters:
     ///   - items: The items.
-    ///   - parameters: What is said about the whole.
+    ///   - parameters: The parameters of the inner list as a whole.
     public init(_ items: [StructuredItem], parameters: StructuredParameters = [:]) {
         self.items = items
         self.parameters = parameters
     }
 
-    /// Writes the inner list as it stands in a field.
+    /// Writes the inner list as in a field.
     ///
-    /// - Returns: The one text that the inner list has (RFC 9651, section 4.1.1.1).
-    /// - Throws: ``StructuredFieldError`` for a key or a value that no field can hold.
+    /// - Returns: The canonical text (RFC 9651, section 4.1.1.1).
+    /// - Throws: ``StructuredFieldError`` for a key or a value that a field cannot hold.
     public func serialized() throws(StructuredFieldError) -> String {
         var writer = StructuredFieldWriter()
         try writer.append(self)

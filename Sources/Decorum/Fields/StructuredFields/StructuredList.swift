@@ -21,27 +21,27 @@ public struct StructuredList: Sendable, Hashable {
 
     /// Parses the value of a field.
     ///
-    /// - Parameter text: The value, of which an empty one is an empty list; several field lines are joined with commas.
-    /// - Throws: ``StructuredFieldError`` for a value that is no list.
+    /// - Parameter text: The value; an empty value is an empty list, and several field lines are joined with commas.
+    /// - Throws: ``StructuredFieldError`` for a value that is not a list.
     public init(parsing text: String) throws(StructuredFieldError) {
         var scanner = StructuredFieldScanner(text)
         self = StructuredList(try scanner.wholeList())
     }
 
-    /// Parses all fields of a name; a list is empty where there is none.
+    /// Parses all fields of a name; without such a field, the list is empty.
     ///
     /// - Parameters:
     ///   - name: The name of the field.
     ///   - fields: The fields of a message.
-    /// - Throws: ``StructuredFieldError`` when the fields together are no list.
+    /// - Throws: ``StructuredFieldError`` when the fields together are not a list.
     public init(_ name: HTTPField.Name, in fields: HTTPFields) throws(StructuredFieldError) {
         try self.init(parsing: fields.structuredText(of: name) ?? "")
     }
 
     /// Writes the list as the value of a field.
     ///
-    /// - Returns: The one text that the list has; an empty one is not to be sent (RFC 9651, section 4.1).
-    /// - Throws: ``StructuredFieldError`` for a key or a value that no field can hold.
+    /// - Returns: The canonical text; do not send the field of an empty list (RFC 9651, section 4.1).
+    /// - Throws: ``StructuredFieldError`` for a key or a value that a field cannot hold.
     public func serialized() throws(StructuredFieldError) -> String {
         var writer = StructuredFieldWriter()
         try writer.append(self)

@@ -1,11 +1,12 @@
 public import Foundation
 
-/// A value of a structured field without parameters: what RFC 9651, section 3.3 calls a bare item.
+/// A value of a structured field without parameters, called a bare item in RFC 9651, section 3.3.
 ///
-/// A literal stands for an integer, a decimal, a string or a Boolean; a token has to be spelled `.token("gzip")`, since
-/// it is not the same as the string `"gzip"`.
+/// A literal stands for an integer, a decimal, a string or a Boolean; a token has to be written `.token("gzip")`, since
+/// it differs from the string `"gzip"`.
 ///
-/// Anything can be put in; what no field can hold, such as a token with a blank, is found where it is written.
+/// Any value can be created; a value that a field cannot hold, such as a token with a blank, causes an error when it is
+/// serialized.
 public enum StructuredValue: Sendable, Hashable {
     /// A whole number of up to fifteen digits.
     case integer(Int)
@@ -19,9 +20,9 @@ public enum StructuredValue: Sendable, Hashable {
     case byteSequence(Data)
     /// True or false.
     case boolean(Bool)
-    /// A point in time, of which a fraction of a second is cut off.
+    /// A point in time; a fraction of a second is cut off.
     case date(Date)
-    /// Text of any characters, meant for people; it is not sanitized and may hold control characters.
+    /// Text of any characters for display to people; it is not sanitized and may hold control characters.
     case displayString(String)
 }
 
@@ -113,20 +114,20 @@ public struct StructuredDecimal: Sendable, Hashable {
 
     /// Creates a number from its thousandths.
     ///
-    /// - Parameter thousandths: The number times 1000; beyond fifteen digits it cannot be written.
+    /// - Parameter thousandths: The number times 1000; a value of more than fifteen digits cannot be serialized.
     public init(thousandths: Int) {
         self.thousandths = thousandths
     }
 
-    /// Creates the number that is nearest, or of two that are, the one whose last digit is even.
+    /// Creates the nearest number; of two equally near numbers, the one whose last digit is even.
     ///
-    /// - Parameter value: The number; from 10¹² on it cannot be written, and what is no number cannot either.
+    /// - Parameter value: The number; a number from 10¹² on, and NaN, cannot be serialized.
     public init(_ value: Double) {
         let rounded = (value * 1000).rounded(.toNearestOrEven)
         thousandths = Int(exactly: rounded) ?? (rounded > 0 ? .max : .min)
     }
 
-    /// The number in binary, which is the nearest one to it.
+    /// The nearest `Double` to the number.
     public var double: Double { Double(thousandths) / 1000 }
 }
 

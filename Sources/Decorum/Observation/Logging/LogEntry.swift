@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-/// The text of one exchange in a log: a pure function of what happened.
+/// The text of one exchange in a log, which depends only on these values.
 struct LogEntry {
     let redaction: Redaction
     let detail: LogDetail
@@ -23,7 +23,7 @@ struct LogEntry {
 
     private var line: String {
         var line = ""
-        // In one place, since a string for each part would be most of what an entry takes.
+        // All parts are appended to one string, since separate strings would be most of the cost of an entry.
         line.reserveCapacity(128)
         line += request.method.rawValue
         line += " "
@@ -90,7 +90,7 @@ struct LogEntry {
         return String(decoding: shown, as: UTF8.self) + (rest > 0 ? " (\(rest) more bytes)" : "")
     }
 
-    /// Content with its secrets replaced; nil for a kind in which they cannot be found.
+    /// Content with its secrets replaced; nil for a kind in which secrets cannot be found.
     private func shown(_ content: Data, _ kind: ContentKind) -> Data? {
         switch kind {
         case .json: redaction.applied(toJSON: content)
@@ -100,9 +100,9 @@ struct LogEntry {
         }
     }
 
-    /// Writes control characters as escapes, so that no value starts a line or drives a terminal.
+    /// Writes control characters as escapes, so that a value can neither start a line nor control a terminal.
     private static func printable(_ line: String) -> String {
-        // Most lines are plain ASCII; to look up what kind of character each is takes longer than all else here.
+        // Most lines are plain ASCII, and looking up the category of each character is the slowest step.
         if line.allUTF8({ (0x20...0x7E).contains($0) }) { return line }
         guard line.unicodeScalars.contains(where: isControl) else { return line }
         return line.unicodeScalars.map { isControl($0) ? $0.escaped(asASCII: true) : String($0) }.joined()

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Where a log goes: a value that takes one entry at a time.
+/// The destination of a log: a value that takes one entry at a time.
 ///
 /// ```swift
 /// let sink = LogSink { entry in logger.info(entry) }
@@ -24,9 +24,9 @@ public struct LogSink: Sendable {
         writing(entry)
     }
 
-    /// A sink that writes to standard error; an entry that cannot be written there is lost, or what of it cannot.
+    /// A sink that writes to standard error; an entry, or a part of it, that cannot be written is lost.
     ///
-    /// Where the reader of a pipe is gone, as behind `2>&1 | head -1`, entries are lost too, and the process goes on.
+    /// If the reader of a pipe has ended, as after `2>&1 | head -1`, entries are lost too, and the process continues.
     public static let standardError = LogSink(descriptor: STDERR_FILENO)
 
     /// Creates a sink that writes to a descriptor, which stays open.
@@ -36,7 +36,7 @@ public struct LogSink: Sendable {
     }
 }
 
-/// Writes one entry after the other, however many tasks write.
+/// Writes one entry after the other, also when several tasks write.
 private final class LockedFile: Sendable {
     private let descriptor: Mutex<Int32>
 
@@ -53,7 +53,7 @@ private final class LockedFile: Sendable {
     private static func writeAll(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) {
         var rest = bytes
         while !rest.isEmpty {
-            // The system reads at most as many bytes as there are, within the call.
+            // This is safe because the system reads only these bytes and only during the call.
             let count = unsafe rest.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
             guard count > 0 || count < 0 && errno == EINTR else { return }
             rest = rest.dropFirst(max(0, count))

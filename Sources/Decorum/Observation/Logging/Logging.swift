@@ -2,27 +2,27 @@ import Foundation
 import HTTPTypes
 
 extension Connection {
-    /// Writes an entry of plain text for each exchange, without the secrets in it.
+    /// Writes an entry of plain text for each exchange, without its secrets.
     ///
-    /// The entry is written when the exchange has ended: at the end of the response's body, when the body is
-    /// dropped, or when sending fails. An answer that is in memory already is written at once. One exchange is one
-    /// entry, so entries of exchanges at the same time do not mix. Nothing is waited for, buffered or read ahead:
-    /// bodies are watched while their reader reads them.
+    /// The entry is written when the exchange has ended: at the end of the response's body, when the body is dropped,
+    /// or when sending fails. The entry of an answer that is in memory already is written at once. Each exchange has
+    /// one entry, so entries of concurrent exchanges do not mix. The layer does not wait, buffer or read ahead: it
+    /// observes bodies while their reader reads them.
     ///
     /// ```swift
     /// let connection = transport.logging(to: .standardError)
     /// // GET https://api.example.com/feed?token=REDACTED 200 in 48.1 ms, 5120 bytes in 53.0 ms, from network
     /// ```
     ///
-    /// Requests and responses pass through as they are. Outside of `retrying` an entry stands for a call, inside of
-    /// it for an attempt; place it inside of the layers that add fields which the log should show.
+    /// Requests and responses pass unchanged. Outside of `retrying`, an entry stands for a call; inside of it, for an
+    /// attempt. Place the layer inside of the layers that add fields which the log should show.
     ///
     /// - Parameters:
-    ///   - sink: Where the entries go.
-    ///   - detail: How much is told of an exchange.
-    ///   - redaction: What is kept out of the log. Errors that may hold a secret are told by their type alone under
-    ///     any redaction.
-    ///   - clock: The time that durations are measured by.
+    ///   - sink: The destination of the entries.
+    ///   - detail: The level of detail of an entry.
+    ///   - redaction: The secrets that are kept out of the log. With any redaction, an error that may hold a secret is
+    ///     logged only by its type.
+    ///   - clock: The clock that measures durations.
     /// - Returns: A connection that logs.
     public func logging(
         to sink: LogSink,
@@ -42,7 +42,7 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
     let detail: LogDetail
     let redaction: Redaction
     let clock: any DatedClock
-    /// The fields that layers further in call secret: a caller may have set one of them by hand.
+    /// The fields that layers further in declare secret: a caller may have set one of them directly.
     let secretFields: Set<HTTPField.Name>
 
     var layer: Layer {
@@ -61,7 +61,7 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
         return try await base.send(request, under: watch)
     }
 
-    /// Looks at the start of the request's body, of a stream while it is sent.
+    /// Keeps the start of the request's body; of a stream, while it is sent.
     private func tally(_ request: inout Request) -> SentContent {
         guard detail.bodyLimit > 0 else { return .known(BodyTally.Reading()) }
         if let bytes = request.body.bytes {
@@ -74,7 +74,7 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
     }
 }
 
-/// The start of what is sent: known before, or looked at meanwhile.
+/// The start of the content: known before it is sent, or collected while it is sent.
 private enum SentContent: Sendable {
     case known(BodyTally.Reading)
     case tallied(BodyTally)
@@ -87,7 +87,7 @@ private enum SentContent: Sendable {
     }
 }
 
-/// What an entry knows before the request is sent, and where it is written.
+/// The parts of an entry that are known before the request is sent, and the destination of the entry.
 private struct LogReporter: ExchangeReporter {
     let sink: LogSink
     let detail: LogDetail
@@ -106,7 +106,8 @@ private struct LogReporter: ExchangeReporter {
 }
 
 extension HTTPRequest {
-    /// A head to log by that leaves the request the only owner of its fields, so that adding one copies nothing.
+    /// A head for the log without fields, so that the request stays the only owner of its fields and adding a field
+    /// copies nothing.
     fileprivate var withoutFields: HTTPRequest {
         var head = self
         head.headerFields = HTTPFields()
@@ -114,14 +115,14 @@ extension HTTPRequest {
     }
 }
 
-/// How much a log tells of an exchange.
+/// The level of detail of a log entry.
 public struct LogDetail: Sendable, Hashable, CustomStringConvertible {
     let showsFields: Bool
     let bodyLimit: Int
     /// The name of the detail.
     public let description: String
 
-    /// One line: what was asked, how it ended, how long it took.
+    /// One line with the request, the result and the duration.
     public static let line = LogDetail(showsFields: false, bodyLimit: 0, description: "line")
 
     /// The line, and the fields of the request and the response.
@@ -129,8 +130,9 @@ public struct LogDetail: Sendable, Hashable, CustomStringConvertible {
 
     /// The line, the fields, and the start of each body.
     ///
-    /// JSON and forms are shown, which a redaction can read. Other text is shown only under ``Redaction/none``; of all
-    /// else, and of content with a content coding, the log tells the number of bytes.
+    /// JSON and forms are shown, because a redaction can find their secrets. Other text is shown only with
+    /// ``Redaction/none``. For all other content, and for content with a content coding, the log shows the number of
+    /// bytes.
     ///
     /// - Parameter limit: The largest number of bytes to show of a body; the rest is not kept.
     /// - Returns: A detail with bodies.

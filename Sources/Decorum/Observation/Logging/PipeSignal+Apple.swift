@@ -1,16 +1,17 @@
 #if canImport(Darwin)
 import Darwin
 
-/// The signal by which a system ends a process that writes to a pipe whose reader is gone.
+/// The signal (`SIGPIPE`) that ends a process that writes to a pipe without a reader.
 enum PipeSignal {
-    /// Keeps the signal from the process while something is written, without a change to how the process handles it.
+    /// Prevents the signal during a write, without changing how the process handles the signal.
     ///
-    /// The system raises it in the process, where another thread would get it, so it is switched off for the file that is
-    /// written to. A file that belongs to others too is as it was before as soon as the entry is written.
+    /// The system sends the signal to the process, where another thread would get it, so it is switched off for the
+    /// file. After the entry is written, the setting of the file is restored, since the file may be shared with other
+    /// code.
     ///
     /// - Parameters:
-    ///   - descriptor: What is written to.
-    ///   - write: Writes.
+    ///   - descriptor: The descriptor that `write` writes to.
+    ///   - write: Writes the entry.
     static func withhold(writingTo descriptor: Int32, _ write: () -> Void) {
         let isOff = fcntl(descriptor, F_GETNOSIGPIPE) == 1
         guard isOff || fcntl(descriptor, F_SETNOSIGPIPE, 1) == 0 else { return }

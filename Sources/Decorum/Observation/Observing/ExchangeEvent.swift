@@ -1,15 +1,14 @@
 public import HTTPTypes
 
-/// What is told of one call, or of one attempt within it, when it has ended.
+/// A report on one call, or on one attempt within a call, after its end.
 ///
-/// It holds nothing that may be secret or that has endless values: no path, no query, no field, no content, no reason
-/// phrase.
+/// It holds no secrets and no values without a bound: no path, no query, no field, no content, no reason phrase.
 public struct ExchangeEvent: Sendable, Hashable {
-    /// What an event stands for.
+    /// The kind of exchange that an event stands for.
     public enum Scope: String, Sendable, Hashable, CaseIterable {
-        /// A request as its caller made it, over all retries and redirections.
+        /// A request of the caller, with all its retries and redirections.
         case call
-        /// One request that was sent on.
+        /// One request that was sent.
         case attempt
     }
 
@@ -17,61 +16,61 @@ public struct ExchangeEvent: Sendable, Hashable {
     public enum Outcome: Sendable, Hashable {
         /// The response and its whole body arrived, whatever the status.
         case finished
-        /// Sending, or reading the body, failed; the name is one out of a small number.
+        /// Sending or reading the body failed; the name is one of a small number.
         case failed(name: String)
-        /// The task was cancelled, which is no failure.
+        /// The task was cancelled, which does not count as a failure.
         case cancelled
-        /// The response arrived and its body was let go before the end.
+        /// The response arrived and its body was dropped before its end.
         case abandoned
     }
 
-    /// What the event stands for.
+    /// The kind of exchange that the event stands for.
     public var scope: Scope
-    /// What the events of one call have in common.
+    /// The identifier that all events of one call share.
     public var callID: UInt64
     /// The number of the attempt within its call, from 1; nil for a call.
     public var attempt: Int?
     /// The method.
     public var method: HTTPRequest.Method
-    /// The name of the route, which the request's options give; at most 128 characters of it.
+    /// The name of the route in the options of the request, cut to 128 characters.
     public var routeName: String?
-    /// Whom the request was for; nil where it had no valid origin yet.
+    /// The origin of the request; nil when it had no valid origin yet.
     public var origin: Origin?
     private var statusCode: Int?
     /// How the exchange ended.
     public var outcome: Outcome
-    /// The time until the head of the response had arrived; nil where none did.
+    /// The time until the head of the response had arrived; nil when no head arrived.
     public var timeToHead: Duration?
     /// The time until the exchange had ended.
     public var duration: Duration
-    /// The length of the request's body; where it was not known, the bytes that were read of it.
+    /// The length of the request's body; when not known, the number of its bytes that were read.
     public var bytesSent: Int64
     /// The bytes that were read of the response's body.
     public var bytesReceived: Int64
-    /// How many attempts a call took: those that were observed, or else as many as the response's metadata tells.
+    /// The number of attempts of a call: the observed attempts, or without any, the number in the response's metadata.
     ///
     /// It is 1 for an attempt, and nil for a call that failed without an observed attempt.
     public var attempts: Int?
-    /// Where the response came from; nil where nobody said.
+    /// The source of the response; nil when not known.
     public var source: ResponseMetadata.Source?
 
     /// Creates an event.
     ///
     /// - Parameters:
-    ///   - scope: What the event stands for.
-    ///   - callID: What the events of one call have in common.
+    ///   - scope: The kind of exchange that the event stands for.
+    ///   - callID: The identifier that all events of one call share.
     ///   - attempt: The number of the attempt within its call.
     ///   - method: The method.
     ///   - routeName: The name of the route.
-    ///   - origin: Whom the request was for.
+    ///   - origin: The origin of the request.
     ///   - status: The status.
     ///   - outcome: How the exchange ended.
     ///   - timeToHead: The time until the head of the response had arrived.
     ///   - duration: The time until the exchange had ended.
     ///   - bytesSent: The length of the request's body.
     ///   - bytesReceived: The bytes that were read of the response's body.
-    ///   - attempts: How many attempts the exchange took.
-    ///   - source: Where the response came from.
+    ///   - attempts: The number of attempts of the exchange.
+    ///   - source: The source of the response.
     public init(
         scope: Scope,
         callID: UInt64,
@@ -104,7 +103,7 @@ public struct ExchangeEvent: Sendable, Hashable {
         self.source = source
     }
 
-    /// The status, without the server's reason phrase, which may say anything; nil where no response arrived.
+    /// The status, without the server's reason phrase, which may be any text; nil when no response arrived.
     public var status: HTTPResponse.Status? {
         get { statusCode.map { HTTPResponse.Status(code: $0) } }
         set { statusCode = newValue?.code }

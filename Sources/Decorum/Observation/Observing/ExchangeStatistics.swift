@@ -10,25 +10,26 @@ import Synchronization
 /// print(statistics)
 /// ```
 ///
-/// A row stands for a method and a route name, or an origin where the request has no route name; calls and attempts
-/// have rows of their own. When there are as many rows as the limit allows, all further exchanges go into one row
-/// named `(other)` for calls and one for attempts. A row takes at most 16 KB.
+/// A row stands for a method and a route name, or for a method and an origin when the request has no route name; calls
+/// and attempts have separate rows. When the number of rows has reached the limit, all further exchanges are counted in
+/// one row named `(other)` for calls and one for attempts. A row takes at most 16 KB.
 public final class ExchangeStatistics: ExchangeObserver {
     struct Key: Sendable, Hashable {
         var scope: ExchangeEvent.Scope
         var method: String
         var route: String
 
-        // The route tells nearly all keys apart.
+        // The route alone distinguishes nearly all keys.
         func hash(into hasher: inout Hasher) { hasher.combine(route) }
     }
 
     private let routeLimit: Int
     private let totals = Mutex<[Key: RouteTotals]>([:])
 
-    /// Creates statistics without a count.
+    /// Creates empty statistics.
     ///
-    /// - Parameter routeLimit: The largest number of rows beside those for other routes; a negative one counts as 0.
+    /// - Parameter routeLimit: The largest number of rows, without the rows for other routes; a negative number counts
+    ///   as 0.
     public init(routeLimit: Int = 100) {
         self.routeLimit = max(0, routeLimit)
     }
@@ -48,14 +49,14 @@ public final class ExchangeStatistics: ExchangeObserver {
         }
     }
 
-    /// Forgets everything that was counted.
+    /// Removes all counts.
     public func reset() {
         totals.withLock { $0 = [:] }
     }
 
     /// Reads all counts at one moment.
     ///
-    /// - Returns: A row for each method and route, calls before attempts, the most frequent first.
+    /// - Returns: A row for each method and route; calls come before attempts, and frequent rows come first.
     public func snapshot() -> StatisticsSnapshot {
         StatisticsSnapshot(totals.withLock { $0 })
     }
@@ -66,7 +67,7 @@ extension ExchangeStatistics: CustomStringConvertible {
     public var description: String { snapshot().description }
 }
 
-/// What is counted of one method and route.
+/// The counts of one method and route.
 struct RouteTotals: Sendable {
     private(set) var count = 0
     private(set) var errors = 0
@@ -86,14 +87,14 @@ struct RouteTotals: Sendable {
         switch event.outcome {
         case .cancelled: cancelled += 1
         case .finished, .failed: durations.record(event.duration)
-        // How long the reader kept the body before letting it go says nothing about the server.
+        // The time until the reader dropped the body says nothing about the server.
         case .abandoned: durations.record(event.timeToHead ?? event.duration)
         }
     }
 }
 
 extension String {
-    /// The first characters, which are nearly always all there are.
+    /// The first characters; nearly always the whole text.
     fileprivate func start(_ limit: Int) -> String {
         utf8.count <= limit ? self : String(prefix(limit))
     }

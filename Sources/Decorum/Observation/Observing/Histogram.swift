@@ -1,7 +1,9 @@
-/// Counts durations in buckets whose width grows with the value, so that every percentile is within 1 % in little memory.
+/// Counts durations in buckets whose width grows with the value, so that every percentile is within 1 % with little
+/// memory.
 ///
-/// Up to 63 µs each microsecond has a bucket; above, each doubling is divided into 64. Durations count up to 19 hours,
-/// above as 19 hours, which makes fewer than 2,000 buckets; those above the longest duration so far are not allocated.
+/// Up to 63 µs, each microsecond has a bucket; above, each doubling is divided into 64 buckets. A duration of more than
+/// 19 hours counts as 19 hours, so that there are fewer than 2,000 buckets; buckets above the longest duration so far
+/// are not allocated.
 struct Histogram: Sendable, Hashable {
     private static let maximum: UInt64 = 1 << 36 - 1
 
@@ -22,9 +24,9 @@ struct Histogram: Sendable, Hashable {
         longest = max(longest, value)
     }
 
-    /// The duration that a share of all durations does not exceed, by the nearest rank; nil where there are none.
+    /// The duration that a share of all durations does not exceed, by the nearest rank; nil without durations.
     ///
-    /// A share is from 0 to 1; outside of it, and where it is no number, the nearest one counts.
+    /// A share is from 0 to 1; a number outside of this range is replaced by the nearest bound, and NaN by 0.
     func percentile(_ share: Double) -> Duration? {
         guard count > 0 else { return nil }
         let share = share.isNaN ? 0 : min(max(share, 0), 1)

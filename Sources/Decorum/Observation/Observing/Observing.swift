@@ -2,10 +2,11 @@ import Foundation
 import HTTPTypes
 
 extension Connection {
-    /// Tells an observer of each call, or of each attempt, once when it has ended.
+    /// Reports each call, or each attempt, to an observer once, when it has ended.
     ///
     /// An exchange has ended when the body of its response has been read, has failed or has been dropped, or when no
-    /// response arrived. Each ends in exactly one event; a cancelled one says so and counts as no error.
+    /// response arrived. Each exchange causes exactly one event; a cancelled exchange is marked as such and does not
+    /// count as an error.
     ///
     /// ```swift
     /// let statistics = ExchangeStatistics()
@@ -14,17 +15,17 @@ extension Connection {
     ///     .observing(statistics)
     /// ```
     ///
-    /// Requests and responses pass through as they are; bodies are watched while their reader reads them, and a body in
-    /// memory is not touched. Observe calls as the outermost layer, and attempts inside of all that sends a request
-    /// again. Between the two, the call's identifier and the count of its attempts travel in the request's options, so
-    /// the attempts are numbered over retries and redirections. Attempts that no layer observes as a call are each
-    /// the first of a call of their own.
+    /// Requests and responses pass unchanged. Bodies are observed while their reader reads them; a body in memory is
+    /// not touched. Observe calls as the outermost layer, and attempts inside of all layers that send a request again.
+    /// Between the two layers, the options of the request carry the identifier of the call and the count of its
+    /// attempts, so that attempts are numbered over retries and redirections. If no layer observes calls, each attempt
+    /// is the first attempt of a separate call.
     ///
     /// - Parameters:
-    ///   - observer: Is told; it must not block.
-    ///   - scope: Whether a request that passes is a call or an attempt.
-    ///   - clock: The time that durations are measured by.
-    ///   - generator: The chance that calls are identified by.
+    ///   - observer: Gets the events; it must not block.
+    ///   - scope: Whether a request that passes this layer is a call or an attempt.
+    ///   - clock: The clock that measures durations.
+    ///   - generator: The source of the random identifiers of calls.
     /// - Returns: A connection that is observed.
     public func observing(
         _ observer: some ExchangeObserver,
@@ -35,7 +36,7 @@ extension Connection {
         ObservingConnection(base: self, observer: observer, scope: scope, clock: clock, generator: generator)
     }
 
-    /// Tells a closure of each call, or of each attempt, once when it has ended.
+    /// Reports each call, or each attempt, to a closure once, when it has ended.
     ///
     /// ```swift
     /// let connection = transport.observing { event in
@@ -43,13 +44,13 @@ extension Connection {
     /// }
     /// ```
     ///
-    /// It belongs where ``observing(_:as:clock:generator:)`` does.
+    /// Place it like ``observing(_:as:clock:generator:)``.
     ///
     /// - Parameters:
-    ///   - scope: Whether a request that passes is a call or an attempt.
-    ///   - clock: The time that durations are measured by.
-    ///   - generator: The chance that calls are identified by.
-    ///   - record: Is called from many tasks at a time and must not block.
+    ///   - scope: Whether a request that passes this layer is a call or an attempt.
+    ///   - clock: The clock that measures durations.
+    ///   - generator: The source of the random identifiers of calls.
+    ///   - record: Gets the events, from many tasks at a time; it must not block.
     /// - Returns: A connection that is observed.
     public func observing(
         as scope: ExchangeEvent.Scope = .call,
@@ -63,7 +64,7 @@ extension Connection {
 
 struct ObservingConnection<Base: Connection>: ComposedConnection {
     let base: Base
-    // Not generic: what is made of it for each request would have to look its type up.
+    // Not generic: otherwise the type of the reporter would have to be looked up for each request.
     let observer: any ExchangeObserver
     let scope: ExchangeEvent.Scope
     let clock: any DatedClock
@@ -94,7 +95,7 @@ struct ObservingConnection<Base: Connection>: ComposedConnection {
     }
 }
 
-/// How many bytes of content are sent: known before, or counted meanwhile.
+/// The number of bytes of content: known before they are sent, or counted while they are sent.
 private enum SentBytes: Sendable {
     case known(Int64)
     case counted(BodyTally)
@@ -107,7 +108,7 @@ private enum SentBytes: Sendable {
     }
 }
 
-/// What an event knows before the request is sent, and who is told of it.
+/// The parts of an event that are known before the request is sent, and the observer that gets the event.
 private struct Subject: ExchangeReporter {
     let scope: ExchangeEvent.Scope
     let call: CallContext
@@ -147,15 +148,15 @@ extension ExchangeReport {
     }
 }
 
-/// Something that is told of each exchange when it has ended, such as ``ExchangeStatistics``.
+/// Gets a report on each exchange when it has ended, as ``ExchangeStatistics`` does.
 ///
-/// A closure does too: see ``Connection/observing(as:clock:generator:_:)``.
+/// To use a closure instead, see ``Connection/observing(as:clock:generator:_:)``.
 public protocol ExchangeObserver: Sendable {
     /// Records an event.
     ///
-    /// It is called from many tasks at a time, where the body of a response ends or is dropped, so it must not block.
+    /// It is called from many tasks at a time, when the body of a response ends or is dropped, so it must not block.
     ///
-    /// - Parameter event: What happened.
+    /// - Parameter event: The event.
     func record(_ event: ExchangeEvent)
 }
 

@@ -4,9 +4,9 @@ public struct StatisticsSnapshot: Sendable, Hashable {
     public struct Row: Sendable, Hashable {
         /// Whether the row counts calls or attempts.
         public let scope: ExchangeEvent.Scope
-        /// The method; `*` where the row stands for all other routes.
+        /// The method; `*` for the row of all other routes.
         public let method: String
-        /// The route name, or the origin where there is none.
+        /// The route name; without a route name, the origin.
         public let route: String
         /// The number of exchanges.
         public let count: Int
@@ -83,7 +83,7 @@ extension StatisticsSnapshot: CustomStringConvertible {
         return table.map { line(of: $0, widths: widths) }.joined(separator: "\n")
     }
 
-    /// Texts stand on the left of their columns, numbers on the right.
+    /// Aligns texts to the left of their columns and numbers to the right.
     private func line(of cells: [String], widths: [Int]) -> String {
         zip(cells, widths).enumerated().map { column, cell in
             let padding = String(repeating: " ", count: cell.1 - cell.0.count)

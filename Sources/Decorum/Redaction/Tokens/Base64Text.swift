@@ -1,6 +1,6 @@
 /// Base64 in either alphabet, with or without its padding (RFC 4648, sections 4 and 5).
 enum Base64Text {
-    /// Decodes a text; nil where it is none, or where a byte of it is not acceptable.
+    /// Decodes a text; nil when it is not Base64 or when a decoded byte is not acceptable.
     static func decode(_ text: ArraySlice<UInt8>, where isAcceptable: (UInt8) -> Bool = { _ in true }) -> [UInt8]? {
         var text = text
         while text.last == UInt8(ascii: "=") { text.removeLast() }

@@ -1,51 +1,52 @@
 import Foundation
 
-/// Finds what has the shape of a token, in one pass.
+/// Finds tokens by their shape, in one pass.
 ///
-/// A byte is looked at a bounded number of times, whatever stands before it: the work grows with the text alone.
+/// Each byte is read a bounded number of times, whatever precedes it, so the work is proportional to the length of the
+/// text.
 public struct TokenSearch: Sendable {
     /// A token that was found.
     public struct Token: Sendable, Hashable {
-        /// The name of the kind, fit for a sentence: `GitHub token`.
+        /// The name of the kind, as used in a sentence: `GitHub token`.
         public let kind: String
-        /// Its bytes; of a private key, those up to the first line of its content.
+        /// The bytes of the token; of a private key, the bytes up to the first line of its content.
         public let range: Range<Int>
     }
 
-    /// The kind of a token behind the word `Bearer`.
+    /// The kind of a token after the word `Bearer`.
     public static let bearerToken = "Bearer token"
-    /// The kind of a user name with a password behind the word `Basic`.
+    /// The kind of a user name with a password after the word `Basic`.
     public static let basicCredentials = "Basic credentials"
     /// The kind of a JSON Web Token, signed or encrypted.
     public static let jsonWebToken = "JSON Web Token"
     /// The kind of a private key in text form.
     public static let privateKey = "private key"
 
-    /// No token is shorter.
+    /// The length of the shortest token.
     private static let minimumLength = 12
 
     private let text: ArraySlice<UInt8>
     private var tokens: [Token] = []
-    /// The end of the credentials that were last looked at, and the last digit among them.
+    /// The end of the credentials that were scanned last, and the position of their last digit.
     private var run: (end: Int, lastDigit: Int?)
-    /// The end of the words and dots that were last looked at.
+    /// The end of the words and dots that were scanned last.
     private var dottedRunEnd: Int
-    /// How many bytes were looked at.
+    /// The number of byte reads.
     private(set) var steps = 0
 
     /// Finds the tokens in a text, from the left.
     ///
     /// - Parameters:
     ///   - bytes: The text, or any other bytes.
-    ///   - range: The part to look at; nil for all.
-    /// - Returns: The tokens, none of which overlaps another.
+    ///   - range: The part to search; nil for all bytes.
+    /// - Returns: The tokens, which do not overlap.
     public static func tokens(in bytes: [UInt8], _ range: Range<Int>? = nil) -> [Token] {
         var search = TokenSearch(bytes[range ?? bytes.indices])
         search.findAll()
         return search.tokens
     }
 
-    /// Finds what has to be replaced for no token to be left, from the left.
+    /// Finds the ranges to replace so that no token remains, from the left.
     static func secrets(
         in bytes: [UInt8], _ range: Range<Int>? = nil, counting steps: inout Int
     ) -> [Range<Int>] {
@@ -65,12 +66,12 @@ public struct TokenSearch: Sendable {
         }
     }
 
-    /// Finds the end of a private key, of which ``tokens(in:_:)`` finds the heading.
+    /// Finds the end of a private key whose heading ``tokens(in:_:)`` has found.
     ///
     /// - Parameters:
     ///   - text: The text.
     ///   - start: The end of the range that was found.
-    /// - Returns: The end of the last line of the key; the end of the text where that line is missing.
+    /// - Returns: The end of the last line of the key; the end of the text when that line is missing.
     public static func endOfKey(in text: ArraySlice<UInt8>, from start: Int) -> Int {
         let ending = Array("-----END ".utf8)
         let line = text[start...].indices.first { text[$0] == ending[0] && text[$0...].starts(with: ending) }
@@ -89,7 +90,7 @@ public struct TokenSearch: Sendable {
     mutating func findAll() {
         guard text.count >= Self.minimumLength else { return }
         let shapes = TokenShape.all
-        // Whether the last byte was a part of a word: tokens start where a word does.
+        // Whether the last byte was part of a word: tokens start at the start of a word.
         var isInWord = false
         var index = text.startIndex
         while index < text.endIndex {
@@ -123,18 +124,18 @@ public struct TokenSearch: Sendable {
         }
     }
 
-    /// A token of three or more parts, of which the first is a JSON object that names an algorithm (RFC 7519).
+    /// A token of three or more parts, whose first part is a JSON object that names an algorithm (RFC 7519).
     private mutating func jsonWebToken(at start: Int) -> Token? {
         guard text[start...].starts(with: "eyJ".utf8) else { return nil }
         let head = end(from: start, limit: 4096, while: Self.isWord)
         guard let payload = part(after: head), let signature = part(after: payload.upperBound),
-            // Content that is sent elsewhere, or a key that both sides know, leaves the second part empty.
+            // The second part is empty when the content is detached or the key is agreed directly.
             payload.count > 3 || payload.isEmpty && !signature.isEmpty
         else { return nil }
         steps += head - start
         guard let decoded = Base64Text.decode(text[start..<head]), Self.namesAlgorithm(decoded) else { return nil }
         var end = signature.upperBound
-        // One that is encrypted has five (RFC 7516).
+        // An encrypted token has five parts (RFC 7516).
         for _ in 0..<2 {
             guard let part = part(after: end), !part.isEmpty else { break }
             end = part.upperBound
@@ -147,7 +148,7 @@ public struct TokenSearch: Sendable {
         return dot + 1..<end(from: dot + 1, limit: .max, while: Self.isWord)
     }
 
-    /// Credentials behind the name of their scheme (RFC 6750 and RFC 7617).
+    /// Credentials after the name of their scheme (RFC 6750 and RFC 7617).
     private mutating func credentials(at start: Int) -> Token? {
         let word = text[start...].prefix(6).map { $0 | 0x20 }
         let isBearer = word.elementsEqual("bearer".utf8)
@@ -163,7 +164,7 @@ public struct TokenSearch: Sendable {
 
     private mutating func isBearerToken(_ range: Range<Int>) -> Bool {
         guard range.count >= 16, let digit = run.lastDigit, digit >= range.lowerBound else { return false }
-        // A word of letters alone is prose, and `key="value"` is a challenge or an assignment.
+        // A word that consists only of letters is prose, and `key="value"` is a challenge or an assignment.
         let isAssignment =
             text[range.upperBound - 1] == UInt8(ascii: "=") && range.upperBound < text.endIndex
             && text[range.upperBound] == UInt8(ascii: "\"")
@@ -183,7 +184,7 @@ public struct TokenSearch: Sendable {
         return pair.count > 2 && pair.contains(UInt8(ascii: ":")) && String(validating: pair, as: UTF8.self) != nil
     }
 
-    /// The end of the token of which a byte is a part, found once for all schemes that are named within it.
+    /// The end of the token that contains a byte; it is found once for all scheme names inside the token.
     private mutating func endOfToken68(from start: Int) -> Int {
         guard start >= run.end else { return run.end }
         let end = end(from: start, limit: .max, while: Self.isToken68)
@@ -192,14 +193,14 @@ public struct TokenSearch: Sendable {
         return end
     }
 
-    /// The end of the words and dots of which a byte is a part, found once for all words among them.
+    /// The end of the words and dots around a byte; it is found once for all these words.
     private mutating func endOfDottedRun(from start: Int) -> Int {
         guard start >= dottedRunEnd else { return dottedRunEnd }
         dottedRunEnd = end(from: start, limit: .max) { Self.isWord($0) || $0 == UInt8(ascii: ".") }
         return dottedRunEnd
     }
 
-    /// A private key in its textual form (RFC 7468), with at least a line of it behind the heading.
+    /// A private key in its textual form (RFC 7468), with at least one line after the heading.
     private mutating func privateKey(at start: Int) -> Token? {
         let heading = "-----BEGIN "
         guard text[start...].starts(with: heading.utf8) else { return nil }
@@ -217,7 +218,7 @@ public struct TokenSearch: Sendable {
         return Token(kind: Self.privateKey, range: start..<content)
     }
 
-    /// Tells whether the bytes before an index escape another one, in JSON or in a URL.
+    /// Returns whether the bytes before an index are an escape, in JSON or in a URL.
     private func isAfterEscape(_ index: Int) -> Bool {
         let distance = index - text.startIndex
         if distance > 1, text[index - 2] == UInt8(ascii: "\\") { return true }
@@ -235,10 +236,10 @@ public struct TokenSearch: Sendable {
 }
 
 extension TokenSearch {
-    /// Tells whether a byte may be a part of a word: a letter, a digit, `_` or `-`, as in Base64 for URLs.
+    /// Returns whether a byte may be part of a word: a letter, a digit, `_` or `-`, as in Base64 for URLs.
     ///
     /// - Parameter byte: The byte.
-    /// - Returns: Whether it may be a part of a word.
+    /// - Returns: Whether it may be part of a word.
     public static func isWord(_ byte: UInt8) -> Bool {
         (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) || byte == UInt8(ascii: "_")
             || byte == UInt8(ascii: "-")
@@ -251,14 +252,14 @@ extension TokenSearch {
         return (head as? [String: Any])?["alg"] != nil
     }
 
-    /// Tells whether a text is worth a search: most have no word that starts as a token does.
+    /// Returns whether a text needs a search: most texts have no word that starts like a token.
     static func mayHoldToken(_ text: String) -> Bool {
         guard text.utf8.count >= minimumLength else { return false }
         let starts = TokenShape.starts
-        // The bytes before the last three, by which a token starts.
+        // The three bytes before the current one; a token starts after a byte that is not in a word.
         var before = (0 as UInt8, 0 as UInt8, 0 as UInt8)
         return !text.allUTF8 { byte in
-            // An escape may stand before a token, and what is escaped may be one.
+            // An escape may precede a token, and an escaped text may be a token.
             if byte == UInt8(ascii: "%") || byte == UInt8(ascii: "\\") { return false }
             let isStart = (!isWord(before.0) || byte == UInt8(ascii: "-")) && starts.contains(before.1, before.2, byte)
             before = (before.1, before.2, byte)

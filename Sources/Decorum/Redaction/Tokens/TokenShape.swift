@@ -1,4 +1,4 @@
-/// What the tokens of a service look like: a prefix, and how many of which characters follow.
+/// The shape of the tokens of a service: a prefix, and the alphabet and number of the characters after it.
 struct TokenShape: Sendable {
     enum Alphabet: Sendable {
         case alphanumeric
@@ -21,7 +21,7 @@ struct TokenShape: Sendable {
         }
     }
 
-    /// The name of the token's kind, fit for a sentence.
+    /// The name of the token's kind, as used in a sentence.
     let kind: String
     let prefix: [UInt8]
     let alphabet: Alphabet
@@ -34,17 +34,17 @@ struct TokenShape: Sendable {
         self.length = length
     }
 
-    /// The token that starts a text; nil where there is none of this shape.
+    /// Finds a token of this shape at the start of a text; nil when absent.
     ///
     /// - Parameters:
     ///   - text: The text.
-    ///   - runEnd: The end of the words and dots that the text starts with, where it is known.
-    ///   - steps: How many bytes were looked at.
-    /// - Returns: Where the token stands.
+    ///   - runEnd: The end of the words and dots that the text starts with; nil when not known.
+    ///   - steps: The number of byte reads.
+    /// - Returns: The range of the token.
     func token(startingIn text: ArraySlice<UInt8>, runEnd: Int?, counting steps: inout Int) -> Range<Int>? {
         guard text.starts(with: prefix) else { return nil }
         let content = text.startIndex + prefix.count
-        // One byte more tells a longer word, which is something else.
+        // One more byte is read to detect a longer word, which is not such a token.
         let limit = min(text.endIndex, content + length.upperBound + 1)
         var end = content
         if let runEnd, alphabet == .dotted {
@@ -58,20 +58,20 @@ struct TokenShape: Sendable {
         return Self.isRandom(text[content..<end]) ? text.startIndex..<end : nil
     }
 
-    /// Tells whether a token may be real: in documents they are `xxxx` or end in `EXAMPLE`.
+    /// Returns whether a token may be real: in documents, tokens are `xxxx` or end in `EXAMPLE`.
     private static func isRandom(_ content: ArraySlice<UInt8>) -> Bool {
         Set(content.prefix(64)).count >= 6 && !content.suffix(7).elementsEqual("EXAMPLE".utf8)
     }
 }
 
 extension TokenShape {
-    /// Three bytes, of which one bit in 32,768 each remembers the last five.
+    /// A set of starts of three bytes, as 32,768 bits: the lowest five bits of each of the three bytes select one bit.
     struct Starts: Sendable {
         private var bits = [UInt64](repeating: 0, count: 512)
 
         fileprivate mutating func insert(_ prefix: some Sequence<UInt8>) {
             let bytes = Array(prefix.prefix(3))
-            // Any bytes may follow a prefix of two bytes.
+            // A prefix of two bytes may be followed by any byte.
             for last in bytes.count > 2 ? bytes[2]...bytes[2] : 0...31 {
                 let place = Self.place(bytes[0], bytes[1], last)
                 bits[place >> 6] |= 1 << UInt64(place & 63)
@@ -88,7 +88,7 @@ extension TokenShape {
         }
     }
 
-    /// How words start that may be tokens, of services or others.
+    /// The starts of words that may be tokens, of services or of other kinds.
     static let starts: Starts = {
         var starts = Starts()
         for shape in services + workshops { starts.insert(shape.prefix) }

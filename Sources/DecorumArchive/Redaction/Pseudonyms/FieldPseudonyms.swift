@@ -6,7 +6,7 @@ extension Redaction {
         "authorization", "proxy-authorization", "x-forwarded-authorization", "x-original-authorization",
     ]
 
-    /// Gives the secrets in a secret field their pseudonyms, by the structure of the field.
+    /// Replaces the secrets in a secret field by pseudonyms, by the structure of the field.
     func named(inSecretField field: HTTPField, _ pseudonyms: Pseudonyms) -> String {
         let value = Array(field.value.utf8)
         let named: [UInt8]
@@ -36,7 +36,7 @@ extension Redaction {
         return named(inCookie: cookie[..<end], pseudonyms) + cookie[end...]
     }
 
-    /// Gives the value in a pair of a cookie's name and value its pseudonym; the blanks and quotes around it stay.
+    /// Replaces the value of a cookie pair by its pseudonym; the blanks and quotes around it stay.
     private func named(inCookie pair: ArraySlice<UInt8>, _ pseudonyms: Pseudonyms) -> [UInt8] {
         let equals = pair.firstIndex(of: UInt8(ascii: "="))
         let name = equals.map { pair[..<$0] } ?? Array("cookie".utf8)[...]
@@ -58,12 +58,13 @@ extension Redaction {
     }
 }
 
-/// The word before credentials that says what kind they are (RFC 9110, section 11.4), which is no secret.
+/// The name of the scheme before credentials (RFC 9110, section 11.4), which is not secret.
 enum AuthorizationScheme {
     /// The schemes that are also found outside a field, such as in JSON.
     private static let known = ["bearer", "basic", "token", "dpop"]
 
-    /// The bytes of one of the usual schemes and the blank behind it, which may be encoded; zero without a scheme.
+    /// The number of bytes of one of the usual schemes and the blank after it, which may be encoded; 0 without a
+    /// scheme.
     static func length(in value: ArraySlice<UInt8>) -> Int {
         let word = value.prefix { isLetter($0) }
         guard (4...6).contains(word.count),
@@ -75,10 +76,10 @@ enum AuthorizationScheme {
         return length > word.count && length < value.count ? length : 0
     }
 
-    /// The bytes of any scheme in a field of credentials and the blanks behind it; zero without a scheme.
+    /// The number of bytes of any scheme in a field of credentials and the blanks after it; 0 without a scheme.
     static func lengthInField(_ value: ArraySlice<UInt8>) -> Int {
         let word = value.prefix { isLetter($0) || (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-") }
-        // Longer than any registered scheme, a first word is more likely a part of a secret.
+        // A first word that is longer than any registered scheme is more likely a part of a secret.
         guard let first = word.first, isLetter(first), word.count <= 24 else { return 0 }
         let blanks = value[word.endIndex...].prefix { $0 == 0x20 || $0 == 0x09 }.count
         let length = word.count + blanks

@@ -1,10 +1,10 @@
 import Decorum
 
-/// Gives the secrets in JSON their pseudonyms, so that each value keeps its type.
+/// Replaces the secrets in JSON by pseudonyms; each value keeps its type.
 ///
-/// A secret string, or each string within a secret object or array, is named. A secret number becomes zero, since a pseudonym is
-/// no number; a short one only counts something and stays. Text that is not whole JSON is searched by ``LooseJSON`` from
-/// the place on at which its grammar breaks.
+/// A secret string, and each string in a secret object or array, is replaced by a pseudonym. A secret number becomes 0,
+/// since a pseudonym is not a number; a short number is only a count and stays. In text that is not complete JSON,
+/// ``LooseJSON`` searches the part after the point where the grammar breaks.
 struct JSONNaming {
     struct Result {
         let bytes: [UInt8]
@@ -60,7 +60,7 @@ struct JSONNaming {
         replace(range, with: [UInt8(ascii: "0")])
     }
 
-    /// Names the secrets of the URLs, or of the JSON, in a string that is not secret as a whole.
+    /// Replaces the secrets in the URLs or the JSON of a string that is not secret as a whole.
     private mutating func nameSecrets(inString range: Range<Int>, named name: Range<Int>) {
         let text = JSONText.unescape(bytes[range])
         if JSONText.isLikely(text) {

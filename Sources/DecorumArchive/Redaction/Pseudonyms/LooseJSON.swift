@@ -1,9 +1,9 @@
 import Decorum
 
-/// Names the secrets in what is nearly JSON: cut short, wrapped in a call, or only labelled so.
+/// Replaces the secrets in text that is nearly JSON: incomplete, wrapped in a call, or only labelled as JSON.
 ///
-/// It looks for a name in quotes with a colon behind it, and takes what follows for its value. Everything else stays,
-/// since a recorded answer is to be played as it was.
+/// It looks for a name in quotes with a colon after it, and takes the following text as its value. Everything else
+/// stays, since a recorded answer is played back as it was.
 struct LooseJSON {
     private static let keyLimit = 64
 
@@ -20,10 +20,11 @@ struct LooseJSON {
         copied = bytes.startIndex
     }
 
-    /// Replaces the secrets; nil where there is none.
+    /// Replaces the secrets; nil when there are none.
     ///
-    /// - Parameter valueName: The name of the secret with which the text starts; nil where it does not.
-    /// - Returns: The text with its secrets named.
+    /// - Parameter valueName: The name of the secret with which the text starts; nil when it does not start with a
+    ///   secret.
+    /// - Returns: The text with pseudonyms for its secrets.
     consuming func run(valueName: ArraySlice<UInt8>?) -> ArraySlice<UInt8>? {
         var index = bytes.startIndex
         if let valueName { index = replaceValue(at: index, named: valueName) }
@@ -41,7 +42,7 @@ struct LooseJSON {
         return replacedLinks(in: copied == bytes.startIndex ? bytes : output + bytes[copied...])
     }
 
-    /// Tells whether a scalar is a number too long to be a count.
+    /// Returns whether a scalar is a number that is too long to be a count.
     static func isSecretNumber(_ scalar: ArraySlice<UInt8>) -> Bool {
         guard let first = scalar.first, (0x30...0x39).contains(first) || first == UInt8(ascii: "-") else {
             return false
@@ -58,7 +59,7 @@ struct LooseJSON {
         return copied == bytes.startIndex ? nil : text
     }
 
-    /// Replaces the value at an index and returns where it ends.
+    /// Replaces the value at an index and returns its end.
     private mutating func replaceValue(at start: Int, named name: ArraySlice<UInt8>) -> Int {
         guard start < bytes.endIndex else { return bytes.endIndex }
         guard bytes[start] == UInt8(ascii: "\"") else {

@@ -1,8 +1,8 @@
-/// Many strings of bytes, sought in a text at once, in time that grows with the text alone.
+/// Searches a text for many byte strings at once, in a time that depends only on the length of the text.
 public struct NeedleSearch: Sendable {
-    /// A place at which a needle was found.
+    /// A range in which a needle was found.
     public struct Match: Sendable, Hashable {
-        /// The bytes of the place.
+        /// The bytes of the match.
         public let range: Range<Int>
         /// The tag that was given with the needle.
         public let tag: Int
@@ -11,16 +11,16 @@ public struct NeedleSearch: Sendable {
     private struct Needle {
         let bytes: [UInt8]
         let tag: Int
-        /// Where in it the bytes stand by which it is looked up.
+        /// The offset of the bytes by which the needle is looked up.
         let offset: Int
     }
 
-    /// The bytes by which a needle is looked up; a shorter one is not taken.
+    /// The number of bytes by which a needle is looked up; a shorter needle is not added.
     public static let minimumLength = 8
 
     private var known: Set<[UInt8]> = []
     private var needles: [UInt64: [Needle]] = [:]
-    /// For each pair of bytes, whether what is looked up starts with it: it spares the lookup at most places.
+    /// For each pair of bytes, whether the bytes of a lookup start with it; this avoids the lookup at most positions.
     private var starts: [Bool] = []
 
     /// Creates a search without needles.
@@ -29,9 +29,10 @@ public struct NeedleSearch: Sendable {
     /// Whether there are no needles.
     public var isEmpty: Bool { needles.isEmpty }
 
-    /// Adds a needle unless it is too short or there already.
+    /// Adds a needle unless it is too short or already present.
     ///
-    /// It is looked up by those of its bytes by which the fewest others are: tokens of one kind all start in one way.
+    /// The needle is looked up by the part of it that the fewest other needles share, because all tokens of one kind
+    /// start with the same bytes.
     ///
     /// - Parameters:
     ///   - bytes: The needle.
@@ -51,10 +52,10 @@ public struct NeedleSearch: Sendable {
         starts[Int(best.key >> 48)] = true
     }
 
-    /// Finds the places of the needles.
+    /// Finds the needles in a text.
     ///
     /// - Parameter text: The bytes to search.
-    /// - Returns: The places from the left, of which none overlaps another; of two at one place, the longer.
+    /// - Returns: The matches from the left, which do not overlap; of two matches with the same start, the longer one.
     public func matches(in text: [UInt8]) -> [Match] {
         guard !needles.isEmpty, text.count >= Self.minimumLength else { return [] }
         var matches: [Match] = []

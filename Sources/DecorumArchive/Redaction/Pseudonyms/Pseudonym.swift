@@ -1,29 +1,30 @@
 /// The name that stands for a secret in a cassette, such as `__access-token-1__`.
 ///
-/// It is made of lowercase letters, digits and hyphens between two underscores on either side. None of them is encoded
-/// in a URL, a form, JSON, a cookie or a field, so a pseudonym reads the same everywhere, and a client that was answered
-/// with one sends it back as it is. Its end is marked, so that what follows it is not taken for a part of it.
+/// It consists of lowercase letters, digits and hyphens between two underscores on either side. These characters need
+/// no encoding in a URL, a form, JSON, a cookie or a field, so a pseudonym has the same form everywhere, and a client
+/// that receives one sends it back unchanged. Its end is marked, so that the following text is not taken as a part of
+/// it.
 public enum Pseudonym: Sendable {
-    /// What a pseudonym becomes when it is compared: the same for all.
+    /// The text that replaces every pseudonym in comparisons.
     ///
-    /// The name goes with the number, since it only says where the secret was seen first.
+    /// It has neither the name nor the number, since the name only says where the secret was seen first.
     public static let erasedText = "__secret__"
 
     private static let nameLimit = 32
     private static let digitLimit = 9
 
-    /// Tells whether bytes are a pseudonym and nothing else.
+    /// Returns whether bytes are exactly one pseudonym.
     ///
     /// - Parameter bytes: The bytes.
     /// - Returns: Whether all of them are one pseudonym.
     public static func isPseudonym(_ bytes: some Collection<UInt8>) -> Bool {
-        // A pseudonym is short, and most secrets do not start as one does.
+        // A pseudonym is short, and most secrets do not start like one.
         guard bytes.count <= nameLimit + digitLimit + 5, bytes.first == UInt8(ascii: "_") else { return false }
         let bytes = Array(bytes)
         return parse(bytes, at: 0)?.end == bytes.count
     }
 
-    /// Makes a text with pseudonyms equal to every other that differs from it in its pseudonyms alone.
+    /// Replaces all pseudonyms by ``erasedText``, so that texts that differ only in pseudonyms become equal.
     ///
     /// - Parameter text: A redacted text.
     /// - Returns: The text to compare.
@@ -32,10 +33,10 @@ public enum Pseudonym: Sendable {
         return erased(in: Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? text
     }
 
-    /// Makes a text with pseudonyms equal to every other that differs from it in its pseudonyms alone.
+    /// Replaces all pseudonyms by ``erasedText``, so that texts that differ only in pseudonyms become equal.
     ///
     /// - Parameter bytes: A redacted text.
-    /// - Returns: The text to compare; nil where it has no pseudonym.
+    /// - Returns: The text to compare; nil when it has no pseudonym.
     public static func erased(in bytes: [UInt8]) -> [UInt8]? {
         let found = all(in: bytes)
         guard !found.isEmpty else { return nil }
@@ -50,12 +51,12 @@ public enum Pseudonym: Sendable {
         return output + bytes[copied...]
     }
 
-    /// Spells a pseudonym.
+    /// Returns the text of a pseudonym.
     static func text(name: String, number: Int) -> String {
         "__\(name)-\(number)__"
     }
 
-    /// Gives a name of any spelling the form that it has in a pseudonym: `accessToken` becomes `access-token`.
+    /// Converts a name in any spelling to its form in a pseudonym: `accessToken` becomes `access-token`.
     static func normalizedName(_ name: some Sequence<UInt8>) -> String {
         let name = Array(name.prefix(2 * nameLimit))
         var output: [UInt8] = []

@@ -3,34 +3,34 @@ public import Foundation
 public import HTTPTypes
 
 extension Redaction {
-    /// Gives the secrets of a URL, a reference, or a path with its query their pseudonyms.
+    /// Replaces the secrets of a URL, a reference, or a path with its query by pseudonyms.
     ///
     /// - Parameters:
     ///   - url: The URL, which need not be valid.
-    ///   - pseudonyms: The names given so far.
+    ///   - pseudonyms: The pseudonyms so far.
     /// - Returns: The URL, which is as valid as before.
     public func applied(toURL url: String, naming pseudonyms: Pseudonyms) -> String {
         replacingKnown(in: named(inURL: url, pseudonyms), pseudonyms)
     }
 
-    /// Gives the secrets in a text, which are those of its URLs and all known ones, their pseudonyms.
+    /// Replaces the secrets in a text by pseudonyms: the secrets of its URLs, and all known secrets.
     ///
     /// - Parameters:
     ///   - text: The text.
-    ///   - pseudonyms: The names given so far.
+    ///   - pseudonyms: The pseudonyms so far.
     /// - Returns: The text.
     public func applied(toText text: String, naming pseudonyms: Pseudonyms) -> String {
         replacingKnown(in: named(inText: text, pseudonyms), pseudonyms)
     }
 
-    /// Gives the secrets in header or trailer fields their pseudonyms.
+    /// Replaces the secrets in header or trailer fields by pseudonyms.
     ///
-    /// The scheme of credentials stays, and so do the names of cookies and their attributes. What is empty stays empty.
+    /// The scheme of credentials, the names of cookies and the attributes of cookies stay. Empty values stay empty.
     ///
     /// - Parameters:
     ///   - fields: The fields.
-    ///   - secretFields: The names that count as secret beside the listed ones.
-    ///   - pseudonyms: The names given so far.
+    ///   - secretFields: The names that count as secret in addition to the listed ones.
+    ///   - pseudonyms: The pseudonyms so far.
     /// - Returns: The fields in the same order.
     public func applied(
         to fields: HTTPFields, secretFields: Set<HTTPField.Name> = [], naming pseudonyms: Pseudonyms
@@ -50,32 +50,33 @@ extension Redaction {
         return fields
     }
 
-    /// Gives the secrets in the head of a request their pseudonyms.
+    /// Replaces the secrets in the head of a request by pseudonyms.
     ///
     /// - Parameters:
     ///   - head: The head.
-    ///   - secretFields: The names that count as secret beside the listed ones.
-    ///   - pseudonyms: The names given so far.
+    ///   - secretFields: The names that count as secret in addition to the listed ones.
+    ///   - pseudonyms: The pseudonyms so far.
     /// - Returns: The head.
     public func applied(
         to head: HTTPRequest, secretFields: Set<HTTPField.Name> = [], naming pseudonyms: Pseudonyms
     ) -> HTTPRequest {
         var head = head
-        // The target has its turn first, so that it gives the names, and a second time for what the fields make known.
+        // The target comes first, so that its names are used for pseudonyms. It is searched again at the end for
+        // secrets that became known from the fields.
         head.path = head.path.map { named(inURL: $0, pseudonyms) }
-        // An authority is the part of a URL behind the two slashes.
+        // In a URL, the authority follows the two slashes.
         head.authority = head.authority.map { String(applied(toURL: "//" + $0, naming: pseudonyms).dropFirst(2)) }
         head.headerFields = applied(to: head.headerFields, secretFields: secretFields, naming: pseudonyms)
         head.path = head.path.map { replacingKnown(in: $0, pseudonyms) }
         return head
     }
 
-    /// Gives the secrets in the fields of a response their pseudonyms.
+    /// Replaces the secrets in the fields of a response by pseudonyms.
     ///
     /// - Parameters:
     ///   - head: The head.
-    ///   - secretFields: The names that count as secret beside the listed ones.
-    ///   - pseudonyms: The names given so far.
+    ///   - secretFields: The names that count as secret in addition to the listed ones.
+    ///   - pseudonyms: The pseudonyms so far.
     /// - Returns: The head.
     public func applied(
         to head: HTTPResponse, secretFields: Set<HTTPField.Name> = [], naming pseudonyms: Pseudonyms
@@ -85,22 +86,22 @@ extension Redaction {
         return head
     }
 
-    /// Gives the secrets in content their pseudonyms.
+    /// Replaces the secrets in content by pseudonyms.
     ///
-    /// Unlike in a log, values of JSON keep their type, and what cannot be read stays as it is but for the secrets that
-    /// are found in it: what is played is what was received. A string is named; a number of at least six digits becomes
-    /// zero; `true`, `false`, `null`, what is empty, and shorter numbers stay. In text, the URLs and the known secrets are
-    /// looked at. Text need not be UTF-8: a byte that is not is a byte like another. Content in UTF-16 or UTF-32, and
-    /// binary content, stays as it is.
+    /// Unlike in a log, values of JSON keep their type, and content that cannot be parsed stays unchanged except for
+    /// the secrets that are found in it, since the content is played back later. A secret string is replaced by a
+    /// pseudonym; a secret number of at least six digits becomes 0; `true`, `false`, `null`, empty values and shorter
+    /// numbers stay. In text, the secrets in URLs and the known secrets are replaced. Text does not have to be UTF-8:
+    /// invalid bytes stay as they are. Content in UTF-16 or UTF-32, and binary content, stays unchanged.
     ///
     /// - Parameters:
     ///   - content: The bytes, without a content coding.
     ///   - mediaType: The value of `Content-Type`; nil where there is none.
-    ///   - pseudonyms: The names given so far.
+    ///   - pseudonyms: The pseudonyms so far.
     /// - Returns: The content; its length may differ.
     public func applied(to content: Data, mediaType: String?, naming pseudonyms: Pseudonyms) -> Data {
         let kind = ContentKind(mediaType: mediaType)
-        // Each part is text or not by itself.
+        // Each part is checked separately for being text.
         let content =
             kind == .multipart ? named(inMultipart: content, mediaType: mediaType ?? "", pseudonyms) : content
         let bytes = Array(content)
@@ -110,7 +111,7 @@ extension Redaction {
         return (known ?? named).map { Data($0) } ?? content
     }
 
-    /// The pseudonym of a secret; nil for one that stays, because it is empty or replaced already.
+    /// The pseudonym of a secret; nil for a secret that stays, because it is empty or already replaced.
     func pseudonym(of secret: [UInt8], named name: some Sequence<UInt8>, in pseudonyms: Pseudonyms) -> [UInt8]? {
         guard !secret.isEmpty, !secret.elementsEqual(placeholder.utf8) else { return nil }
         return Array(pseudonyms.pseudonym(for: secret, named: name).utf8)
@@ -128,13 +129,13 @@ extension Redaction {
         return isURL ? named(inURL: value, pseudonyms) : named(inText: value, pseudonyms)
     }
 
-    /// Names the secrets in the value of a field that holds one JSON value or several between commas; nil where there
-    /// is no secret.
+    /// Replaces the secrets in the value of a field that holds one JSON value or several between commas; nil when it
+    /// holds no secret.
     private func named(inJSON value: String, _ pseudonyms: Pseudonyms) -> String? {
         guard looksIntoContent, value.utf8.contains(UInt8(ascii: "\"")), JSONText.isLikely(value.utf8) else {
             return nil
         }
-        // An array is looked through, so the brackets change nothing but that commas may stand between values.
+        // Patterns look through arrays, so the only effect of the brackets is that commas may separate values.
         let result = JSONNaming(Array("[\(value)]".utf8), redaction: self, pseudonyms: pseudonyms).run()
         guard result.foundSecret else { return nil }
         let hasBracket = result.isWhole || result.bytes.last == UInt8(ascii: "]")
@@ -178,7 +179,8 @@ extension Redaction {
         return search.named(in: pseudonyms, self, coding: .markup)
     }
 
-    /// Tells whether a URL, or a text with URLs, has one of the characters that each user name, item and coded value has.
+    /// Returns whether a URL, or a text with URLs, has one of the characters that every user name, item and encoded
+    /// value needs.
     private static func mayHoldSecret(_ text: String) -> Bool {
         text.containsUTF8 { byte in
             switch byte {

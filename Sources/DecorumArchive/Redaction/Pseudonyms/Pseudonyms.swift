@@ -1,19 +1,19 @@
 import Synchronization
 
-/// The secrets of one cassette and the name that each has in it.
+/// The secrets of one cassette and their pseudonyms.
 ///
-/// The same secret has the same name wherever it stands, encoded or not: the token that a login answers with and the one
-/// in `Authorization` afterwards are both `__access-token-1__`. The first place where it is seen gives it its name; the
-/// number counts the secrets of that name. Hence the names depend on the order in which texts are redacted, and a
-/// cassette is written in the order of its interactions.
+/// The same secret has the same pseudonym in each place, encoded or not: a token in the answer to a login, and the same
+/// token in `Authorization` afterwards, are both `__access-token-1__`. The name comes from the first place where the
+/// secret is seen; the number counts the secrets of that name. So the pseudonyms depend on the order in which texts are
+/// redacted, and a cassette is written in the order of its interactions.
 ///
 /// A secret of at least 12 bytes is also replaced where no name marks it, such as in a path or in plain text; a shorter
-/// one might stand there by chance. One that is first marked later is missed by then: redacting everything a second time
-/// with the same pseudonyms replaces it there too, and changes nothing else.
+/// text might be equal by chance. A secret in an earlier text is missed if a name marks it only in a later text. To
+/// replace it there too, redact everything a second time with the same pseudonyms; this changes nothing else.
 public final class Pseudonyms: Sendable {
     private struct Key: Hashable {
         let secret: [UInt8]
-        /// Nil where the secret is long enough to be the same one under any name.
+        /// Nil when the secret is so long that it is the same secret under any name.
         let name: String?
     }
 
@@ -24,9 +24,9 @@ public final class Pseudonyms: Sendable {
         var knownTexts: [String] = []
     }
 
-    /// The bytes from which on a secret under another name is the same one and not the same by chance.
+    /// The length from which equal bytes under another name are the same secret, and not equal by chance.
     private static let identityLength = 6
-    /// The bytes from which on a secret is replaced wherever it stands.
+    /// The length from which a secret is replaced in any place.
     private static let verbatimLength = 12
 
     private let state = Mutex(State())
@@ -34,12 +34,12 @@ public final class Pseudonyms: Sendable {
     /// Creates an empty set of pseudonyms.
     public init() {}
 
-    /// Gives a secret its pseudonym, the same as before if it has one.
+    /// Returns the pseudonym of a secret; a new secret gets a new pseudonym.
     ///
     /// - Parameters:
-    ///   - secret: The bytes of the secret, without the coding of the place where it stands.
-    ///   - name: What the place is called, such as `access_token`.
-    /// - Returns: The pseudonym; the bytes as they are where they are one already.
+    ///   - secret: The bytes of the secret, without the encoding of its place.
+    ///   - name: The name of its place, such as `access_token`.
+    /// - Returns: The pseudonym; if the bytes are already a pseudonym, the bytes as they are.
     @discardableResult
     public func pseudonym(for secret: [UInt8], named name: some Sequence<UInt8>) -> String {
         if Pseudonym.isPseudonym(secret) {
@@ -59,17 +59,17 @@ public final class Pseudonyms: Sendable {
         }
     }
 
-    /// Makes known a secret that no name marks, such as a key that stands in a path.
+    /// Adds a secret that no name marks, such as a key in a path.
     ///
     /// - Parameters:
     ///   - secret: The secret.
-    ///   - name: What it is called.
+    ///   - name: The name for its pseudonym.
     public func learn(_ secret: String, named name: String) {
         guard !secret.isEmpty else { return }
         pseudonym(for: Array(secret.utf8), named: name.utf8)
     }
 
-    /// Keeps the pseudonyms of a text, such as a cassette to be continued, from being given to other secrets.
+    /// Reserves the pseudonyms in a text, such as a cassette to be continued, so that other secrets do not get them.
     ///
     /// - Parameter text: The text.
     public func reserve(in text: [UInt8]) {
@@ -82,10 +82,10 @@ public final class Pseudonyms: Sendable {
         }
     }
 
-    /// Whether there is any secret to be replaced wherever it stands.
+    /// Whether there is a secret that is replaced in any place.
     var hasKnown: Bool { state.withLock { !$0.known.isEmpty } }
 
-    /// Replaces the known secrets wherever they stand; nil where there is none.
+    /// Replaces the known secrets in any place; nil when there are none.
     func replacingKnown(in text: [UInt8]) -> [UInt8]? {
         let (matches, texts) = known(in: text)
         guard !matches.isEmpty else { return nil }
@@ -103,7 +103,7 @@ public final class Pseudonyms: Sendable {
     /// Finds the known secrets that a text still holds, such as one that cannot be redacted.
     ///
     /// - Parameter text: The text, or any other bytes.
-    /// - Returns: Where they stand, from the left.
+    /// - Returns: The ranges of the secrets, from the left.
     public func knownSecrets(in text: [UInt8]) -> [Range<Int>] {
         known(in: text).matches.map(\.range)
     }
@@ -111,7 +111,7 @@ public final class Pseudonyms: Sendable {
     private func known(in text: [UInt8]) -> (matches: [NeedleSearch.Match], texts: [String]) {
         let (matches, texts) = state.withLock { ($0.known.matches(in: text), $0.knownTexts) }
         guard !matches.isEmpty else { return ([], texts) }
-        // A secret may be spelled as a part of a pseudonym is.
+        // A secret may equal a part of a pseudonym.
         var pseudonyms = Pseudonym.all(in: text).map(\.range)[...]
         let own = matches.filter { match in
             while let first = pseudonyms.first, first.upperBound <= match.range.lowerBound { pseudonyms.removeFirst() }
@@ -129,7 +129,8 @@ public final class Pseudonyms: Sendable {
         }
     }
 
-    /// Tells whether a secret can be sought in any text: it neither breaks a string of JSON apart nor is a number in it.
+    /// Returns whether a secret can be searched for in any text: its bytes neither break a JSON string nor are a JSON
+    /// number.
     private static func isUnmistakable(_ secret: [UInt8]) -> Bool {
         secret.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") && $0 != 0x7F }
             && !secret.allSatisfy { (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }

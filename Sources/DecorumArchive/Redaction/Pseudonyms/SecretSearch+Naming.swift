@@ -1,17 +1,17 @@
 import Decorum
 
 extension SecretSearch {
-    /// How the values of the searched format are written.
+    /// The encoding of the values in the searched format.
     enum Coding {
         /// Percent-encoded.
         case url
         /// Percent-encoded, with `+` for a blank.
         case form
-        /// As they are.
+        /// Not encoded.
         case markup
     }
 
-    /// The bytes with a pseudonym for each secret that was found; nil where there is none.
+    /// The bytes with a pseudonym for each secret that was found; nil when no secret was found.
     ///
     /// The scheme before credentials, such as `Bearer`, stays.
     func named(in pseudonyms: Pseudonyms, _ redaction: Redaction, coding: Coding = .url) -> [UInt8]? {

@@ -1,6 +1,6 @@
 import Decorum
 
-/// How a secret reads in the places that encode it.
+/// The forms of a secret in the places that encode it.
 public enum SecretSpelling: Sendable {
     /// The secret itself, percent-encoded with digits of either case, and as a string of JSON with and without escaped
     /// slashes.

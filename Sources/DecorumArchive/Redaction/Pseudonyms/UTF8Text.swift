@@ -1,18 +1,18 @@
 import Decorum
 
-/// The encoding of text, so far as its bytes tell.
+/// Checks of the encoding of text by its bytes.
 public enum UTF8Text: Sendable {
-    /// Tells whether bytes are UTF-8 without a NUL, which text does not hold.
+    /// Returns whether bytes are UTF-8 without a NUL, which text does not hold.
     static func isValid(_ bytes: [UInt8]) -> Bool {
         !bytes.contains(0) && String(validating: bytes, as: UTF8.self) != nil
     }
 
-    /// Tells whether bytes hold what text in any encoding based on ASCII does not.
+    /// Returns whether bytes hold control characters that are not in text of any ASCII-based encoding.
     static func holdsControls(_ bytes: [UInt8]) -> Bool {
         bytes.contains { $0 < 0x20 && !(0x09...0x0D).contains($0) }
     }
 
-    /// Tells whether text is in UTF-16 or UTF-32: by its byte order mark, or by NULs among the ASCII at its start.
+    /// Returns whether text is in UTF-16 or UTF-32: by its byte order mark, or by NULs among the ASCII at its start.
     ///
     /// - Parameter bytes: The text.
     /// - Returns: Whether it is in one of the two.
@@ -30,9 +30,10 @@ public enum UTF8Text: Sendable {
 }
 
 extension ContentKind {
-    /// Tells whether content can be read byte by byte, as ASCII with whatever else in between.
+    /// Returns whether content can be searched byte by byte, as ASCII with any other bytes in between.
     ///
-    /// What a media type calls text often is in an older encoding, and one byte of that must not hide all secrets.
+    /// Content with a media type of text often has an older encoding, and a single byte that is not UTF-8 must not hide
+    /// all secrets.
     func isReadable(_ bytes: [UInt8]) -> Bool {
         switch self {
         case .json, .form, .markup, .text: !UTF8Text.isWide(bytes)
