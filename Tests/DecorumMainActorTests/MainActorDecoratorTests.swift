@@ -4,8 +4,8 @@ import Foundation
 import HTTPTypes
 import Testing
 
-// This target is built as an app is today: on the main actor by default, without the package's upcoming features.
-// That it compiles is the first thing it shows.
+// This target is built like an app: on the main actor by default, without the package's upcoming features. It first of
+// all tests that such code compiles.
 
 struct CountingConnection<Base: Connection>: ComposedConnection {
     let base: Base

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Tests that run one after the other: those in processes of their own keep a thread of this one waiting, and those that
-/// put a load on sockets would make each other late.
+/// Tests that run one after the other: tests in separate processes block a thread of this one, and tests that put a
+/// load on sockets would delay each other.
 @Suite(.serialized) enum IsolatedTests {}
 
 extension IsolatedTests {
@@ -11,7 +11,7 @@ extension IsolatedTests {
         alarm(60 * (Footprint.isSoak ? 10 : 1))
     }
 
-    /// Ends a process that hangs, with success, where the test is about a failure.
+    /// Ends a process that hangs, with success, for a test that expects a failure.
     static func succeedAfterAMinute() {
         signal(SIGALRM) { _ in _exit(EXIT_SUCCESS) }
         alarm(60)

@@ -2,8 +2,9 @@ import Decorum
 import DecorumTesting
 import Foundation
 
-/// The costs of playing an interaction, compared with a stub that returns the same answer. The bounds are the counted
-/// values, plus a tenth for instructions.
+/// The costs of playing an interaction, compared with a stub that returns the same answer.
+///
+/// The bounds are the counted values, plus a tenth for instructions.
 enum CassetteRows {
     static func rows() -> [Row] {
         let stub = StubConnection(SampleCassette.answer)
