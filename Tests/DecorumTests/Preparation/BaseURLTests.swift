@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// References against a base (RFC 3986, section 5.2); its own examples are tested with redirections.
+/// References against a base (RFC 3986, section 5.2); `TargetTests` has the examples of the RFC.
 @Suite struct BaseURLTests {
     let stub = StubConnection { _ in Response(status: .ok) }
 

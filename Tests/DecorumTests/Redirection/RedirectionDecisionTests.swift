@@ -146,7 +146,7 @@ import Testing
         ("http://a.example/x", "https://a.example/1", "http://a.example/2", nil),
         ("not a URL", "https://a.example/1", "https://b.example/", nil),
     ])
-    func `Referer holds only the origin across origins, and nothing after a downgrade`(
+    func `Referer holds only the origin across origins, and no https URL over http`(
         referer: String, from: String, location: String, expected: String?
     ) throws {
         let request = try Request.get(from, fields: [.referer: referer])

@@ -37,7 +37,7 @@ import Testing
             ("Sun, 06 Nov 1994 08:49:00 GMT", backoff), ("-1", backoff), ("1.5", backoff), ("soon", backoff),
             ("", backoff), ("1, 2", backoff), ("\u{0}", backoff),
         ] as [(String, RetryDecision)])
-    func `Retry-After is honoured up to the maximum, and ignored if it is invalid`(
+    func `Retry-After is honoured up to the maximum, and ignored if it gives no delay`(
         value: String, decision: RetryDecision
     ) throws {
         #expect(decide(503, to: try head("GET"), retryAfter: [value]) == decision)

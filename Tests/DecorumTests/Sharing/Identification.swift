@@ -11,7 +11,7 @@ enum UserKey: RequestOptionKey {
 enum Identification: String, CaseIterable {
     case authorization, cookie, apiKey, userID, tenant, unknownField, query, userinfo, content, authority
 
-    /// Puts the user of a request into it.
+    /// Adds the identification of the request's user to it.
     func identify(_ request: inout Request) {
         guard let user = request.options[UserKey.self] else { return }
         switch self {

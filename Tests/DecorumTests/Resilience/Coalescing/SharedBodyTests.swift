@@ -15,7 +15,7 @@ import Testing
     private func responses(
         _ count: Int, sharing body: Body, policy: CoalescingPolicy = .standard
     ) async throws -> [Response] {
-        // Without a stub, which would keep the body in its answer.
+        // The body is taken out once, because a stub would keep it in its answer.
         let unsent = Unsent(body)
         let connection = StubConnection { _ in Response(status: .ok, body: unsent.take()) }
             .coalescing(policy, clock: clock, spawner: spawner)
@@ -134,7 +134,7 @@ import Testing
         #expect(!transfer.isAlive)
     }
 
-    @Test func `A slow reader has a backlog up to the limit, and fails after the patience`() async throws {
+    @Test func `A slow reader has a backlog up to the limit, and fails when the patience ends`() async throws {
         transfer.gate.open()
         let policy = CoalescingPolicy(backlogLimit: 2500, patience: .seconds(3))
         let responses = try await responses(3, sharing: transfer.body(chunks: 10), policy: policy)
