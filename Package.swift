@@ -121,7 +121,7 @@ for target in package.targets {
     ]
 }
 
-// Like an app of today: everything is on the main actor unless it says otherwise, and none of our upcoming features.
+// Built like a typical app: with the main actor as default isolation, and without the upcoming features above.
 package.targets.append(
     .testTarget(
         name: "DecorumMainActorTests",

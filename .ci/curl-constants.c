@@ -1,4 +1,4 @@
-// Compiled by check-curl-constants, never linked: every number, structure and function that is declared by hand.
+// Compiled by check-curl-constants, never linked: checks every number, structure and function that is declared by hand.
 #include <curl/curl.h>
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-/// What the command line asks for.
+/// The arguments of the command line.
 struct Arguments: Sendable {
     enum Mode: String, Sendable {
         case measure
@@ -8,24 +8,24 @@ struct Arguments: Sendable {
     }
 
     var mode = Mode.measure
-    /// What the names of the rows contain that are measured.
+    /// A text that the names of the measured rows contain.
     var filter: String?
-    /// The file that gets all numbers.
+    /// The file to which all numbers are written.
     var json: String?
-    /// Whether a bound that is not kept fails the program.
+    /// Whether the program fails if a bound is exceeded.
     var isCheck = false
-    /// Whether only what can be counted is measured, and no time.
+    /// Whether only allocations and instructions are counted, and no times are measured.
     var isCountingOnly = false
-    /// Whether only times are taken, and nothing is counted.
+    /// Whether only times are measured, and nothing is counted.
     var isTimingOnly = false
-    /// Whether the tables of README are all that is written.
+    /// Whether only the tables of README are written.
     var isForReadme = false
     var rounds = 9
     /// The size of the large bodies, in MiB.
     var mebibytes = 1024
-    /// The server to send to; nil for one of the program's own.
+    /// The server to send to; nil to start one.
     var origin: String?
-    /// What a process that exchanges is to do.
+    /// The workload of a process that exchanges.
     var workload: String?
 
     static let usage = """
@@ -34,14 +34,14 @@ struct Arguments: Sendable {
 
           --filter      measures the rows whose names contain the text, such as layers/, decorators/, stacks/,
                         caller/, cassettes/, stores/, transports/
-          --count-only  counts allocations and instructions, which repeat, and takes no time
-          --time-only   takes the times that have targets, and counts nothing
+          --count-only  counts allocations and instructions, which are repeatable, and measures no times
+          --time-only   measures the times that have targets, and counts nothing
           --check       fails when a count, a ratio or a time is worse than its bound
-          --markdown    writes the tables of README and nothing else
-          --origin      sends to a server that answers GET /small, GET /large and PUT /sink, not to one of its own
+          --markdown    writes only the tables of README
+          --origin      sends to this server, which has to answer GET /small, GET /large and PUT /sink
           --size        the size of the large bodies, 1024 unless given
 
-        Instructions need valgrind, its headers, and strip; what cannot be counted is left out.
+        Counting instructions needs valgrind, its headers, and strip; without them it is omitted.
 
         """
 
@@ -63,7 +63,7 @@ struct Arguments: Sendable {
             case "--origin": origin = rest.popFirst()
             case "--rounds": rounds = max(1, try Self.number(rest.popFirst()))
             case "--size": mebibytes = max(1, try Self.number(rest.popFirst()))
-            default: throw BenchmarkFailure("What is \(word)?\n\(Self.usage)")
+            default: throw BenchmarkFailure("Unknown argument: \(word)\n\(Self.usage)")
             }
         }
     }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Measures what Decorum costs; exits with 1 when something fails, or is worse than it may be.
+/// Measures what Decorum costs; exits with 1 when something fails or exceeds its bound.
 @main
 struct Benchmarks {
-    // Not async: an asynchronous main parks the main thread in a way that ends valgrind.
+    // Not async: an asynchronous main suspends the main thread in a way that ends valgrind.
     static func main() {
         Task.detached {
             do {
@@ -14,7 +14,7 @@ struct Benchmarks {
                 exit(1)
             }
         }
-        // Serves the main actor.
+        // Runs the jobs of the main actor.
         while true { RunLoop.main.run(until: .distantFuture) }
     }
 
@@ -27,7 +27,7 @@ struct Benchmarks {
         }
     }
 
-    /// The rows of operations in memory, with those that they are compared with.
+    /// The rows of operations in memory, with their baselines.
     static func rows(_ arguments: Arguments) throws -> [Row] {
         let rows = try LayerRows.rows() + DecoratorRows.rows() + StackRows.rows() + CassetteRows.rows()
         let chosen = rows.filter { arguments.includes($0.name) }

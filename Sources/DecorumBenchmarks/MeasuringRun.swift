@@ -1,6 +1,6 @@
 import Foundation
 
-/// Measures everything that was asked for, and reports it.
+/// Performs the requested measurements and reports them.
 struct MeasuringRun {
     let arguments: Arguments
 
@@ -23,9 +23,9 @@ struct MeasuringRun {
         if let file = arguments.json { try report.json.write(to: URL(filePath: file)) }
 
         let failures = report.failures
-        for failure in failures { write("WORSE THAN IT MAY BE: \(failure)\n") }
+        for failure in failures { write("BOUND EXCEEDED:  \(failure)\n") }
         guard failures.isEmpty || !arguments.isCheck else {
-            throw BenchmarkFailure("\(failures.count) bounds are broken.")
+            throw BenchmarkFailure("\(failures.count) bounds are exceeded.")
         }
     }
 
@@ -72,7 +72,7 @@ struct MeasuringRun {
     }
 
     private func write(_ text: String) {
-        // A reader that has gone away is no failure.
+        // A reader that has closed the pipe is not an error.
         try? FileHandle.standardOutput.write(contentsOf: Data((text + "\n").utf8))
     }
 }

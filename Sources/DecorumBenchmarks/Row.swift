@@ -2,10 +2,10 @@ import Decorum
 import DecorumProbe
 import HTTPTypes
 
-/// One thing that is measured: an operation, what it is compared with, and how bad it may be.
+/// A measured operation, its baseline and its bounds.
 struct Row: Sendable {
     let name: String
-    /// The row of the same work without what this row adds; what is beyond it is the cost.
+    /// The row of the same work without the addition of this row; the difference is the cost.
     var baseline: String?
     /// The number of layers among which the cost is divided.
     var layers = 1
@@ -14,7 +14,7 @@ struct Row: Sendable {
     let perform: @Sendable (_ count: Int) async throws -> Void
 }
 
-/// The largest acceptable value of something that can be counted.
+/// The largest acceptable value of a counted quantity.
 struct Bound: Sendable, Codable {
     enum Quantity: String, Sendable, Codable {
         /// Instructions of one layer, beyond the baseline.

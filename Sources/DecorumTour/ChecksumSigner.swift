@@ -1,7 +1,7 @@
 import Decorum
 import DecorumTesting
 
-/// Signs with a keyed checksum (FNV-1a): it shows where a signature goes and is no protection whatever.
+/// Signs with a keyed checksum (FNV-1a): it shows where a signature is added, and protects nothing.
 struct ChecksumSigner: RequestSigner {
     let key: UInt64
     let secretFields: Set<HTTPField.Name> = [.authorization]

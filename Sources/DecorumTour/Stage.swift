@@ -38,7 +38,7 @@ struct Stage {
             .validatingStatus()
     }
 
-    /// The same stack, with nothing stored or counted yet, on another transport.
+    /// Returns a stage with an empty store and empty statistics, on another transport.
     func anew(on transport: any Connection) throws -> Stage {
         try Stage(terminal: terminal, origins: (origin, otherOrigin), transport: transport)
     }
@@ -68,7 +68,7 @@ struct Stage {
         return (response, text)
     }
 
-    /// Holds the tour to what it says.
+    /// Throws unless an expectation of the tour is met.
     func check(_ condition: Bool, _ expectation: String) throws {
         guard condition else { throw CheckFailure(description: "Not so: \(expectation).") }
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Prints in columns, and with emphasis where somebody looks on.
+/// Prints in columns, and with emphasis if the output is a terminal.
 final class Terminal: Sendable {
     private let isStyled: Bool
     private let output = Mutex(FileHandle.standardOutput)
@@ -27,12 +27,12 @@ final class Terminal: Sendable {
         write("   \(text)\n")
     }
 
-    /// What the app does and gets.
+    /// Prints a call of the app, or its result.
     func app(_ text: String) {
         write("   \(styled("app ", "32")) \(text)\n")
     }
 
-    /// What goes over the wire.
+    /// Prints a part of a message that is sent or received.
     func wire(_ text: String) {
         write("   \(styled("wire", "33")) \(text)\n")
     }
@@ -50,7 +50,7 @@ final class Terminal: Sendable {
     }
 
     private func write(_ text: String) {
-        // A reader that has gone away, as after `swift run tour | head`, is no failure of the tour.
+        // A reader that has closed the pipe, as in `swift run tour | head`, does not make the tour fail.
         output.withLock { try? $0.write(contentsOf: Data(text.utf8)) }
     }
 }

@@ -28,25 +28,25 @@ struct Tour {
                 exit(1)
             }
         }
-        terminal.title("All \(steps.count) steps held.")
+        terminal.title("All \(steps.count) steps passed.")
         terminal.text(
-            "The stack is in Sources/DecorumTour/Stage.swift, each step in Steps; README.md goes on from here.")
+            "The stack is in Sources/DecorumTour/Stage.swift, each step in Steps. Read on in README.md.")
     }
 }
 
-/// One thing to show, which checks itself.
+/// A demonstration that checks its own results.
 protocol Step: Sendable {
-    /// What the step shows, in a sentence.
+    /// A sentence about what the step shows.
     var title: String { get }
 
-    /// The line of Swift that it is about.
+    /// The Swift code that the step demonstrates.
     var code: String { get }
 
-    /// Shows it, and throws when something is not as it should be.
+    /// Runs the step, and throws if a check fails.
     func run(on stage: Stage) async throws
 }
 
-/// A step saw something else than it should have.
+/// An error that a step throws when a check fails.
 struct CheckFailure: Error, CustomStringConvertible {
     let description: String
 }

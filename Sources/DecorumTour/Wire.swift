@@ -1,7 +1,7 @@
 import Decorum
 
 extension Connection {
-    /// Prints each request and response as it goes over the wire: the tour's own decorator.
+    /// Prints each request that is sent and its response: the tour's own decorator.
     func printingWire(on terminal: Terminal) -> some Connection {
         WirePrintingConnection(base: self, terminal: terminal)
     }

@@ -4,8 +4,8 @@ import Foundation
 import HTTPTypes
 import Testing
 
-// This target is built as an app is today: on the main actor by default, without the package's upcoming features.
-// Its first purpose is to compile.
+// This target is built like an app: on the main actor by default, without the package's upcoming features. That it compiles is
+// its first test.
 
 struct CountingConnection<Base: Connection>: ComposedConnection {
     let base: Base

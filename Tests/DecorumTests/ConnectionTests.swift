@@ -61,7 +61,7 @@ import Testing
         #expect("\(layers)" == "[retrying(upTo: 3, base: 1 s), t]")
     }
 
-    @Test func `Errors of a closure pass as they are`() async {
+    @Test func `Errors of a closure are thrown unchanged`() async {
         let connection = ClosureConnection { _ in throw TransportError(.timedOut, at: .head) }
             .intercepting { request, base in try await base.send(request) }
         let error = await #expect(throws: TransportError.self) { try await connection.send(request) }

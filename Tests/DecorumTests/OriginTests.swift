@@ -12,11 +12,11 @@ import Testing
         ("https://example.com", "https://example.com.evil.example", false),
         ("http://[::1]:80", "http://[::1]", true),
         ("http://example.com:", "http://example.com", true),
-    ]) func `Origins are the same when scheme, host and port are`(one: String, other: String, same: Bool) throws {
+    ]) func `Origins are equal if scheme, host and port are equal`(one: String, other: String, same: Bool) throws {
         #expect(try (Origin(one) == Origin(other)) == same)
     }
 
-    @Test func `The port is shown where it is not the default`() throws {
+    @Test func `The port is shown if it is not the default`() throws {
         #expect(try Origin("http://Example.com").description == "http://example.com")
         #expect(try Origin("http://example.com:443").description == "http://example.com:443")
         #expect(try Origin(scheme: "https", host: "[::1]", port: 1).authority == "[::1]:1")
@@ -31,13 +31,13 @@ import Testing
             ("http", "b\u{FC}cher.example", nil),
             // The Kelvin sign becomes a `k` in lower case.
             ("http", "\u{212A}ing.example", nil),
-        ] as [(String, String, Int?)]) func `Parts that make no origin throw`(scheme: String, host: String, port: Int?)
+        ] as [(String, String, Int?)]) func `Invalid parts of an origin throw`(scheme: String, host: String, port: Int?)
     {
         #expect(throws: InvalidRequestError.self) { try Origin(scheme: scheme, host: host, port: port) }
     }
 
     @Test(arguments: ["", "example.com", "/path", "https:", "https://u:p@example.com"])
-    func `Text that is no absolute URL throws`(url: String) {
+    func `Text that is not an absolute URL throws`(url: String) {
         #expect(throws: InvalidRequestError.self) { try Origin(url) }
     }
 

@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// A secret in every place that can hold one, and every way to print what holds it.
+/// Puts a secret into every value that can hold one, and prints the value in every way.
 @Suite(.timeLimit(.minutes(3))) struct PrintedSecretsTests {
     private enum SessionKey: RequestOptionKey, ResponseMetadataKey {
         static let defaultValue: String? = nil
@@ -56,7 +56,7 @@ import Testing
             head: HTTPResponse(status: status, headerFields: fields), body: "s3cret", metadata: try metadata())
     }
 
-    /// All that printing, reflecting and dumping shows of a value, alone and within others.
+    /// Returns the output of printing, reflecting and dumping a value, alone and within others.
     private func shown(_ value: Any) -> String {
         var text = "\(value) \(String(reflecting: value)) \([value]) \(["key": value])"
         dump(value, to: &text)
@@ -78,11 +78,11 @@ import Testing
         let request = Request(head: head, body: "s3cret", options: options)
         expectNoSecret(in: [request, request.body, request.options, try response(), try response().metadata])
         #expect("\(request)" == "POST https://REDACTED@a.example/feed?token=REDACTED&page=2")
-        // The caller's own data is all there.
+        // The caller's own data is complete.
         #expect(request.head.headerFields[.authorization] == "Bearer s3cret")
     }
 
-    @Test func `Options and metadata tell what is set`() throws {
+    @Test func `Options and metadata show which values are set`() throws {
         #expect("\(RequestOptions())" == "options")
         #expect("\(options)".hasPrefix("options: route name feed, idle timeout 3.0 seconds, principal, secret fields"))
         #expect("\(options)".contains("SessionKey"))
@@ -138,7 +138,7 @@ import Testing
             ])
     }
 
-    @Test func `What is stored shows no secret`() throws {
+    @Test func `Stored responses show no secret`() throws {
         let request = Request(head: head, body: "s3cret", options: options)
         let key = try #require(ResponseKey(request))
         let stored = StoredResponse(
@@ -179,7 +179,7 @@ import Testing
         #expect(archive.document().firstRange(of: Data("s3cret".utf8)) != nil)
     }
 
-    @Test func `Doubles, and what they were asked, show no secret`() async throws {
+    @Test func `Test doubles and their requests show no secret`() async throws {
         let stub = StubConnection(try response())
         _ = try await stub.send(Request(head: head, body: "s3cret", options: options))
         let origin = try LoopbackOrigin()
@@ -204,7 +204,7 @@ import Testing
         #expect(cassette.description == "cassette a.json, rewrite")
     }
 
-    @Test func `What a cassette holds shows no secret`() throws {
+    @Test func `The content of a cassette shows no secret`() throws {
         let request = RecordedRequest(
             method: "GET", url: url, fields: fields, body: RecordedBody(Data("s3cret".utf8)), trailers: fields)
         let response = RecordedResponse(

@@ -21,7 +21,7 @@ import Testing
         #expect(request.head.path == path)
     }
 
-    @Test func `A fragment is kept aside and never part of the path`() throws {
+    @Test func `A fragment is stored separately and is never part of the path`() throws {
         let request = try Request.get("https://example.com/a#part")
         #expect(request.options.fragment == "part")
         #expect(request.head.path == "/a")
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: ["", "x", "a b", "/a b", "/a\u{1F}b", "/caf\u{E9}", "/a#b"])
-    func `A path that no request line can hold does not validate`(path: String) {
+    func `A path that is invalid in a request line does not validate`(path: String) {
         let request = Request(head: HTTPRequest(method: .get, scheme: "http", authority: "example.com", path: path))
         #expect(throws: InvalidRequestError.self) { try request.validate() }
     }
@@ -93,7 +93,7 @@ import Testing
         #expect(try Request(.get, url: link) == requests[0])
     }
 
-    @Test func `Options travel with a request and third parties add their own`() throws {
+    @Test func `Options are part of a request, and other modules add their own`() throws {
         var request = try Request.get("https://example.com/")
         #expect(request.options.tenant == nil)
         #expect(request.options.idleTimeout == nil)
@@ -113,7 +113,7 @@ import Testing
         #expect(!"\(Principal("ann@example.com")) \(dumped)".contains("ann"))
     }
 
-    @Test func `Random references never crash and never give a target with a control character`() {
+    @Test func `Random references cause no crash and give no target with a control character`() {
         let generator = SeededGenerator(seed: 7)
         let alphabet = Array("https://:@?#[]%/\\ \r\n\0\u{E9}\u{1F600}abc.0123456789")
         for _ in 0..<5000 {

@@ -12,7 +12,7 @@ import Testing
         #expect(metadata.temperature == 0)
     }
 
-    @Test func `A third party adds facts of its own`() {
+    @Test func `Another module adds its own values`() {
         var response = Response(status: .ok)
         response.metadata.temperature = 21
         response.metadata.source = .init("thermometer")

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// Which differences between what was asked for and what was sent keep a response from being shared.
+/// Tests which differences between the request of the caller and the sent one prevent sharing the response.
 struct SentRequestsTests {
     private static let asked = "https://example.com/page?a=b"
 
@@ -19,18 +19,18 @@ struct SentRequestsTests {
         return sent.difference
     }
 
-    @Test func `A request that is sent as it was asked for has no difference`() throws {
+    @Test func `A request that is sent unchanged has no difference`() throws {
         #expect(try difference { _ in } == nil)
     }
 
-    @Test func `A request that no transport reports is not known to be the same`() throws {
+    @Test func `A request that no transport reports counts as unreported`() throws {
         var request = try Request.get(Self.asked)
         let sent = request.collectSent()
         #expect(sent.difference == .unreported)
         #expect(!sent.allowsSharing)
     }
 
-    @Test func `A principal keeps responses apart, whatever was sent`() throws {
+    @Test func `With a principal, any sent request allows sharing`() throws {
         var request = try Request.get(Self.asked)
         request.options.principal = Principal("alice")
         let sent = request.collectSent()
@@ -60,7 +60,7 @@ struct SentRequestsTests {
             "Accept-Encoding", "User-Agent", "traceparent", "Date", "If-None-Match", "If-Modified-Since", "Range",
             "Idempotency-Key", "X-Request-ID",
         ])
-    func `A field that tells the server nothing about the user is none`(name: String) throws {
+    func `A field that does not identify the user is not a difference`(name: String) throws {
         let name = try #require(HTTPField.Name(name))
         #expect(try difference { $0.head.headerFields[name] = "1" } == nil)
         #expect(
@@ -76,7 +76,7 @@ struct SentRequestsTests {
             } == .field(name))
     }
 
-    @Test func `Credentials for a proxy are none`() throws {
+    @Test func `Credentials for a proxy are not a difference`() throws {
         #expect(
             try difference { request in
                 request.head.headerFields[.proxyAuthorization] = "Basic YWxpY2U="
@@ -89,7 +89,7 @@ struct SentRequestsTests {
         #expect(try difference { $0.head.headerFields[.userAgent] = token } == .field(.userAgent))
     }
 
-    @Test func `Another order of the same fields is none`() throws {
+    @Test func `Another order of the same fields is not a difference`() throws {
         let asked = try Request.get(Self.asked, fields: [.accept: "a", .cookie: "b", .from: "c"])
         #expect(try difference(of: asked) { $0.head.headerFields = [.from: "c", .accept: "a", .cookie: "b"] } == nil)
     }
@@ -109,13 +109,13 @@ struct SentRequestsTests {
         #expect(try difference { $0.head.authority = "EXAMPLE.com:443" } == nil)
     }
 
-    @Test func `Content that is dropped is none`() throws {
+    @Test func `Dropped content is not a difference`() throws {
         let asked = try Request.post(Self.asked, body: "alice")
         #expect(try difference(of: asked) { $0.body = .empty } == nil)
         #expect(try difference(of: asked) { _ in } == nil)
     }
 
-    @Test func `A redirection that was reported is none, and what was sent before it counts`() throws {
+    @Test func `A reported redirection is not a difference, but requests before it count`() throws {
         let target = try Request.get("https://other.example/page").head
         #expect(
             try difference { request in
@@ -133,7 +133,7 @@ struct SentRequestsTests {
         #expect(try difference { $0.head = target } == .target)
     }
 
-    @Test func `A layer further out hears of what one further in collects`() throws {
+    @Test func `A collector further out gets the reports of one further in`() throws {
         var request = try Request.get(Self.asked)
         let outer = request.collectSent()
         request.head.headerFields[.authorization] = "Bearer alice"

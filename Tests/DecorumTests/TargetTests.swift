@@ -45,7 +45,7 @@ import Testing
         #expect(try Target.resolve(reference, against: base).text == expected)
     }
 
-    @Test func `No reference crashes, and none changes the origin unless it names one`() throws {
+    @Test func `No reference causes a crash, or changes the origin without naming one`() throws {
         let base = try Target(Self.base)
         let generator = SeededGenerator(seed: 3986)
         for _ in 0..<2000 {

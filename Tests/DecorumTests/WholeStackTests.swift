@@ -4,11 +4,12 @@ import Foundation
 import Testing
 
 extension ProcessTests {
-    /// Load on every layer at once, over real sockets, in a process of its own so that what it leaves behind can be counted.
+    /// Load on every layer at once, over real sockets, in a separate process so that its remaining resources can be
+    /// counted.
     @Suite(.timeLimit(.minutes(5))) struct WholeStackTests {
-        @Test func `Ten thousand requests in a row and a thousand at once leave nothing behind`() async {
+        @Test func `Ten thousand requests in a row and a thousand at once leave no resources open`() async {
             await #expect(processExitsWith: .success) {
-                // Whatever the runtime opens for itself is open after the first exchange.
+                // The runtime's own descriptors are open after the first exchange.
                 try await Load.run(sequential: 10, concurrent: 10)
                 let before = Footprint.descriptors
 
@@ -19,7 +20,7 @@ extension ProcessTests {
             }
         }
 
-        @Test func `A gibibyte comes down through every layer in little memory`() async {
+        @Test func `A gibibyte is downloaded through every layer in little memory`() async {
             await #expect(processExitsWith: .success) {
                 let size: Int64 = 1 << 30
                 let before = ProcessMemory.peak
@@ -37,7 +38,7 @@ extension ProcessTests {
             }
         }
 
-        @Test func `A gibibyte goes up through every layer in little memory`() async {
+        @Test func `A gibibyte is uploaded through every layer in little memory`() async {
             await #expect(processExitsWith: .success) {
                 let size: Int64 = 1 << 30
                 let before = ProcessMemory.peak
@@ -54,7 +55,7 @@ extension ProcessTests {
             }
         }
 
-        @Test func `A call that is cancelled anywhere in the stack ends as cancelled and closes its connection`()
+        @Test func `A call cancelled anywhere in the stack ends as cancelled, and its connection closes`()
             async throws
         {
             let origin = try LoopbackOrigin()
@@ -86,7 +87,7 @@ private struct Load {
     let statistics = ExchangeStatistics()
     let connection: any Connection
 
-    /// Sends, lets go of the stack, and waits until it has closed its connections.
+    /// Sends, drops the stack, and waits until it has closed its connections.
     static func run(sequential: Int, concurrent: Int) async throws {
         let origin = try LoopbackOrigin()
         try await Load(origin).send(sequential: sequential, concurrent: concurrent)

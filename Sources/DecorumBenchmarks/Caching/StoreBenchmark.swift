@@ -2,7 +2,7 @@ import Decorum
 import Foundation
 import HTTPTypes
 
-/// Measures what stores of responses cost, and whether that grows with the number of responses in them.
+/// Measures the costs of response stores, and whether they grow with the number of stored responses.
 struct StoreBenchmark {
     private let arguments: Arguments
 
@@ -32,7 +32,7 @@ struct StoreBenchmark {
         return readings
     }
 
-    /// Measures fresh hits through a whole cache, beside answers of the stub that it stands around.
+    /// Measures fresh hits through a whole cache, and the answers of the stub inside of it.
     private func measureCaching(
         _ name: String, _ count: Int, in store: some ResponseStore
     ) async throws -> [StoreReading] {
@@ -53,7 +53,7 @@ struct StoreBenchmark {
     }
 
     private static let names = ["stores/memory", "stores/file", "stores/caching"]
-    /// The responses that are looked up; the others are there to be in the way.
+    /// The responses that are looked up; the others only fill the store.
     private static let sampleCount = 1000
 
     private func measureHits(_ name: String, _ count: Int, in store: some ResponseStore) async throws -> StoreReading {
@@ -93,7 +93,7 @@ struct StoreBenchmark {
         index < sampleCount ? SampleResponse.large : SampleResponse.small
     }
 
-    /// The processor time of each round, in nanoseconds; the first, which fills caches, does not count.
+    /// The processor time of each round, in nanoseconds; the first, which fills caches, is left out.
     private func time(
         _ name: String, _ count: Int, operations: Int, _ operation: () async throws -> Void
     ) async throws -> StoreReading {
@@ -107,7 +107,7 @@ struct StoreBenchmark {
     }
 }
 
-/// A response as an API gives it: a few fields, and 10 kB.
+/// A response like that of an API: a few fields, and 10 kB.
 private enum SampleResponse {
     static let length = 10_000
     static let large = response(length)
@@ -139,7 +139,7 @@ private enum SampleResponse {
     }
 }
 
-/// What was measured of one thing that is done with a store.
+/// The measurements of one operation on a store.
 struct StoreReading: Encodable {
     let name: String
     /// The number of responses in the store.
@@ -147,7 +147,7 @@ struct StoreReading: Encodable {
     /// The processor time of one operation, in nanoseconds.
     let median: Double
     let minimum: Double
-    /// The time beyond that of the stub, in nanoseconds; nil where none stands beneath.
+    /// The time beyond that of the stub, in nanoseconds; nil when there is no stub.
     var added: Double?
 
     init(name: String, count: Int, times: [Double]) {

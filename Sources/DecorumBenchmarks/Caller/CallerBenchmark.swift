@@ -2,7 +2,7 @@ import Decorum
 import Foundation
 import Synchronization
 
-/// Measures answers from memory to a caller on the main actor, who must not lose its turn for them.
+/// Measures answers from memory to a caller on the main actor, which must not be suspended for them.
 struct CallerBenchmark {
     private let arguments: Arguments
 
@@ -34,14 +34,14 @@ struct CallerBenchmark {
 
     @MainActor private func measure(_ name: String, _ connection: any Connection) async throws -> CallerReading {
         let request = try Request.sample()
-        // What is stored is stored by the first.
+        // The first request fills the cache.
         _ = try await connection.send(request)
-        // Short rounds, of which some are not interrupted: this is time on the wall, which a hop would take.
+        // Rounds are short, so that some are not interrupted: this is wall-clock time, which includes hops.
         let count = 200
         var times: [Double] = []
         var hops = 0
         for _ in 0..<(arguments.rounds * 10) {
-            // Whoever leaves the main actor lets this task have it.
+            // This task runs if the caller leaves the main actor.
             let intruder = Intruder()
             let task = Task { @MainActor in intruder.enter() }
             let start = ProcessUsage.time
@@ -56,7 +56,7 @@ struct CallerBenchmark {
     }
 }
 
-/// What was measured of one connection.
+/// The measurements of one connection.
 struct CallerReading: Encodable {
     let name: String
     /// The time of one answer, in nanoseconds.

@@ -2,7 +2,7 @@ import Decorum
 import DecorumTesting
 import Foundation
 
-/// Measures how soon a cassette can be played, and what it costs to play each of its interactions.
+/// Measures the time to open a cassette, and the costs of playing each of its interactions.
 struct CassetteBenchmark {
     private let arguments: Arguments
 
@@ -43,7 +43,7 @@ struct CassetteBenchmark {
         "cassettes/stub, 10,000", "cassettes/replay each once, 10,000",
     ]
 
-    /// Opens a cassette, and plays its last interaction, so that nothing can be put off.
+    /// Opens a cassette, and plays its last interaction, so that no work can be deferred.
     private static func open(_ sample: SampleCassette) async throws {
         let cassette = try Cassette(at: sample.file.path, mode: .replay)
         _ = try await CassetteConnection(cassette).send(SampleCassette.request(sample.count - 1))
@@ -58,7 +58,7 @@ struct CassetteBenchmark {
         }
     }
 
-    /// The processor time of each round, in nanoseconds; the first, which fills caches, does not count.
+    /// The processor time of each round, in nanoseconds; the first, which fills caches, is left out.
     private func time(_ operation: () async throws -> Void) async throws -> [Double] {
         var times: [Double] = []
         for _ in 0...arguments.rounds {
@@ -70,12 +70,12 @@ struct CassetteBenchmark {
     }
 }
 
-/// What was measured of one thing that is done with a cassette.
+/// The measurements of one operation on a cassette.
 struct CassetteReading: Encodable {
     let name: String
     /// The number of interactions.
     let count: Int
-    /// The size of the file; nil where none is read.
+    /// The size of the file; nil when no file is read.
     let bytes: Int?
     /// The processor time for all interactions, in nanoseconds.
     let median: Double

@@ -2,9 +2,9 @@ import Decorum
 import DecorumTesting
 import Foundation
 
-/// What it costs to play an interaction, compared with a stub that answers the same.
+/// The costs of playing an interaction, compared with a stub that returns the same answer.
 ///
-/// The bounds are what was counted, and a tenth more for instructions.
+/// The bounds are the counted values, plus a tenth for instructions.
 enum CassetteRows {
     static func rows() -> [Row] {
         let stub = StubConnection(SampleCassette.answer)
@@ -23,7 +23,7 @@ enum CassetteRows {
     }
 }
 
-/// A cassette whose interactions are played one after the other; when they come again, the last of each is.
+/// A cassette whose interactions are played in order; repeated requests get the last one of each.
 private actor Tape {
     private static let length = 2000
 

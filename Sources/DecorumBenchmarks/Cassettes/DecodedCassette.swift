@@ -1,4 +1,4 @@
-/// A cassette as the standard library's tools would have it decoded: all of it, at once.
+/// A cassette for comparison, decoded completely and at once by `Codable`.
 struct DecodedCassette: Decodable {
     struct Interaction: Decodable {
         let request: Request

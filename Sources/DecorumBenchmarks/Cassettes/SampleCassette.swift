@@ -3,10 +3,10 @@ import DecorumTesting
 import Foundation
 import HTTPTypes
 
-/// A cassette as a client of some API records it: items in JSON, a query on a third of the URLs, a few fields.
+/// A cassette like that of an API client: items in JSON, a query on a third of the URLs, a few fields.
 struct SampleCassette {
     let count: Int
-    /// The file, in a folder of its own that is gone after the benchmark.
+    /// The file, in a temporary folder that is removed after the benchmark.
     let file: URL
 
     /// Records the cassette with the library's own recorder.
@@ -22,7 +22,7 @@ struct SampleCassette {
     /// The size of the file.
     var bytes: Int? { try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize }
 
-    /// Creates a folder for cassettes, and removes it behind the closure.
+    /// Creates a folder for cassettes, and removes it after the closure.
     static func withFolder<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
         let folder = FileManager.default.temporaryDirectory.appending(path: "benchmarks-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

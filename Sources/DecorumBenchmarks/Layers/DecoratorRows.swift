@@ -2,7 +2,7 @@ import Decorum
 import Foundation
 import HTTPTypes
 
-/// What each decorator costs where nothing goes wrong.
+/// The costs of each decorator when no error occurs.
 enum DecoratorRows {
     static func rows() throws -> [Row] {
         let memory = MemoryConnection()
@@ -69,7 +69,7 @@ enum DecoratorRows {
         ]
     }
 
-    /// A row whose bounds are what was counted, and a tenth more for instructions.
+    /// A row whose bounds are the counted values, plus a tenth for instructions.
     private static func row(
         _ name: String, to url: String = "https://api.example.com/v1/feed?page=2", _ instructions: Double,
         _ allocations: Double,

@@ -1,6 +1,6 @@
 import Decorum
 
-/// A layer that does nothing, as somebody outside of Decorum writes it.
+/// A layer that does nothing, as code outside of Decorum writes it.
 struct EmptyConnection<Base: Connection>: ComposedConnection {
     let base: Base
 
@@ -40,7 +40,7 @@ extension Connection {
     func passingFive() -> FiveEmpty<Self> { passing().passing().passing().passing().passing() }
 }
 
-/// Layers that do nothing, composed in a loop that nobody looks through, so that no type is known where they are used.
+/// Layers that do nothing, composed in a loop that the compiler cannot see through, so that their types are unknown.
 @inline(never) func passing(_ depth: Int, over base: any Connection) -> any Connection {
     var connection = base
     for _ in 0..<depth { connection = ErasedEmptyConnection(base: connection) }
@@ -54,7 +54,7 @@ extension Connection {
     return connection
 }
 
-/// Generic layers that do nothing, composed in a loop, as an app does that adds layers under conditions.
+/// Generic layers that do nothing, composed in a loop, like the layers of an app that adds them conditionally.
 @inline(never) func appending(_ depth: Int, to base: any Connection) -> any Connection {
     var connection = base
     for _ in 0..<depth { connection = appended(to: connection) }

@@ -1,7 +1,7 @@
 import Decorum
 import HTTPTypes
 
-/// A layer that sets one field, as somebody outside of Decorum writes it.
+/// A layer that sets one field, as code outside of Decorum writes it.
 struct FieldConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let name: HTTPField.Name

@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// What layers are compared with: functions that do the same, written without any.
+/// The baselines of layers: functions that do the same work without layers.
 struct HandWritten: Sendable {
     let response: Response
     private let ends = Uses()
@@ -23,7 +23,7 @@ struct HandWritten: Sendable {
         return try await answer(request)
     }
 
-    /// Does what the six working layers do: names the client, signs, looks into an empty cache, retries, measures.
+    /// Does the work of the six layers: names the client, signs, looks into an empty cache, retries, measures.
     @inline(never) func work(_ request: consuming Request) async throws -> Response {
         if !request.head.headerFields.contains(.userAgent) {
             request.head.headerFields[.userAgent] = "benchmarks"

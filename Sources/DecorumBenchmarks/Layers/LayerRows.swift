@@ -1,7 +1,7 @@
 import Decorum
 import HTTPTypes
 
-/// What a layer costs by itself, in each way of composing, against a hand-written function.
+/// The costs of a layer by itself, in each way of composing, compared with a hand-written function.
 enum LayerRows {
     static func rows() throws -> [Row] {
         let request = try Request.sample()
@@ -69,7 +69,8 @@ enum LayerRows {
                 for _ in 0..<count { _ = try await hand.setField(request) }
             },
             Row("layers/field, static, 1", over: "layers/field, function", sending: request, through: one),
-            // The first copies the fields that the caller still holds; what a further one costs is the difference.
+            // The first layer copies the fields that the caller still holds; the difference is the cost of a further
+            // layer.
             Row(
                 "layers/field, static, 5", over: "layers/field, static, 1", layers: 4,
                 bounds: .instructionsPerLayer(1500), sending: request, through: five),
@@ -81,7 +82,7 @@ enum LayerRows {
 }
 
 extension Request {
-    /// A request as an app makes it, with two fields and a principal.
+    /// A request like that of an app, with two fields and a principal.
     static func sample(_ url: String = "https://api.example.com/v1/feed?page=2") throws -> Request {
         var request = try Request.get(url, fields: [.accept: "application/json", .contentLanguage: "en"])
         request.options.principal = Principal("reader")

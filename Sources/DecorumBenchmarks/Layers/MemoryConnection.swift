@@ -1,7 +1,7 @@
 import Decorum
 import HTTPTypes
 
-/// A transport that answers each request with the same response, out of memory.
+/// A transport that answers each request with the same response, from memory.
 struct MemoryConnection: Connection {
     let response: Response
 
@@ -9,7 +9,7 @@ struct MemoryConnection: Connection {
         response = Response(status: status, fields: fields, body: status == .notModified ? .empty : "hello, world")
     }
 
-    // What a transport does is never merged into its caller.
+    // Not inlined, because real transports are never inlined into their callers.
     @inline(never) func send(_ request: consuming Request) async throws -> Response {
         request.reportSending()
         return response

@@ -1,7 +1,7 @@
 import Decorum
 import HTTPTypes
 
-/// What whole stacks cost over a transport in memory.
+/// The costs of whole stacks over a transport in memory.
 enum StackRows {
     static func rows() throws -> [Row] {
         let memory = MemoryConnection()
@@ -54,7 +54,7 @@ enum StackRows {
         try canonicalStack(over: transport, for: Origin("https://api.example.com"))
     }
 
-    /// The decorators one after the other, again and again, as deep as asked for.
+    /// The decorators in turn, repeated up to the given depth.
     private static func stack(_ depth: Int, _ memory: MemoryConnection) -> any Connection {
         let modifiers: [(any Connection) -> any Connection] = [
             { $0.retrying() },

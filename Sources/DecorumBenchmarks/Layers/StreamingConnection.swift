@@ -2,7 +2,7 @@ import Decorum
 import Foundation
 import HTTPTypes
 
-/// A transport in memory whose responses come as transports' do: with a body that is read once, chunk by chunk.
+/// A transport in memory whose responses have a body that is read once, chunk by chunk, like those of real transports.
 struct StreamingConnection: Connection {
     private let chunk = Data(repeating: 0x78, count: 100)
 

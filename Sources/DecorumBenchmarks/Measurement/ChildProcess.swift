@@ -1,6 +1,6 @@
 import Foundation
 
-/// Another program, or this one again.
+/// A child process, of another program or of this one.
 struct ChildProcess {
     private let process = Process()
     private let output = Pipe()
@@ -12,14 +12,14 @@ struct ChildProcess {
 
     init(_ name: String, _ arguments: [String]) {
         self.name = name
-        // The system's own tool finds a program by its name.
+        // `env` finds a program by its name.
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = [name] + arguments
         process.standardOutput = output
         process.standardInput = input
     }
 
-    /// Runs the program to its end.
+    /// Runs the program and waits until it ends.
     @discardableResult func run() throws -> Data {
         process.standardError = FileHandle.nullDevice
         try process.run()
@@ -31,21 +31,21 @@ struct ChildProcess {
         return data
     }
 
-    /// Starts the program and waits for the first that it writes.
+    /// Starts the program and waits for its first output.
     func start() throws -> String {
         try process.run()
         let text = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
         return text.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Closes the program's input, which ends one that reads it, and waits for the end.
+    /// Closes the program's input, which ends a program that reads it, and waits until it ends.
     func finish() throws {
         try input.fileHandleForWriting.close()
         process.waitUntilExit()
     }
 }
 
-/// Something could not be measured.
+/// An error that is thrown when a measurement fails.
 struct BenchmarkFailure: Error, CustomStringConvertible {
     let description: String
 

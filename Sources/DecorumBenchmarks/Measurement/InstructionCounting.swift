@@ -1,24 +1,24 @@
 import DecorumProbe
 import Foundation
 
-/// Counts instructions with `valgrind --tool=callgrind`, which repeat from run to run whatever else the machine does.
+/// Counts instructions with `valgrind --tool=callgrind`; the counts are repeatable, regardless of the machine's load.
 struct InstructionCounting {
     private static let count = 100
-    // What a thread of the runtime does now and then, such as to start another, falls into one of them.
+    // Occasional work of the runtime, such as starting a thread, affects only one batch.
     private static let batches = 3
     private let arguments: [String]
 
     /// Creates a counter that runs this program again under valgrind.
     ///
-    /// - Parameter filter: What the names of the rows contain.
+    /// - Parameter filter: A text that the names of the rows contain.
     init(filter: String?) {
         arguments = ["--count"] + (filter.map { ["--filter", $0] } ?? [])
     }
 
-    /// Performs rows between marks; what the program does when it runs under valgrind.
+    /// Performs rows between marks; called when the program runs under valgrind.
     static func perform(_ rows: [Row]) async throws {
         guard decorum_counts_instructions() else {
-            throw BenchmarkFailure("This is not valgrind, or it has no headers.")
+            throw BenchmarkFailure("The program does not run under valgrind, or was built without its headers.")
         }
         for row in rows {
             try await row.perform(50)
@@ -36,7 +36,7 @@ struct InstructionCounting {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
 
-        // valgrind 3.19 cannot read the debug information that Swift writes, and ends.
+        // Stripped: valgrind 3.19 cannot read Swift's debug information, and exits.
         let program = folder.appending(path: "benchmarks").path
         try ChildProcess("strip", ["-g", "-o", program, ChildProcess.thisProgram]).run()
         try ChildProcess(

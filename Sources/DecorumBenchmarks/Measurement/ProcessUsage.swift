@@ -1,6 +1,6 @@
 import Foundation
 
-/// What this process has used so far.
+/// The resources that this process has used so far.
 enum ProcessUsage {
     /// The time that all threads have spent on processors, in nanoseconds.
     static var processorTime: Double { nanoseconds(CLOCK_PROCESS_CPUTIME_ID) }
@@ -10,7 +10,7 @@ enum ProcessUsage {
 
     private static func nanoseconds(_ clock: clockid_t) -> Double {
         var time = timespec()
-        // The system fills in the whole structure, which it is given the address of.
+        // Safe: the system fills in the whole structure at this address.
         guard unsafe clock_gettime(clock, &time) == 0 else { return 0 }
         return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
     }

@@ -1,4 +1,4 @@
-/// Takes samples of rows in turn, so that what changes on the machine meanwhile changes all of them.
+/// Takes samples of rows in turn, so that a change of the machine's load affects all of them.
 struct TimeSampling: Sendable {
     /// How long a sample takes, in nanoseconds.
     let sampleTime: Double
@@ -18,7 +18,7 @@ struct TimeSampling: Sendable {
         return samples
     }
 
-    /// Finds how many operations take as long as a sample should.
+    /// Returns the number of operations that take as long as a sample should.
     private func calibrate(_ row: Row) async throws -> Int {
         var count = 16
         var time = try await sample(row, count)
@@ -37,7 +37,7 @@ struct TimeSampling: Sendable {
 }
 
 extension [Double] {
-    /// The value in the middle; 0 where there are none.
+    /// The median; 0 when there are no values.
     var median: Double {
         let sorted = sorted()
         guard let last = indices.last else { return 0 }

@@ -1,4 +1,4 @@
-/// What was measured of one row.
+/// The measurements of one row.
 struct Reading: Sendable, Codable {
     let name: String
     let baseline: String?
@@ -6,7 +6,7 @@ struct Reading: Sendable, Codable {
     /// The processor time of one operation, in nanoseconds.
     var median: Double?
     var minimum: Double?
-    /// The processor time of each round as a share of the baseline's in the same round, in the middle.
+    /// The median over all rounds of the processor time as a share of the baseline's in the same round.
     var ratio: Double?
     var allocations: Double?
     var instructions: Double?
@@ -21,7 +21,7 @@ struct Reading: Sendable, Codable {
         layers = row.layers
     }
 
-    /// Works out what is beyond the baseline.
+    /// Computes the differences from the baseline.
     mutating func compare(with base: Reading?) {
         if let instructions, let other = base?.instructions {
             instructionRatio = instructions / other
@@ -32,7 +32,7 @@ struct Reading: Sendable, Codable {
         }
     }
 
-    /// Holds the reading to the bounds; what was not counted is not judged.
+    /// Checks the reading against the bounds; quantities that were not counted are skipped.
     mutating func judge(by bounds: [Bound]) {
         for bound in bounds {
             let value =

@@ -6,7 +6,7 @@ struct ReadmeTables {
         [stacks, transports].filter { !$0.rows.isEmpty }.map(\.text).joined(separator: "\n")
     }
 
-    /// What layers cost, in instructions and allocations, which repeat.
+    /// The costs of layers in instructions and allocations, which are repeatable.
     private var stacks: Table {
         let shown: [(title: String, row: String, isPerLayer: Bool)] = [
             ("a layer that does nothing, its type known", "layers/empty, static, 20", true),
@@ -34,7 +34,7 @@ struct ReadmeTables {
         return table
     }
 
-    /// Each transport as a share of what it stands on: the rate of requests, and the processor time of one.
+    /// Each transport as a share of its baseline: the rate of requests, and the processor time of one.
     private var transports: Table {
         var table = Table(header: [
             "transport", "over", "1 at a time", "CPU", "64 at a time", "CPU", "1 GiB down", "1 GiB up", "peak MiB",

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Everything that was measured.
+/// All measurements.
 struct Report: Encodable {
     var system = ProcessInfo.processInfo.operatingSystemVersionString
     var processors = ProcessInfo.processInfo.activeProcessorCount
@@ -17,7 +17,7 @@ struct Report: Encodable {
             + verdicts.compactMap(\.failure)
     }
 
-    /// Holds what was measured to the targets; one whose row was not measured is left out.
+    /// Checks the measurements against the targets; a target whose row was not measured is skipped.
     mutating func judge(by targets: [Target]) {
         let judged: [[any Judged]] = [caller, cassettes, stores, transports]
         let byRow = Dictionary(judged.joined().map { ($0.row, $0) }) { first, _ in first }

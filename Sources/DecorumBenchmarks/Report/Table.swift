@@ -36,7 +36,7 @@ extension Table {
 }
 
 extension Double {
-    /// The number with as many digits as it deserves.
+    /// The number, rounded to a useful number of digits.
     var text: String {
         guard isFinite else { return "-" }
         if magnitude >= 100 { return "\(Int(rounded()))" }

@@ -1,7 +1,7 @@
-/// A ratio or a time that is held to a bound, beside what it is meant to be.
+/// A ratio or a time with a bound and a goal.
 ///
-/// Both drift with the machine and with what else it does. So the bound is what was measured last, and a margin; the
-/// goal is shown beside it, and is not what a run fails by.
+/// Ratios and times vary with the machine and its load. So the bound is the last measurement plus a margin. A run fails
+/// when a bound is exceeded; a missed goal is only shown.
 struct Target: Sendable {
     enum Quantity: String, Sendable, Codable {
         /// The rate, as a share of the baseline's.
@@ -16,9 +16,9 @@ struct Target: Sendable {
 
     let row: String
     let quantity: Quantity
-    /// What the bound is counted from: what was measured last, or the goal where nothing was.
+    /// The base of the bound: the last measurement, or the goal if there is no measurement.
     let last: Double
-    /// What the issues ask for; nil where they leave it open.
+    /// The goal; nil when none is set.
     let goal: Double?
     /// Whether less is better.
     let isUpper: Bool
@@ -31,7 +31,7 @@ struct Target: Sendable {
         Target(row: row, quantity: quantity, last: last, goal: goal, isUpper: false)
     }
 
-    /// The worst that is accepted.
+    /// The worst accepted value.
     var limit: Double { isUpper ? last * (1 + quantity.margin) : last / (1 + quantity.margin) }
 
     func verdict(on value: Double) -> Verdict {
@@ -42,7 +42,8 @@ struct Target: Sendable {
 }
 
 extension Target.Quantity {
-    /// How much worse than last a value may be, as a share: times are those of one machine, ratios of any.
+    /// How much worse than the last measurement a value may be, as a share; more for times, which depend on the
+    /// machine.
     var margin: Double {
         switch self {
         case .rate, .processor: 0.3
@@ -60,16 +61,16 @@ extension Target.Quantity {
     }
 }
 
-/// What became of a target.
+/// The result of a target.
 struct Verdict: Sendable, Encodable {
     let row: String
     let quantity: Target.Quantity
     let value: Double
     let goal: Double?
     let limit: Double
-    /// Whether the goal is met; nil where there is none.
+    /// Whether the goal is met; nil when there is no goal.
     let isMet: Bool?
-    /// Whether the bound is.
+    /// Whether the value is within the bound.
     let isKept: Bool
 
     var failure: String? {
@@ -77,11 +78,11 @@ struct Verdict: Sendable, Encodable {
     }
 }
 
-/// Something that was measured and can be held to targets.
+/// A measurement that targets can apply to.
 protocol Judged {
-    /// The name that targets know it by.
+    /// The name that targets refer to.
     var row: String { get }
-    /// The value of a quantity; nil where it was not measured.
+    /// The value of a quantity; nil when it was not measured.
     func value(of quantity: Target.Quantity) -> Double?
 }
 

@@ -1,5 +1,5 @@
 extension Target {
-    /// What transports, callers, stores and cassettes are held to.
+    /// The targets of transports, callers, stores and cassettes.
     static let all = urlSession + curl + asyncHTTPClient + memory + cassettes
 
     private static let urlSession: [Target] = [
@@ -20,7 +20,7 @@ extension Target {
     ]
 
     private static let asyncHTTPClient: [Target] = [
-        // The other way round, since CurlConnection is the baseline: it takes half of the processor time, or 0.6 of it.
+        // Reciprocal values, because CurlConnection is the baseline: it takes half of the processor time, or 0.6 of it.
         .atLeast(2, .processor, "transports/sequential/AsyncHTTPClient", last: 1.39),
         .atLeast(1 / 0.6, .processor, "transports/concurrent/AsyncHTTPClient", last: 1.39),
         .atMost(1, .rate, "transports/sequential/AsyncHTTPClient", last: 0.87),

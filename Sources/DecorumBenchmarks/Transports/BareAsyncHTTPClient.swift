@@ -5,7 +5,7 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
-/// AsyncHTTPClient as an app uses it that has no other client.
+/// AsyncHTTPClient, used directly as by an app without Decorum.
 struct BareAsyncHTTPClient: Client {
     private let client: HTTPClient
 

@@ -3,7 +3,7 @@ import Decorum
 import DecorumProbe
 import Foundation
 
-/// libcurl as a program in C uses it, on one thread.
+/// libcurl on one thread, used directly as by a program in C.
 struct BareCurlClient: LoopingClient {
     func getRepeatedly(_ url: String, concurrency: Int, seconds: Double) throws -> Int {
         let count = unsafe decorum_bare_curl_get(url, Self.lines, Int32(concurrency), seconds)
@@ -23,12 +23,12 @@ struct BareCurlClient: LoopingClient {
 
     func upload(_ file: URL, to url: String) throws {
         let size = try FileHandle(forReadingFrom: file).seekToEnd()
-        // A name alone keeps libcurl from asking whether the server expects the content.
+        // A field name without a value keeps libcurl from sending `Expect: 100-continue`.
         let isSent = unsafe decorum_bare_curl_upload(file.path, Int64(size), url, Self.lines + "\nExpect:")
         guard isSent else { throw BenchmarkFailure("libcurl is missing, or failed.") }
     }
 
-    /// The fields that every client sends, a line for each.
+    /// The fields that every client sends, one per line.
     private static let lines = fields.map { "\($0.name.rawName): \($0.value)" }.joined(separator: "\n")
 }
 #endif

@@ -2,7 +2,7 @@ import Decorum
 import DecorumTesting
 import Foundation
 
-/// What a client is asked to do in a process of its own, so that its time and its memory are its own.
+/// A workload of a client, in a separate process so that only its own time and memory are measured.
 struct Exchanging {
     enum Workload: String, Sendable, Codable, CaseIterable {
         /// Small requests, one after the other.
@@ -33,7 +33,7 @@ struct Exchanging {
         size = Int64(arguments.mebibytes) << 20
     }
 
-    /// Exchanges, and writes what it took.
+    /// Exchanges, and writes the measurements.
     func run() async throws {
         let client = try subject.client(origin)
         let small = "\(origin)/small"
@@ -71,7 +71,7 @@ struct Exchanging {
             return try client.getRepeatedly(url, concurrency: Self.concurrency, seconds: Self.time / 1e9)
         }
         return try await withThrowingTaskGroup(of: Int.self) { group in
-            // Each has a URL of its own, since a stack makes one request of identical ones.
+            // Each request has a different URL, because a stack coalesces identical ones.
             for number in 0..<Self.concurrency {
                 group.addTask { try await getRepeatedly("\(url)?worker=\(number)", client) }
             }
@@ -88,10 +88,10 @@ struct Exchanging {
     private func upload(_ client: any Client) async throws -> Int {
         let file = FileManager.default.temporaryDirectory.appending(path: "benchmarks-\(UUID())")
         guard FileManager.default.createFile(atPath: file.path, contents: nil) else {
-            throw BenchmarkFailure("There is no room for a file.")
+            throw BenchmarkFailure("The file cannot be created.")
         }
         defer { try? FileManager.default.removeItem(at: file) }
-        // A file of holes, which takes no room.
+        // A sparse file, which takes no space on the disk.
         let handle = try FileHandle(forWritingTo: file)
         try handle.truncate(atOffset: UInt64(size))
         try handle.close()
@@ -100,7 +100,7 @@ struct Exchanging {
     }
 }
 
-/// What an exchange took.
+/// The measurements of an exchange.
 struct Outcome: Sendable, Codable {
     let count: Int
     /// In nanoseconds.

@@ -5,7 +5,7 @@ import HTTPTypes
 import FoundationNetworking
 #endif
 
-/// URLSession as an app uses it that has no other client.
+/// URLSession, used directly as by an app without Decorum.
 struct FoundationClient: Client {
     private let session: URLSession
 
@@ -36,7 +36,7 @@ struct FoundationClient: Client {
     }
 
     private func request(_ url: String) throws -> URLRequest {
-        guard let url = URL(string: url) else { throw BenchmarkFailure("\(url) is no URL.") }
+        guard let url = URL(string: url) else { throw BenchmarkFailure("\(url) is not a URL.") }
         var request = URLRequest(url: url)
         for field in Self.fields { request.setValue(field.value, forHTTPHeaderField: field.name.rawName) }
         return request

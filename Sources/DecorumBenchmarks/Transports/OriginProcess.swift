@@ -2,7 +2,7 @@ import DecorumTesting
 import Foundation
 import HTTPTypes
 
-/// A server in a process of its own, so that what the client uses can be told from what the server does.
+/// A server in a separate process, so that its resource usage is not counted with that of the client.
 struct OriginProcess {
     private let process: ChildProcess
     let url: String

@@ -11,7 +11,7 @@ struct Subject: Sendable {
     let client: @Sendable (Origin) throws -> any Client
 }
 
-/// What every subject can do; each reads the whole answer and checks that it is one.
+/// The operations of every subject; each reads the whole answer and checks it.
 protocol Client: Sendable {
     /// Gets a small answer into memory.
     func get(_ url: String) async throws
@@ -21,9 +21,9 @@ protocol Client: Sendable {
     func upload(_ file: URL, to url: String) async throws
 }
 
-/// A client that repeats by itself, without a task for each request.
+/// A client that repeats requests by itself, without a task for each.
 protocol LoopingClient: Client {
-    /// Gets a small answer again and again, and returns how often.
+    /// Gets a small answer repeatedly, and returns the number of times.
     func getRepeatedly(_ url: String, concurrency: Int, seconds: Double) throws -> Int
 }
 
@@ -47,7 +47,7 @@ extension Subject {
 }
 
 extension Client {
-    /// What every client sends, so that all send the same, with and without layers that add it.
+    /// The fields that every client sends, so that all send the same, with and without layers that add fields.
     static var fields: [HTTPField] {
         [
             HTTPField(name: .accept, value: "*/*"), HTTPField(name: .acceptLanguage, value: "en"),

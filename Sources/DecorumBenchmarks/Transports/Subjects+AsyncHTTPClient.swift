@@ -3,7 +3,7 @@ import Decorum
 import DecorumAsyncHTTPClient
 
 extension Subject {
-    /// The clients on SwiftNIO; what AsyncHTTPClient takes beyond `CurlConnection` is in its own ratios.
+    /// The clients on SwiftNIO; the ratios of AsyncHTTPClient compare it with `CurlConnection`.
     static let asyncHTTPClient: [Subject] =
         [Subject(name: "AsyncHTTPClient", baseline: "CurlConnection") { _ in BareAsyncHTTPClient() }]
         + connections("AsyncHTTPClientConnection", over: "AsyncHTTPClient") {
@@ -12,7 +12,7 @@ extension Subject {
 }
 #else
 extension Subject {
-    /// None without the package trait `AsyncHTTPClient`.
+    /// Empty without the package trait `AsyncHTTPClient`.
     static let asyncHTTPClient: [Subject] = []
 }
 #endif

@@ -1,7 +1,7 @@
 import Decorum
 import Foundation
 
-/// The clients that are measured: a new one is a line in here.
+/// The clients that are measured; add a new one here.
 extension Subject {
     static let all: [Subject] =
         [Subject(name: "data(for:)", baseline: nil) { _ in FoundationClient() }]

@@ -1,11 +1,11 @@
 import Decorum
 import Foundation
 
-/// Lets each subject do each workload in turn, against one server.
+/// Runs each workload with each subject in turn, against one server.
 struct TransportBenchmark {
     let arguments: Arguments
 
-    /// Measures, and shows each workload as soon as it is done.
+    /// Measures each workload, and shows its results as soon as it is done.
     func measure(_ show: (Table) -> Void) throws -> [TransportReading] {
         let workloads = Exchanging.Workload.allCases.filter { workload in
             Subject.all.contains { arguments.includes(name($0, workload)) }
@@ -59,14 +59,14 @@ struct TransportBenchmark {
     }
 }
 
-/// What was measured of one subject and workload, in the middle of all rounds.
+/// The measurements of one subject and workload: the medians of all rounds.
 struct TransportReading: Sendable, Encodable {
     let name: String
     /// The rate, as a share of the baseline's in the same round.
     let rateRatio: Double?
     /// The processor time, as a share of the baseline's in the same round.
     let processorRatio: Double?
-    /// Exchanges in a second.
+    /// Exchanges per second.
     let rate: Double
     /// The processor time of the client for one exchange, in nanoseconds.
     let processorTime: Double

@@ -7,16 +7,16 @@ struct Analytics: Step {
     func run(on stage: Stage) async throws {
         let statistics = stage.statistics.snapshot()
         stage.terminal.text(
-            "A call is what the app asked for, an attempt what was sent. The one error is the refused request.")
+            "A call is a request of the app, an attempt a request that was sent. The one error is the refused request.")
         for line in "\(statistics)".split(separator: "\n") { stage.terminal.text(String(line)) }
 
         let calls = statistics.rows.filter { $0.scope == .call }
         let attempts = statistics.rows.filter { $0.scope == .attempt }
         try stage.check(calls.map(\.count).reduce(0, +) == 10, "every call was counted")
         try stage.check(
-            calls.map(\.attempts).reduce(0, +) == 13, "a retry and two redirections took attempts of their own")
+            calls.map(\.attempts).reduce(0, +) == 13, "a retry and two redirections took additional attempts")
         try stage.check(attempts.map(\.count).reduce(0, +) == 13, "every attempt was counted")
-        try stage.check(calls.map(\.errors).reduce(0, +) == 1, "the one refused request is an error")
-        try stage.check(calls.map(\.cancelled).reduce(0, +) == 1, "the cancelled one is none")
+        try stage.check(calls.map(\.errors).reduce(0, +) == 1, "the refused request is the only error")
+        try stage.check(calls.map(\.cancelled).reduce(0, +) == 1, "the cancelled request is not an error")
     }
 }

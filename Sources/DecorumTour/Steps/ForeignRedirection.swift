@@ -2,7 +2,7 @@ import Decorum
 import DecorumTesting
 
 struct ForeignRedirection: Step {
-    let title = "A redirection to another origin arrives there without credentials"
+    let title = "A redirection to another origin sends no credentials there"
     let code = ".authenticating(with: .signer(signer), for: origin) … .followingRedirects()"
 
     func run(on stage: Stage) async throws {
@@ -18,12 +18,12 @@ struct ForeignRedirection: Step {
         stage.terminal.app("\(response.status.code): \(try await response.body.text(upTo: 1000))")
 
         let sent = stage.origin.requests.last { $0.path == "/leave" }
-        try stage.check(sent?.fields["Authorization"] != nil, "the origin of the credentials gets them")
+        try stage.check(sent?.fields["Authorization"] != nil, "the credentials are sent to their own origin")
         try stage.check(sent?.fields["Cookie"] == "session=secret", "the first origin gets the cookie")
         let landed = stage.otherOrigin.requests.last
         stage.terminal.app(
             "the other origin received: \(landed?.fields.lines.map(\.name).joined(separator: ", ") ?? "nothing")")
-        try stage.check(landed?.path == "/landing", "the other origin is asked")
+        try stage.check(landed?.path == "/landing", "the other origin gets the request")
         try stage.check(landed?.fields["Authorization"] == nil, "the other origin gets no credentials")
         try stage.check(landed?.fields["Cookie"] == nil, "the other origin gets no cookie")
     }

@@ -3,7 +3,7 @@ import DecorumTesting
 import Foundation
 
 struct KeptResponses: Step {
-    let title = "A cache answers while it may, asks when it must, and survives a restart"
+    let title = "A cache serves fresh responses, validates stale ones, and survives a restart"
     let code = ".caching(in: FileResponseStore(directory: caches))"
 
     func run(on stage: Stage) async throws {
@@ -26,12 +26,12 @@ struct KeptResponses: Step {
         app.clock.advance(by: .seconds(3600))
         try await app.get(expecting: "Decorum;fwd=stale;fwd-status=304;ttl=60;stored")
 
-        stage.terminal.app("The app is started anew.")
+        stage.terminal.app("The app is restarted.")
         app = try App(folder: folder, stage: stage, clock: app.clock)
         try await app.get(expecting: "Decorum;hit;ttl=60")
     }
 
-    /// What lives as long as one run of an app does; its clock goes on.
+    /// One run of an app; the next run continues with the same clock.
     private struct App {
         let stage: Stage
         let clock: VirtualClock
@@ -54,7 +54,7 @@ struct KeptResponses: Step {
             let told = response.metadata.cacheStatus?.description ?? "nothing"
             stage.terminal.app("\(response.status.code), \(told): \(text)")
             try stage.check(text == "Cache survives restart.", "the content is the server's")
-            try stage.check(told == status, "the cache says \(status)")
+            try stage.check(told == status, "the cache reports \(status)")
         }
     }
 }

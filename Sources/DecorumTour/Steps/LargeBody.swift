@@ -4,7 +4,7 @@ import DecorumTesting
 struct LargeBody: Step {
     private static let size: Int64 = 100 << 20
 
-    let title = "100 MiB stream through every layer in flat memory"
+    let title = "100 MiB stream through every layer in constant memory"
     let code = "for try await chunk in response.body { … }"
 
     func run(on stage: Stage) async throws {
@@ -28,7 +28,7 @@ struct LargeBody: Step {
         )
 
         try stage.check(count == Self.size, "every byte arrives")
-        try stage.check(isIntact, "every byte is the right one")
-        try stage.check(before > 0 && growth < 32 << 20, "memory stays flat")
+        try stage.check(isIntact, "every byte is correct")
+        try stage.check(before > 0 && growth < 32 << 20, "memory stays constant")
     }
 }

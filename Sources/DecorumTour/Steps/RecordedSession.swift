@@ -3,7 +3,7 @@ import DecorumTesting
 import Foundation
 
 struct RecordedSession: Step {
-    let title = "A session is recorded, and told again without a server"
+    let title = "A session is recorded, and replayed without a server"
     let code = "CassetteConnection(cassette)"
 
     private let chapters: [any Step] = [Revalidation(), Redirection(), Retry(), SignedRequest()]

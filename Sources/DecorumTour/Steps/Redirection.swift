@@ -3,7 +3,7 @@ import DecorumTesting
 import Foundation
 
 struct Redirection: Step {
-    let title = "A page that has moved is followed: 301"
+    let title = "A redirection to a moved page is followed: 301"
     let code = ".followingRedirects()"
 
     func run(on stage: Stage) async throws {
@@ -12,10 +12,10 @@ struct Redirection: Step {
 
         let (response, text) = try await stage.get("/old#door", as: "moved")
 
-        stage.terminal.app("it came from \(response.metadata.url?.absoluteString ?? "nowhere"), fragment kept")
-        try stage.check(text == "I live here now.", "the answer is that of the new page")
+        stage.terminal.app("it is from \(response.metadata.url?.absoluteString ?? "nowhere"), fragment kept")
+        try stage.check(text == "I live here now.", "the answer comes from the new page")
         try stage.check(
             response.metadata.url?.absoluteString == "\(stage.origin.url)/new#door", "the URL is the new one")
-        try stage.check(response.metadata.redirects.count == 1, "the history has one redirection")
+        try stage.check(response.metadata.redirects.count == 1, "the metadata lists one redirection")
     }
 }

@@ -2,7 +2,7 @@ import Decorum
 import DecorumTesting
 
 struct Retry: Step {
-    let title = "A busy server is asked again when it says so: 503, Retry-After: 1"
+    let title = "A busy server is asked again after the time that it names: 503, Retry-After: 1"
     let code = ".retrying()"
 
     func run(on stage: Stage) async throws {
@@ -13,8 +13,8 @@ struct Retry: Step {
 
         let (response, text) = try await stage.get("/busy", as: "busy")
 
-        try stage.check(text == "Sorry for the wait.", "the second answer is the one that counts")
+        try stage.check(text == "Sorry for the wait.", "the second answer is returned")
         try stage.check(response.metadata.attempts == 2, "there were two attempts")
-        try stage.check(ContinuousClock.now - start >= .seconds(1), "the second attempt waited for its second")
+        try stage.check(ContinuousClock.now - start >= .seconds(1), "the second attempt was sent after a second")
     }
 }

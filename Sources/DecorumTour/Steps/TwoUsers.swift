@@ -3,7 +3,7 @@ import DecorumTesting
 import HTTPTypes
 
 struct TwoUsers: Step {
-    let title = "A layer that adds a token without saying so gives no user the response of another"
+    let title = "A layer that adds an undeclared token gives no user the response of another"
     let code = ".intercepting { request, base in /* adds the token */ } … .caching(in: MemoryResponseStore())"
 
     func run(on stage: Stage) async throws {
@@ -28,12 +28,12 @@ struct TwoUsers: Step {
             var request = try Request.get("/me")
             request.options[UserKey.self] = user
             if isNamed { request.options.principal = Principal(user) }
-            stage.terminal.app("GET /me for \(user)\(isNamed ? ", whom the request names as its principal" : "")")
+            stage.terminal.app("GET /me for \(user)\(isNamed ? ", the principal of the request" : "")")
             let response = try await connection.send(request)
             let text = try await response.body.text(upTo: 1000)
             stage.terminal.app("\(response.metadata.cacheStatus?.description ?? "nothing"): \(text)")
-            try stage.check(text == "Hello, \(user).", "\(user) gets a response of their own")
-            try stage.check((response.metadata.source == .cache) == isHit, "a response is stored for a principal alone")
+            try stage.check(text == "Hello, \(user).", "\(user) gets their own response")
+            try stage.check((response.metadata.source == .cache) == isHit, "a response is stored only for a principal")
         }
     }
 }

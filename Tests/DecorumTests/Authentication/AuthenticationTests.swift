@@ -3,7 +3,7 @@ import DecorumTesting
 import HTTPTypes
 import Testing
 
-/// Who gets credentials, and who does not (RFC 9110, section 11; RFC 6454, section 5).
+/// Which requests get credentials, and which do not (RFC 9110, section 11; RFC 6454, section 5).
 @Suite struct AuthenticationTests {
     let stub = StubConnection { _ in Response(status: .ok) }
 
@@ -51,7 +51,7 @@ import Testing
         #expect(stub.requests == [try .get(url)])
     }
 
-    @Test func `Each of several origins gets the credentials, and no other`() async throws {
+    @Test func `Each of several origins gets the credentials, and no other origin does`() async throws {
         let (first, second) = (try Origin("https://one.example"), try Origin("https://two.example"))
         let connection = stub.authenticating(with: try .bearer("abc"), for: first, second)
 
@@ -62,7 +62,7 @@ import Testing
         #expect(stub.requests.map { $0.head.headerFields[.authorization] } == ["Bearer abc", "Bearer abc", nil])
     }
 
-    @Test func `Credentials without an origin go nowhere`() async throws {
+    @Test func `Credentials without an origin are never sent`() async throws {
         let connection = stub.authenticating(with: try .bearer("abc"), for: [])
         _ = try await connection.send(.get("https://api.example.com/"))
         #expect(stub.requests.map { $0.head.headerFields[.authorization] } == [nil])
@@ -82,7 +82,7 @@ import Testing
         #expect(stub.requests == [Request(head: head)])
     }
 
-    @Test func `A Host field does not decide where credentials go`() async throws {
+    @Test func `A Host field does not decide where credentials are sent`() async throws {
         let host = try #require(HTTPField.Name("Host"))
         let spoofed = try await authorization(
             of: "https://evil.example/", fields: [host: "api.example.com"], bound: "https://api.example.com")
@@ -141,7 +141,7 @@ import Testing
         #expect(try await response.body.text(upTo: 10) == "no")
     }
 
-    @Test func `The layer tells its facts and its secret fields`() throws {
+    @Test func `The layer declares its facts and its secret fields`() throws {
         let name = try #require(HTTPField.Name("X-API-Key"))
         let connection = stub.authenticating(
             with: try .field(name, "secret"), for: try Origin("https://b.example"), try Origin("https://A.example:443"))

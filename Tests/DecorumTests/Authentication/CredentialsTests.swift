@@ -42,7 +42,7 @@ import Testing
         ("a:b", "secret"), (":", "secret"), ("a\r\nX-Evil: 1", "secret"), ("a", "secret\n"), ("a", "secret\0"),
         ("a\u{7F}", "secret"), ("a\t", "secret"), ("a\u{301}:", "secret"),
     ])
-    func `Basic refuses what it cannot send`(user: String, password: String) throws {
+    func `Basic refuses users and passwords that it cannot send`(user: String, password: String) throws {
         let error = try #require(throws: InvalidRequestError.self) {
             try Credentials.basic(user: user, password: password)
         }
@@ -59,13 +59,13 @@ import Testing
         "", " ", "=", "==", "secret\r\n", "secret\n", "secret\r\nX-Evil: 1", "secret token", "secret=a", "secret\u{E9}",
         "secret\0", "1|secret", "\"secret\"", " secret", "secret\u{FF21}",
     ])
-    func `Bearer refuses what is no token`(token: String) throws {
+    func `Bearer refuses text that is not a token`(token: String) throws {
         let error = try #require(throws: InvalidRequestError.self) { try Credentials.bearer(token) }
         #expect(error.reason == .invalidCredentials)
         #expect(!String(reflecting: error).contains("secret"))
     }
 
-    @Test func `Bearer refuses every byte that no token has`() {
+    @Test func `Bearer refuses every byte that is invalid in a token`() {
         let allowed = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~+/".utf8)
         for byte in UInt8.min...UInt8.max {
             let isAccepted = (try? Credentials.bearer("\(Character(Unicode.Scalar(byte)))x")) != nil
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: ["", " hunter2", "hunter2 ", "hunter2\r\nX-Evil: 1", "hunter2\n", "hunter2\0", "hunter2\u{7F}"])
-    func `A field refuses a value that no field has`(value: String) throws {
+    func `A field refuses an invalid value`(value: String) throws {
         let error = try #require(throws: InvalidRequestError.self) { try Credentials.field(.authorization, value) }
         #expect(error.reason == .invalidCredentials)
         #expect(!String(reflecting: error).contains("hunter2"))
@@ -128,7 +128,7 @@ private struct LeakySigner: RequestSigner {
 }
 
 extension Connection {
-    /// A layer around the stack, so that a reflection starts further out.
+    /// A layer around the stack, so that the reflection starts one level further out.
     fileprivate func retagged() -> some Connection {
         overridingFields(with: [.accept: "*/*"])
     }

@@ -2,7 +2,7 @@ import Decorum
 import DecorumTesting
 import Testing
 
-/// Credentials on the way of a redirection, where the layer that adds them is inside of the one that follows.
+/// Credentials along redirections, with the layer that adds them inside of the layer that follows.
 @Suite struct RedirectedAuthenticationTests {
     private func authorizations(along urls: String..., bound origins: String...) async throws -> [String?] {
         let redirections = urls.dropFirst().map { Response(status: .found, fields: [.location: $0]) }
@@ -16,26 +16,26 @@ import Testing
         return stub.requests.map { $0.head.headerFields[.authorization] }
     }
 
-    @Test func `Within one origin every request carries them`() async throws {
+    @Test func `Within one origin every request carries the credentials`() async throws {
         let sent = try await authorizations(
             along: "https://a.example/1", "https://a.example/2", "https://a.example/3", bound: "https://a.example")
         #expect(sent == ["Bearer abc", "Bearer abc", "Bearer abc"])
     }
 
-    @Test func `Another origin gets none, and its way back brings none`() async throws {
+    @Test func `Another origin gets no credentials, and a redirection back restores none`() async throws {
         let sent = try await authorizations(
             along: "https://a.example/1", "https://b.example/2", "https://a.example/3", "https://a.example/4",
             bound: "https://a.example")
         #expect(sent == ["Bearer abc", nil, nil, nil])
     }
 
-    @Test func `An origin without credentials cannot have a request made with them`() async throws {
+    @Test func `An origin without credentials cannot cause a request with them`() async throws {
         let sent = try await authorizations(
             along: "https://b.example/1", "https://a.example/2", bound: "https://a.example")
         #expect(sent == [nil, nil])
     }
 
-    @Test func `Between origins that share the credentials they stay`() async throws {
+    @Test func `A redirection between origins that share the credentials keeps them`() async throws {
         let sent = try await authorizations(
             along: "https://a.example/1", "https://b.example/2", "https://a.example/3",
             bound: "https://a.example", "https://b.example")

@@ -39,7 +39,7 @@ import Testing
             stub.requests.map { $0.head.headerFields[.authorization] } == ["Line GET / 1000 0", "Line GET / 1001 0"])
     }
 
-    @Test func `What a layer outside changes is signed`() async throws {
+    @Test func `Changes by a layer further out are signed`() async throws {
         let stub = StubConnection(Response(status: .ok))
         let connection = try signing(stub).intercepting { request, base in
             var request = request
@@ -50,7 +50,7 @@ import Testing
         #expect(stub.requests[0].head.headerFields[.authorization] == "Line GET /changed 1000 0")
     }
 
-    @Test func `A field that signing sets replaces all of its name`() async throws {
+    @Test func `A field that signing sets replaces all fields of its name`() async throws {
         let stub = StubConnection(Response(status: .ok))
         var request = try Request.get("https://api.example.com/")
         request.head.headerFields[values: .date] = ["then", "before"]
@@ -58,7 +58,7 @@ import Testing
         #expect(stub.requests[0].head.headerFields[values: .date] == ["1000"])
     }
 
-    @Test func `Neither another origin nor a signed request reaches the signer`() async throws {
+    @Test func `A request to another origin or with a signature does not reach the signer`() async throws {
         let stub = StubConnection { _ in Response(status: .ok) }
         let connection = try signing(stub)
 
@@ -97,7 +97,7 @@ import Testing
         #expect(try await response.body.data(upTo: 10) == Data([1, 2, 3]))
     }
 
-    @Test func `A body that a signer has used up is an error, not an empty body`() async throws {
+    @Test func `A body that a signer has consumed is an error, not an empty body`() async throws {
         let stub = StubConnection { Response(status: .ok, body: Body(try await $0.body.data(upTo: 10))) }
         let connection = stub.authenticating(with: .signer(SumSigner()), for: try Origin("https://api.example.com"))
         let body = Body(length: 1, replay: .once) { _ in OneByteReader() }
@@ -114,7 +114,7 @@ import Testing
     }
 }
 
-/// "Signs" the method, the target, the date and the length, so that a test can read what was covered.
+/// Writes the method, the target, the date and the length into the "signature", so that a test can read them.
 private struct LineSigner: RequestSigner {
     let clock: any DatedClock
     let secretFields: Set<HTTPField.Name> = [.authorization]

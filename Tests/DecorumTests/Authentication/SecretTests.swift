@@ -4,7 +4,7 @@ import Testing
 @testable import Decorum
 
 @Suite struct SecretTests {
-    @Test func `A secret shows only that it is one`() {
+    @Test func `A secret shows only that it is a secret`() {
         let secret = Secret(value: "hunter2")
         var dumped = ""
         dump([secret], to: &dumped)
@@ -17,7 +17,7 @@ import Testing
         #expect(secret.value == "hunter2")
     }
 
-    @Test func `Fields of credentials show no secret where they are reflected`() {
+    @Test func `Fields of credentials show no secret in reflections`() {
         var dumped = ""
         dump(Credentials.Source.fields([.authorization: "hunter2"]), to: &dumped)
         #expect(dumped.contains("Source"))

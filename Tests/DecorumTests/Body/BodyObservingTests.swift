@@ -19,7 +19,7 @@ import Testing
         #expect(try await body.rest(from: 3) == Data("lo".utf8))
     }
 
-    @Test func `A body that is dropped within is abandoned`() async throws {
+    @Test func `A body that is dropped while it is read is abandoned`() async throws {
         let events = Events()
         do {
             let body = Body(replay: .once) { _ in ChunkReader(chunks: ["a", "b"]) }.observed(by: events.append)
@@ -34,14 +34,14 @@ import Testing
         #expect(events.names == ["abandoned"])
     }
 
-    @Test func `A failure is seen once`() async throws {
+    @Test func `A failure is reported once`() async throws {
         let events = Events()
         let body = Body(replay: .once) { _ in TruncatedReader() }.observed(by: events.append)
         await #expect(throws: TransportError.self) { try await body.data(upTo: 9) }
         #expect(events.names == ["failed"])
     }
 
-    @Test func `A body that cannot be opened has failed`() async throws {
+    @Test func `A body that cannot be opened is reported as failed`() async throws {
         let events = Events()
         let body = Body(replay: .once) { _ in throw TransportError(.connectionLost, at: .body) }
             .observed(by: events.append)
@@ -49,7 +49,7 @@ import Testing
         #expect(events.names == ["failed"])
     }
 
-    @Test func `A tee has the whole content before the reader learns of the end`() async throws {
+    @Test func `A tee has the whole content before the reader reaches the end`() async throws {
         let kept = Mutex<[Data]>([])
         let body = Body(replay: .once) { _ in ChunkReader(chunks: ["a", "bc"]) }
             .teed(upTo: 3) { content, _ in kept.withLock { $0.append(content) } }

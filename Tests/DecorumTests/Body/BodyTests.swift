@@ -25,7 +25,7 @@ import Testing
         for _ in 1...2 { #expect(try await body.text(upTo: 2) == "ab") }
     }
 
-    @Test func `A body for one reading throws at the second, even after none of it was read`() async throws {
+    @Test func `A body for one reading throws at the second, even if nothing was read`() async throws {
         let body = Body(chunks: Self.stream("a", "b"))
         #expect(body.replay == .once)
         _ = try await body.open()
@@ -33,7 +33,7 @@ import Testing
         await #expect(throws: BodyReadTwiceError.self) { for try await _ in body {} }
     }
 
-    @Test func `Of many readers of a body for one reading, one gets it`() async throws {
+    @Test func `Of many readers of a body for one reading, one gets the content`() async throws {
         let body = Body(chunks: Self.stream("a"))
         let texts = await withTaskGroup(of: String?.self) { group in
             for _ in 0..<50 { group.addTask { try? await body.text(upTo: 10) } }
@@ -58,7 +58,7 @@ import Testing
         await #expect(throws: DecodingError.self) { try await Body("{").decode([Int].self, upTo: 10) }
     }
 
-    @Test(arguments: [["abc"], ["a"], [], ["a", "bc"]]) func `A stream is held to its length`(
+    @Test(arguments: [["abc"], ["a"], [], ["a", "bc"]]) func `A stream that differs from its length throws`(
         chunks: [String]
     ) async throws {
         let body = Body(length: 2, replay: .fromStart) { _ in ChunkReader(chunks: chunks) }
@@ -72,7 +72,7 @@ import Testing
         #expect(try await Body("a").collect(upTo: 10).trailers.isEmpty)
     }
 
-    @Test func `What a body for one reading captured is let go with the body or with its reader`() async throws {
+    @Test func `The captures of a body for one reading are released with the body or with its reader`() async throws {
         weak var lease: Lease?
         do {
             let body = Self.leased(&lease)
@@ -92,7 +92,7 @@ import Testing
         #expect(opened.replay == .once)
     }
 
-    @Test func `Draining reads up to a limit`() async throws {
+    @Test func `Draining reads at most up to its limit`() async throws {
         #expect(try await Body(chunks: Self.stream("ab")).drain(upTo: 2))
         #expect(try await !Body(chunks: Self.stream("ab", "c")).drain(upTo: 2))
         let failing = Body(replay: .once) { _ in throw TransportError(.connectionLost, at: .body) }

@@ -4,19 +4,19 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// A body that is read once, gives a chunk for each admission of a gate, and tells whether somebody holds it.
+/// A body that is read once, gives a chunk for each admission of a gate, and reports whether it is still referenced.
 final class GatedTransfer: Sendable {
     let gate = Gate()
     private let state = Mutex((holders: 0, chunksRead: 0, bytesRead: 0))
 
-    /// A transfer that gives its chunks to whoever reads them.
+    /// A transfer that gives its chunks to every reader.
     static var open: GatedTransfer {
         let transfer = GatedTransfer()
         transfer.gate.open()
         return transfer
     }
 
-    /// Whether the body, or what reads it, is still held by somebody.
+    /// Whether the body or its reader is still referenced.
     var isAlive: Bool { state.withLock { $0.holders > 0 } }
     var chunksRead: Int { state.withLock { $0.chunksRead } }
     var bytesRead: Int { state.withLock { $0.bytesRead } }

@@ -4,7 +4,7 @@ import Testing
 
 /// RFC 9211.
 @Suite struct CacheStatusTests {
-    /// The examples of section 3, as they are written.
+    /// The examples of section 3, unchanged.
     @Test(
         arguments: [
             ("ExampleCache; hit", "ExampleCache;hit"), ("ExampleCache; hit; ttl=376", "ExampleCache;hit;ttl=376"),
@@ -21,7 +21,7 @@ import Testing
         #expect(CacheStatus.list(in: fields(value)).map(\.description) == [description])
     }
 
-    @Test func `Every parameter has its property`() throws {
+    @Test func `Every parameter has a property`() throws {
         let value = #"c;fwd=vary-miss;fwd-status=206;ttl=-3;stored;collapsed=?0;key="k";detail="d d";own=1"#
 
         let status = try #require(CacheStatus.list(in: fields(value)).first)
@@ -58,17 +58,17 @@ import Testing
     }
 
     @Test(arguments: ["c;fwd-status=-1", "c;fwd-status=0", "c;fwd-status=1000", "c;fwd-status=999999999999999"])
-    func `A status that is none is passed over`(value: String) {
+    func `An invalid status is skipped`(value: String) {
         #expect(CacheStatus.list(in: fields(value)).map(\.forwardStatus) == [nil])
     }
 
-    @Test func `A member without a name is left out, and a field that is no list is none`() {
+    @Test func `A member without a name is skipped, and an invalid list is empty`() {
         #expect(CacheStatus.list(in: fields("1;hit, (a b);hit, ?1, c;hit")).map(\.cache) == ["c"])
         #expect(CacheStatus.list(in: fields("c;hit, ")).isEmpty)
         #expect(CacheStatus.list(in: fields("Hit from cloudfront")).isEmpty)
     }
 
-    @Test func `Whatever it is given, a status can be written and read`() {
+    @Test func `A status with any values can be written and read`() {
         var status = CacheStatus(cache: "Café\r\nX: 1")
         status.forwardReason = CacheStatus.ForwardReason("no token")
         status.timeToLive = Duration(secondsComponent: .min, attosecondsComponent: -1)
@@ -91,7 +91,7 @@ import Testing
         #expect(status.description == "c;ttl=\(seconds)")
     }
 
-    @Test func `Metadata tells what the client's own cache did`() {
+    @Test func `Metadata has the status of the client's own cache`() {
         var response = Response(status: .ok)
         #expect(response.metadata.cacheStatus == nil)
 

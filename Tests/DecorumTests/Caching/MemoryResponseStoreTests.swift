@@ -15,7 +15,7 @@ import Testing
             date: Date(timeIntervalSince1970: 0))
     }
 
-    @Test func `The count is bounded and the least recently used response goes first`() throws {
+    @Test func `The count is bounded and the least recently used response is removed first`() throws {
         let store = MemoryResponseStore(countLimit: 2)
         store.store(response(1), for: try key("a"))
         store.store(response(1), for: try key("b"))
@@ -41,7 +41,7 @@ import Testing
         #expect(store.count == 0)
     }
 
-    @Test func `The variants of a key are bounded, and the latest stay`() throws {
+    @Test func `The variants of a key are bounded, and the latest are kept`() throws {
         let store = MemoryResponseStore()
         for number in 0..<40 {
             store.store(SampleResponse.response(1, version: number, vary: "\(number)"), for: try key("a"))
@@ -51,7 +51,7 @@ import Testing
         #expect(store.count == 16)
     }
 
-    @Test func `A stored response does not show what it holds`() throws {
+    @Test func `The description of a stored response hides its content`() throws {
         let request = try Request.get("https://example.com/", fields: [.authorization: "Bearer hunter2"])
         let response = StoredResponse(
             head: HTTPResponse(status: .ok, headerFields: [.setCookie: "hunter2", .vary: "Authorization"]),
@@ -64,7 +64,7 @@ import Testing
         #expect(!shown.contains("hunter2"))
     }
 
-    @Test func `The credentials in a key count too`() throws {
+    @Test func `The size of credentials in a key counts too`() throws {
         let store = MemoryResponseStore(byteLimit: 100_000)
         let cookie = String(repeating: "c", count: 10_000)
         store.store(
@@ -72,7 +72,7 @@ import Testing
         #expect(store.byteCount > 10_000)
     }
 
-    @Test(arguments: [(0, 10), (10_000, 0), (-5, -5)]) func `A store without room keeps nothing`(
+    @Test(arguments: [(0, 10), (10_000, 0), (-5, -5)]) func `A store without space keeps nothing`(
         byteLimit: Int, countLimit: Int
     ) throws {
         let store = MemoryResponseStore(byteLimit: byteLimit, countLimit: countLimit)
@@ -81,7 +81,7 @@ import Testing
         #expect(store.bodyLimit >= 0)
     }
 
-    @Test func `A key does not show what it holds`() throws {
+    @Test func `The description of a key hides its content`() throws {
         let key = try #require(
             ResponseKey(.get("https://example.com/", fields: [.authorization: "Bearer secret-token"])))
         var dumped = ""

@@ -14,7 +14,7 @@ import Testing
         #expect(await (store as any ResponseStore).writer(for: SampleResponse.response(1), key: key) == nil)
     }
 
-    @Test func `The store is chosen each time`() async throws {
+    @Test func `The store is chosen for each operation`() async throws {
         let (first, second) = (MemoryResponseStore(), MemoryResponseStore(byteLimit: 4000))
         let choice = Choice(first)
         let store = SelectedResponseStore { choice.store.withLock { $0 } }
@@ -37,7 +37,7 @@ import Testing
         #expect(first.count == 0)
     }
 
-    @Test func `A writer gathers a body in memory up to the limit`() async throws {
+    @Test func `A writer collects a body in memory up to the limit`() async throws {
         let store = MemoryResponseStore(byteLimit: 40_000)
         let key = try SampleResponse.key(1)
         let response = SampleResponse.response(1, length: 5000, body: .empty)
@@ -57,7 +57,7 @@ import Testing
         #expect(store.count == 1)
     }
 
-    @Test func `What is forgotten while it is gathered is not kept`() async throws {
+    @Test func `A response removed while it is collected is not stored`() async throws {
         let store = MemoryResponseStore()
         let key = try SampleResponse.key(1, principal: "a")
         let removals: [@Sendable () -> Void] = [

@@ -42,7 +42,7 @@ import Testing
         #expect(try await response.body.text(upTo: 100) == "page")
     }
 
-    @Test func `A caller may have the 304 itself`() async throws {
+    @Test func `A caller may get the 304 itself`() async throws {
         let connection = StubConnection(Self.page, Self.notModified).revalidating(in: store, answering: .notModified)
 
         _ = try await connection.send(get())
@@ -91,7 +91,8 @@ import Testing
         Response(status: .partialContent, fields: [.eTag: "\"1\""]),
     ]
 
-    @Test(arguments: unstorable) func `A response that may not be stored is not`(response: Response) async throws {
+    @Test(arguments: unstorable) func `A response that must not be stored is not kept`(response: Response) async throws
+    {
         _ = try await StubConnection(response).revalidating(in: store).send(get())
         #expect(store.count == 0)
     }
@@ -166,7 +167,7 @@ import Testing
         #expect(store.count == 1)
     }
 
-    @Test func `Fields and closures that add credentials count as layers that do`() async throws {
+    @Test func `Fields and closures that add credentials count as layers that add them`() async throws {
         let stub = StubConnection { _ in Self.page }
         let connections: [any Connection] = [
             stub.overridingFields(with: [.authorization: "Bearer a"]).revalidating(in: store),
@@ -181,7 +182,7 @@ import Testing
         #expect(store.count == 1)
     }
 
-    @Test func `A stored cookie is not set again, and one of the 304 is`() async throws {
+    @Test func `A stored cookie is not set again, but a cookie of the 304 is set`() async throws {
         let stub = StubConnection(
             Response(status: .ok, fields: [.eTag: "\"1\"", .setCookie: "old=1"], body: "page"),
             Response(status: .notModified),
@@ -195,7 +196,7 @@ import Testing
         #expect(cookies == ["old=1", nil, "new=2", nil])
     }
 
-    @Test func `A streamed body is stored when it was read to its end`() async throws {
+    @Test func `A streamed body is stored after it was read to its end`() async throws {
         let stub = StubConnection(Self.streamed(["a", "b"]), Response(status: .notModified))
         let connection = stub.revalidating(in: store)
 
@@ -208,7 +209,7 @@ import Testing
         #expect(try await second.body.text(upTo: 100) == "ab")
     }
 
-    @Test func `A body that is dropped or fails within is not stored`() async throws {
+    @Test func `A body that is dropped or fails while it is read is not stored`() async throws {
         let failing = Response(
             head: HTTPResponse(status: .ok, headerFields: [.eTag: "\"1\""]),
             body: Body(
@@ -239,7 +240,7 @@ import Testing
         #expect(small.count == 0)
     }
 
-    @Test func `A 304 about another representation is asked again without conditions`() async throws {
+    @Test func `After a 304 about another representation, the request is sent unconditionally`() async throws {
         let other = Response(status: .notModified, fields: [.eTag: #""other""#])
         let stub = StubConnection(Self.page, other, Self.page)
         let connection = stub.revalidating(in: store)
@@ -252,7 +253,7 @@ import Testing
         #expect(stub.requests[2].head.headerFields.isEmpty)
     }
 
-    @Test func `A 304 does not change what describes the stored content`() async throws {
+    @Test func `A 304 does not change the fields that describe the stored content`() async throws {
         let validation = Response(
             status: .notModified,
             fields: [

@@ -60,7 +60,7 @@ func refreshingKeeps(_ law: DecoratorLaw) async throws {
 }
 
 extension HTTPField.Name {
-    // The name is one: a literal without blanks.
+    // Safe: the literal is a valid field name.
     // swift-format-ignore: NeverForceUnwrap
     fileprivate static let requestNumber = HTTPField.Name("X-Request-Number")!
 }
@@ -88,7 +88,7 @@ extension HTTPField.Name {
     }
 }
 
-@Test func `What is excluded is left out of the rules`() {
+@Test func `Excluded cases are removed from the rules`() {
     let rules = TransportCase.all
         .excluding(.trustedServer, .clientCertificate, because: "The system's certificates decide.")
         .excluding(TransportCase.http2, because: "The transport speaks HTTP/1.1.")

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a listing has written.
+/// The lines that a listing has written.
 final class Entries: Sendable {
     private let entries = Mutex<[String]>([])
 

@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// Holds the documentation to its word: what it shows is code that this target compiles.
+/// Tests that this target compiles every listing of the documentation.
 @Suite struct ListingTests {
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
-    @Test func `Every listing of the documentation stands in a file that is compiled`() throws {
+    @Test func `Every listing of the documentation is in a file that is compiled`() throws {
         let compiled = try Self.files(below: "Tests", named: "Listings.swift")
             .map { try Self.code(String(contentsOf: $0, encoding: .utf8).split(separator: "\n")) }
         let documents =
@@ -25,7 +25,7 @@ import Testing
         #expect(count > 10)
     }
 
-    /// Tells whether a file has the imports of a listing, and its other lines one after the other.
+    /// Returns whether a file has the imports of a listing, and its other lines in sequence.
     private static func holds(_ file: [String], _ listing: [String]) -> Bool {
         let imports = listing.filter { $0.hasPrefix("import ") }
         return imports.allSatisfy(file.contains) && file.contains(listing.filter { !$0.hasPrefix("import ") })

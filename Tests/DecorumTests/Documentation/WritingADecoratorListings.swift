@@ -139,7 +139,7 @@ private struct RememberingConnection<Base: Connection>: ComposedConnection {
     }
 }
 
-@Test func `What a layer keeps is for all, or for one principal`() async throws {
+@Test func `A layer stores responses for all, or for one principal`() async throws {
     let memory = OfflineMemory()
     let open = StubConnection(Response(status: .ok), Response(status: .ok))
     let closed = open.intercepting { request, base in

@@ -24,13 +24,13 @@ import Testing
         #expect(!control.contains("b"))
     }
 
-    @Test func `A quotation mark that is never closed hides no directive, and costs no more than others`() {
+    @Test func `An unclosed quotation mark hides no directive, and takes no more time than others`() {
         #expect(CacheControl([.cacheControl: #"private="a, no-store"#]).contains("no-store"))
         let hostile = "\"" + String(repeating: #"\","#, count: 20_000)
         #expect(Array(ListMembers(hostile)).count == 20_000)
     }
 
-    @Test func `Vary gives names in any letter case, and a star anywhere counts`() {
+    @Test func `Vary is read in any letter case, and a star is found at any place`() {
         #expect(Vary([.vary: "Accept, accept-LANGUAGE"]).names == [.accept, .acceptLanguage])
         #expect(!Vary([:]).isAny)
         #expect(Vary([.vary: "accept, *"]).isAny)

@@ -8,7 +8,7 @@ import Testing
         "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
         "sun, 06 NOV 1994 08:49:37 GMT", "Mon, 06 Nov 1994 08:49:37 GMT",
     ])
-    func `The three formats tell the same date`(text: String) throws {
+    func `The three formats give the same date`(text: String) throws {
         let date = try #require(HTTPDate(text, at: Self.now))
 
         #expect(date.date == Date(timeIntervalSince1970: 784_111_777))
@@ -21,7 +21,7 @@ import Testing
         ("Wed, 31 Dec 1969 23:59:59 GMT", -1), ("Fri, 30 Sep 1996 00:00:00 GMT", 844_041_600),
         ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800), ("Wed Nov 16 08:49:37 1994", 784_975_777),
     ])
-    func `A date at an edge is parsed`(text: String, seconds: Int) {
+    func `A boundary date is parsed`(text: String, seconds: Int) {
         #expect(HTTPDate(text, at: Self.now)?.date == Date(timeIntervalSince1970: Double(seconds)))
     }
 
@@ -53,11 +53,11 @@ import Testing
         "Sunday, 06-Nov-1994 08:49:37 GMT", "Sun Nov 06 1994 08:49:37", "Sun Nov 6 08:49:37 1994",
         "1994-11-06T08:49:37Z", "784111777", "Sun, 06 Nov 1994 08:49:37 GMT\u{0}", "Sun, ٠٦ Nov 1994 08:49:37 GMT",
     ])
-    func `What is no date is not parsed`(text: String) {
+    func `An invalid date is not parsed`(text: String) {
         #expect(HTTPDate(text, at: Self.now) == nil)
     }
 
-    @Test func `What is formatted is parsed as the same date`() {
+    @Test func `A formatted date is parsed as the same date`() {
         let generator = SeededGenerator(seed: 9110)
         for _ in 0..<2000 {
             let date = HTTPDate(Date(timeIntervalSince1970: generator.uniform() * 315e9 - 62e9))
@@ -75,7 +75,7 @@ import Testing
         #expect(HTTPDate(Date(timeIntervalSince1970: seconds)).description == text)
     }
 
-    @Test func `Damaged dates are parsed or refused, never a crash`() {
+    @Test func `Damaged dates are parsed or refused without a crash`() {
         let generator = SeededGenerator(seed: 850)
         let dates = ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"]
         for round in 0..<5000 {

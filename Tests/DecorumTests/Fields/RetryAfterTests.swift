@@ -10,18 +10,18 @@ import Testing
         ("Sunday, 06-Nov-94 08:49:37 GMT", .seconds(30)), ("Sun Nov  6 08:49:37 1994", .seconds(30)),
         ("Fri, 31 Dec 9999 23:59:59 GMT", .seconds(1 << 31)),
     ])
-    func `Seconds and dates tell how long to wait`(value: String, delay: Duration) throws {
+    func `Seconds and dates give a delay`(value: String, delay: Duration) throws {
         let retryAfter = try #require(RetryAfter(value, at: Self.now))
 
         #expect(retryAfter.delay(from: Self.now) == delay)
     }
 
     @Test(arguments: ["", " ", "-1", "+1", "1.5", "1e3", "0x10", "1 2", "12s", "soon", "١٢", "1,2", "NaN", "inf"])
-    func `What is neither is not parsed`(value: String) {
+    func `Other values are not parsed`(value: String) {
         #expect(RetryAfter(value, at: Self.now) == nil)
     }
 
-    @Test func `A date in the past tells nothing`() throws {
+    @Test func `A date in the past gives no delay`() throws {
         let retryAfter = try #require(RetryAfter("Sun, 06 Nov 1994 08:49:00 GMT", at: Self.now))
 
         #expect(retryAfter.delay(from: Self.now) == nil)

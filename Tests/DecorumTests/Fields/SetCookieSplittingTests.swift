@@ -24,12 +24,12 @@ import Testing
         ("a=1, =2", ["a=1, =2"]),
         ("a=\u{e9}, b=\u{e9}", ["a=\u{e9}", "b=\u{e9}"]),
         ("a=1, b", ["a=1, b"]),
-        // Nothing tells this value from two cookies.
+        // This value cannot be distinguished from two cookies.
         ("a=x, b=y; Path=/", ["a=x", "b=y; Path=/"]),
     ]
 
     @Test(arguments: rows)
-    func `A joined field is taken apart where a cookie starts`(joined: String, cookies: [String]) {
+    func `A joined field is split where a cookie starts`(joined: String, cookies: [String]) {
         #expect(SetCookieSplitting.split(joined) == cookies)
     }
 
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `Hostile text loses nothing but commas and blanks`() {
+    @Test func `Hostile text loses only commas and blanks`() {
         let generator = SeededGenerator(seed: 2)
         for _ in 0..<5000 {
             let text = generator.text(of: "a=,; \t\u{0}\"\u{1F36A}", upTo: 24)

@@ -45,7 +45,7 @@ import Testing
         (.codes([]), [], [200, 304, 404]),
         (AcceptedStatuses { $0.kind != .serverError }, [200, 301, 404], [500, 503]),
     ])
-    func `The caller chooses what is accepted`(rule: AcceptedStatuses, accepted: [Int], refused: [Int]) async throws {
+    func `The caller chooses accepted statuses`(rule: AcceptedStatuses, accepted: [Int], refused: [Int]) async throws {
         for code in accepted {
             let stub = StubConnection(Response(status: .init(code: code)))
             #expect(try await stub.validatingStatus(rule).send(request).status.code == code)
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `The error says who answered after redirections`() async throws {
+    @Test func `The error names the URL that answered after redirections`() async throws {
         var response = Response(status: .notFound)
         response.metadata.url = URL(string: "https://cdn.example:8443/file?signature=hunter2")
         let error = try await #require(throws: StatusError.self) {
@@ -90,7 +90,7 @@ import Testing
         #expect(error.description == "GET https://api.example.com was answered with the status 500.")
     }
 
-    @Test func `Errors of the base pass unwrapped`() async {
+    @Test func `Errors of the base are thrown unwrapped`() async {
         let failure = TransportError(.connectionRefused, at: .connecting)
         await #expect(throws: TransportError.self) {
             try await StubConnection { _ in throw failure }.validatingStatus().send(request)
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `Letting go of the error ends the transfer`() async throws {
+    @Test func `Dropping the error ends the transfer`() async throws {
         let abandonments = Atomic(0)
         let connection = StubConnection { _ in
             let body = Body(length: 7, replay: .once) { _ in try await Body("content").open() }
@@ -122,7 +122,7 @@ import Testing
         #expect(abandonments.load(ordering: .relaxed) == 1)
     }
 
-    @Test func `The layer shows what is accepted`() {
+    @Test func `The layer shows the accepted statuses`() {
         let stub = StubConnection()
         let names = [
             stub.validatingStatus().layers[0], stub.validatingStatus(.codes(200..<400)).layers[0],

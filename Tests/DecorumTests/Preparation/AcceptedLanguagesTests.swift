@@ -16,7 +16,7 @@ import Testing
         (["en", "EN", "de", "en"], "en, de;q=0.9"),
         (["a", "b", "c", "d", "e", "f", "g", "h"], "a, b;q=0.9, c;q=0.8, d;q=0.7, e;q=0.6, f;q=0.5"),
     ])
-    func `Languages are asked for, best first`(languages: [String], field: String) async throws {
+    func `Languages are requested in the order of preference`(languages: [String], field: String) async throws {
         let connection = try stub.acceptingLanguages(languages)
 
         _ = try await connection.send(.get("https://api.example.com/"))
@@ -32,12 +32,12 @@ import Testing
         ["en-abcdefghi"], ["1en"], ["en\r\nX-Evil: 1"], ["en\n"], ["d\u{E9}"], ["*-US"], ["en-*"], ["en\u{301}"],
         ["C.UTF-8"], ["\u{212A}o"],
     ])
-    func `What is no tag is refused`(languages: [String]) throws {
+    func `An invalid language tag is refused`(languages: [String]) throws {
         let error = try #require(throws: InvalidRequestError.self) { _ = try stub.acceptingLanguages(languages) }
         #expect(error.reason == .invalidField)
     }
 
-    @Test func `The user's languages are asked for`() async throws {
+    @Test func `The user's languages are requested`() async throws {
         let connection = stub.acceptingLanguages()
         _ = try await connection.send(.get("https://api.example.com/"))
         _ = try await connection.send(.get("https://api.example.com/", fields: [.acceptLanguage: "own"]))
@@ -47,11 +47,11 @@ import Testing
         #expect(stub.requests[1].head.headerFields[values: .acceptLanguage] == ["own"])
     }
 
-    @Test func `No language makes no field`() {
+    @Test func `Without a language, no field is added`() {
         #expect(LanguagePreference([]).fieldValue.isEmpty)
     }
 
-    @Test func `Whatever passes for a tag is made of its characters alone`() {
+    @Test func `Every accepted tag has only valid characters`() {
         let generator = SeededGenerator(seed: 5)
         let alphabet = Array("aZ09-*_;,= \r\n\u{E9}")
         for _ in 0..<5000 {

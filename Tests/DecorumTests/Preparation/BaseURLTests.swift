@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// References against a base (RFC 3986, section 5.2); its own examples are tested with redirections.
+/// References against a base (RFC 3986, section 5.2); `TargetTests` has the examples of the RFC.
 @Suite struct BaseURLTests {
     let stub = StubConnection { _ in Response(status: .ok) }
 
@@ -109,13 +109,13 @@ import Testing
     }
 
     @Test(arguments: [nil, ""])
-    func `A request without a path is for the base itself`(path: String?) async throws {
+    func `A request without a path resolves to the base itself`(path: String?) async throws {
         let head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: path)
         let base = "https://api.example.com/v1/?a=1"
         #expect(try await sent(Request(head: head), base: base) == base)
     }
 
-    @Test func `An asterisk is for the server when it is asked for its options`() async throws {
+    @Test func `An asterisk stays the target of an OPTIONS request`() async throws {
         let connection = try stub.resolving(against: "https://api.example.com/v1/")
         for method in [HTTPRequest.Method.options, .get] {
             let head = HTTPRequest(method: method, scheme: nil, authority: nil, path: "*")
@@ -124,7 +124,7 @@ import Testing
         #expect(stub.requests.map(\.head.path) == ["*", "/v1/*"])
     }
 
-    @Test func `Everything else of the request stays`() async throws {
+    @Test func `All other parts of the request stay`() async throws {
         var request = try Request.post("items", fields: [.accept: "a"], body: "content")
         request.options.routeName = "items"
         _ = try await stub.resolving(against: "https://api.example.com/").send(request)
@@ -147,7 +147,7 @@ import Testing
         ("https://api.example.com/\r\nX: 1", .invalidURL),
         ("https://api.example.com/\0", .invalidURL),
     ])
-    func `A bad base is refused when the stack is composed`(base: String, reason: InvalidRequestError.Reason) throws {
+    func `An invalid base is refused at composition`(base: String, reason: InvalidRequestError.Reason) throws {
         let error = try #require(throws: InvalidRequestError.self) { _ = try stub.resolving(against: base) }
         #expect(error.reason == reason)
         #expect(!String(reflecting: error).contains("secret"))

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ClientInformationTests {
     static let linux = OperatingSystem(name: "Linux", version: "6.8.0")
 
-    @Test func `A request says which program and system it comes from`() async throws {
+    @Test func `A request names the program and the system that send it`() async throws {
         let stub = StubConnection { _ in Response(status: .ok) }
         let client = try ClientInformation(name: "Reader", version: "2.1", system: Self.linux)
         let connection = stub.identifyingClient(as: client)
@@ -29,13 +29,13 @@ import Testing
             ("R", "1", ["", "kind (beta)", "a\\b"], #"R/1 (Linux 6.8.0; kind \(beta\); a\\b)"#),
             ("R", "1", [")"], #"R/1 (Linux 6.8.0; \))"#),
         ] as [(String, String?, [String], String)])
-    func `The parts make the field`(name: String, version: String?, details: [String], field: String) throws {
+    func `The field consists of the parts`(name: String, version: String?, details: [String], field: String) throws {
         let client = try ClientInformation(name: name, version: version, system: Self.linux, details: details)
         #expect(client.userAgent == field)
         #expect(HTTPField.isValidValue(client.userAgent))
     }
 
-    @Test func `Nothing to say of the system leaves the comment out`() throws {
+    @Test func `Without details of the system, the comment is omitted`() throws {
         let client = try ClientInformation(name: "R", version: "1", system: OperatingSystem(name: "", version: ""))
         #expect(client.userAgent == "R/1")
     }
@@ -45,7 +45,7 @@ import Testing
         (":R", "1", ""), ("R", "", ""), ("R", "1 2", ""), ("R", "1\r\nX-Evil: 1", ""), ("R", "(1)", ""),
         ("R", "1", "a\r\nX-Evil: 1"), ("R", "1", "a\tb"), ("R", "1", "\u{E9}"), ("R", "1", "a\0"), ("R", "1", "\u{7F}"),
     ])
-    func `What the field cannot hold is refused`(name: String, version: String, detail: String) throws {
+    func `Text that is invalid in the field is refused`(name: String, version: String, detail: String) throws {
         let error = try #require(throws: InvalidRequestError.self) {
             try ClientInformation(name: name, version: version, details: [detail])
         }
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `The comment ends where it should, whatever is in it`() throws {
+    @Test func `The comment ends at its end, with any content`() throws {
         let generator = SeededGenerator(seed: 11)
         for _ in 0..<500 {
             let characters = (0..<generator.next() % 20).map { _ in UInt8(0x20 + generator.next() % 95) }

@@ -5,9 +5,9 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-/// A secret that a layer declares is one for every layer further in.
+/// A secret that a layer declares is a secret for every layer further in.
 struct DeclaredSecretsTests {
-    /// A layer that sets a field with a name that says nothing, and declares it.
+    /// A layer that sets a field with a neutral name, and declares it secret.
     enum Declaring: String, CaseIterable {
         case addingDefaultFields, overridingFields, intercepting
 
@@ -35,7 +35,7 @@ struct DeclaredSecretsTests {
     }
 
     @Test(arguments: Declaring.allCases)
-    func `A redirection inside drops it on the way to another origin`(declaring: Declaring) async throws {
+    func `A redirection inside drops the secret before another origin`(declaring: Declaring) async throws {
         let stub = StubConnection(
             Response(status: .found, fields: [.location: "https://other.example/"]), Response(status: .ok))
         _ = try await declaring.stack(on: stub.followingRedirects()).send(get(as: "alice"))
@@ -43,7 +43,7 @@ struct DeclaredSecretsTests {
     }
 
     @Test(arguments: Declaring.allCases)
-    func `A log inside does not show it`(declaring: Declaring) async throws {
+    func `A log inside does not show the secret`(declaring: Declaring) async throws {
         let log = Mutex("")
         let stub = StubConnection(Response(status: .ok))
         let sink = LogSink { entry in log.withLock { $0 += entry } }
@@ -54,7 +54,7 @@ struct DeclaredSecretsTests {
     }
 
     @Test(arguments: Declaring.allCases)
-    func `A cache inside keeps the responses of two users apart`(declaring: Declaring) async throws {
+    func `A cache inside separates the responses of two users`(declaring: Declaring) async throws {
         let stub = StubConnection { request in
             Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: Body(request.user ?? "public"))
         }

@@ -17,7 +17,7 @@ import Testing
         return try #require(stub.requests.last).head.headerFields.map(\.description)
     }
 
-    @Test func `Default fields are added where a request has none`() async throws {
+    @Test func `Default fields are added if a request lacks them`() async throws {
         let connection = stub.addingDefaultFields([.accept: "text/html", .from: "a"])
         #expect(try await sent(through: connection) == ["Accept: text/html", "From: a"])
         #expect(try await sent([.from: "own"], through: connection) == ["From: own", "Accept: text/html"])
@@ -66,12 +66,12 @@ import Testing
         #expect(stub.requests.map { $0.head.headerFields[.from] } == ["/x"])
     }
 
-    @Test func `No fields change nothing`() async throws {
+    @Test func `An empty list of fields changes nothing`() async throws {
         let connection = stub.addingDefaultFields([:]).overridingFields(with: [:])
         #expect(try await sent([.accept: "own"], through: connection) == ["Accept: own"])
     }
 
-    @Test func `Defaults yield to the request's own fields, which yield to overrides`() async throws {
+    @Test func `The request's own fields replace defaults, and overrides replace both`() async throws {
         let connection = stub.overridingFields(with: [.accept: "override"]).addingDefaultFields([
             .accept: "default", .from: "default", .via: "default",
         ])
@@ -81,7 +81,7 @@ import Testing
             ])
     }
 
-    @Test func `Of two default layers the outer decides, of two overriding ones the inner`() async throws {
+    @Test func `The outer of two default layers wins, and the inner of two overriding ones`() async throws {
         let defaults = stub.addingDefaultFields([.from: "inner"]).addingDefaultFields([.from: "outer"])
         #expect(try await sent(through: defaults) == ["From: outer"])
 
@@ -89,7 +89,7 @@ import Testing
         #expect(try await sent(through: overrides) == ["From: inner"])
     }
 
-    @Test func `A line break never reaches the wire`() async throws {
+    @Test func `A line break is never sent`() async throws {
         let connection = stub.addingDefaultFields([.accept: "a\r\nX-Evil: 1"]).overridingFields(with: [.from: "b\nc\0"])
         #expect(try await sent(through: connection) == ["From: b c", "Accept: a  X-Evil: 1"])
     }

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct FollowingRedirectsTests {
-    @Test func `A redirection is followed, and the metadata tells the way`() async throws {
+    @Test func `A redirection is followed, and the metadata lists the hops`() async throws {
         let stub = StubConnection(.to("/2", status: 301), .to("https://b.example/3", status: 302), .ok)
 
         let response = try await stub.followingRedirects().send(.get("https://a.example/1#top"))
@@ -20,7 +20,7 @@ import Testing
         #expect(response.metadata.redirects.map(\.method) == [.get, .get])
     }
 
-    @Test func `A loop shows no query, whatever prints it`() async throws {
+    @Test func `A loop error shows no query, however it is printed`() async throws {
         let stub = StubConnection { _ in Response(status: .found, fields: [.location: "/?code=hunter2"]) }
         let error = await #expect(throws: RedirectionLoopError.self) {
             try await stub.followingRedirects().send(.get("https://example.com/"))
@@ -55,7 +55,7 @@ import Testing
         #expect(permanent.requests.last == repeated)
     }
 
-    @Test func `Secrets that were dropped on the way do not come back`() async throws {
+    @Test func `Secrets that were dropped at a hop are not restored`() async throws {
         let stub = StubConnection(
             .to("https://b.example/2"), .to("https://a.example/3"), .to("https://a.example/4"), .ok)
         let request = try Request.get(
@@ -68,7 +68,7 @@ import Testing
         #expect(stub.requests.count == 4)
     }
 
-    @Test func `What a layer further in declares secret is dropped across origins`() async throws {
+    @Test func `A field that a layer further in declares secret is dropped across origins`() async throws {
         let stub = StubConnection(.to("/2"), .to("https://b.example/3"), .ok)
         let connection = DeclaringConnection(base: stub).followingRedirects()
 
@@ -77,7 +77,7 @@ import Testing
         #expect(stub.requests.map { $0.head.headerFields[.ticket] } == ["secret", "secret", nil])
     }
 
-    @Test func `What the request declares secret is dropped across origins`() async throws {
+    @Test func `A field that the request declares secret is dropped across origins`() async throws {
         let stub = StubConnection(.to("/2"), .to("https://b.example/3"), .ok)
         var request = try Request.get("https://a.example/1", fields: [.ticket: "secret"])
         request.options.secretFields = [.ticket]
@@ -101,13 +101,13 @@ import Testing
         #expect(error.map(String.init(describing:))?.contains("secret") == false)
     }
 
-    @Test func `As many redirections as the limit says are followed`() async throws {
+    @Test func `Redirections up to the limit are followed`() async throws {
         let stub = StubConnection(.to("/2"), .to("/3"), .ok)
 
         #expect(try await stub.followingRedirects(upTo: 2).send(.get("https://a.example/1")).status == .ok)
     }
 
-    @Test func `A redirection to where the request has been is an error`() async throws {
+    @Test func `A redirection to a visited URL is an error`() async throws {
         let stub = StubConnection { request in .to(request.head.path == "/1" ? "/2#f" : "/1") }
 
         let error = await #expect(throws: RedirectionLoopError.self) {
@@ -119,7 +119,7 @@ import Testing
         #expect(error.map(String.init(describing:))?.contains("secret") == false)
     }
 
-    @Test func `The same URL with another method is no loop`() async throws {
+    @Test func `The same URL with another method is not a loop`() async throws {
         let stub = StubConnection(.to("/1", status: 303), .ok)
 
         let response = try await stub.followingRedirects().send(.post("https://a.example/1", body: "content"))
@@ -149,7 +149,8 @@ import Testing
         ("b alone", "https://a.example/2", false), ("httpsOnly and b alone", "https://b.example/2", true),
         ("standard, downgrades and standard", "http://a.example/2", false),
     ])
-    func `A policy says which redirections are followed`(name: String, location: String, follows: Bool) async throws {
+    func `A policy decides which redirections are followed`(name: String, location: String, follows: Bool) async throws
+    {
         let stub = StubConnection(.to(location), .ok)
         let policy = try #require(Self.policies.first { $0.description == name })
 
@@ -160,7 +161,7 @@ import Testing
         #expect((response.metadata.redirectionRefusal == nil) == follows)
     }
 
-    @Test func `A policy is not asked for a second opinion once it refused`() async throws {
+    @Test func `A policy that has refused is not asked again`() async throws {
         let asked = Mutex(0)
         let counting = RedirectionPolicy("counting") { _ in
             asked.withLock { $0 += 1 }
@@ -213,7 +214,7 @@ import Testing
         #expect(stub.requests.last?.head.authority == "a.example")
     }
 
-    @Test func `A small body is read to its end before the next request, and then let go`() async throws {
+    @Test func `A small body is read to its end before the next request, and then released`() async throws {
         let transfer = GatedTransfer.open
         let stub = StubConnection(answers: [
             { _ in .to("/2", body: transfer.body(chunks: 16, of: 1024)) },
@@ -242,14 +243,14 @@ import Testing
         #expect(transfer.bytesRead == (length == nil ? 17_000 : 0))
     }
 
-    @Test func `A body that fails to be read does not keep the redirection from being followed`() async throws {
+    @Test func `A body that fails does not prevent the redirection from being followed`() async throws {
         let stub = StubConnection(
             .to("/2", body: Body(replay: .once) { _ in throw TransportError(.connectionLost, at: .body) }), .ok)
 
         #expect(try await stub.followingRedirects().send(.get("https://a.example/1")).status == .ok)
     }
 
-    @Test func `Nothing is sent once the task is cancelled`() async throws {
+    @Test func `Nothing is sent after the task is cancelled`() async throws {
         let stub = ClosureConnection { request in
             guard request.head.path == "/1" else {
                 Issue.record("A request was sent after the cancellation.")
@@ -264,7 +265,7 @@ import Testing
         await #expect(throws: CancellationError.self) { _ = try await task.value }
     }
 
-    @Test func `Errors pass through, and one of a later hop too`() async throws {
+    @Test func `Errors are thrown unchanged, also at a later hop`() async throws {
         let stub = StubConnection(answers: [
             { _ in .to("/2") }, { _ in throw TransportError(.connectionRefused, at: .connecting) },
         ])

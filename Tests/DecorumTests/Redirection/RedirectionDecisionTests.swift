@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: [200, 204, 300, 304, 305, 306, 309, 399, 400, 503])
-    func `Another status is the answer`(status: Int) throws {
+    func `A response with another status is returned`(status: Int) throws {
         #expect(try decide(.get("https://a.example/"), status: status, to: ["/2"]) == .answer)
     }
 
@@ -66,7 +66,7 @@ import Testing
         #expect(try decide(.get("https://a.example/"), status: 301, to: locations) == .refuse(refusal))
     }
 
-    @Test func `A downgrade is followed where the policy allows it, an upgrade always`() throws {
+    @Test func `A downgrade is followed if the policy allows it, an upgrade always`() throws {
         let policy = RedirectionPolicy.standard.allowingDowngrades()
         let (down, _) = try follow(.get("https://a.example/"), status: 301, to: "http://a.example/", policy: policy)
         let (up, _) = try follow(.get("http://a.example/"), status: 301, to: "https://a.example/")
@@ -83,7 +83,7 @@ import Testing
         #expect(try decide(request, status: status, to: ["/2"]) == .refuse(.bodyReadOnce))
     }
 
-    @Test func `A body that is read once does not hinder a rewrite to GET`() throws {
+    @Test func `A body that is read once does not prevent a rewrite to GET`() throws {
         let body = Body(replay: .once) { _ in throw CancellationError() }
 
         #expect(try follow(.post("https://a.example/", body: body), status: 303, to: "/2").next.body == .empty)
@@ -95,7 +95,7 @@ import Testing
         ("http://a.example/", "https://b.example/", false), ("http://a.example:81/", "https://a.example/", false),
         ("http://a.example/", "https://a.example:81/", false), ("http://a.example/", "http://www.a.example/", false),
     ])
-    func `A body stays with its host`(from: String, location: String, follows: Bool) throws {
+    func `A body is sent again only to its host`(from: String, location: String, follows: Bool) throws {
         let request = try Request.post(from, body: "content")
 
         let decision = try decide(request, status: 307, to: [location])
@@ -111,7 +111,7 @@ import Testing
         ("https://a.example/", true), ("https://a.example:443/x", true), ("https://b.example/", false),
         ("https://a.example:444/", false), ("https://a.example.evil/", false), ("https://sub.a.example/", false),
     ])
-    func `Secrets stay with their origin`(location: String, keeps: Bool) throws {
+    func `Secrets are sent only to their origin`(location: String, keeps: Bool) throws {
         var request = try Request.get(
             "https://a.example/",
             fields: [
@@ -146,7 +146,7 @@ import Testing
         ("http://a.example/x", "https://a.example/1", "http://a.example/2", nil),
         ("not a URL", "https://a.example/1", "https://b.example/", nil),
     ])
-    func `Referer tells other origins the origin alone, and http nothing of https`(
+    func `Referer holds only the origin across origins, and no https URL over http`(
         referer: String, from: String, location: String, expected: String?
     ) throws {
         let request = try Request.get(from, fields: [.referer: referer])
@@ -156,7 +156,7 @@ import Testing
         #expect(next.head.headerFields[.referer] == expected)
     }
 
-    @Test func `No location crashes, and none takes a secret to another origin`() throws {
+    @Test func `No location causes a crash, or sends a secret to another origin`() throws {
         let generator = SeededGenerator(seed: 302)
         let alphabet = Array("htps:/:/:/@ab.?#[]%\\ 0\t\u{0}ü\u{202E}")
         let request = try Request.get("https://a.b/1", fields: [.authorization: "secret"])

@@ -12,7 +12,7 @@ import Testing
         ("CONNECT", 503, false), ("get", 503, false), ("GET", 200, false), ("GET", 301, false), ("GET", 400, false),
         ("GET", 401, false), ("GET", 404, false), ("GET", 408, false), ("GET", 501, false), ("GET", 505, false),
     ])
-    func `A status is tried again after with an idempotent method`(
+    func `A status is retried with an idempotent method`(
         method: String, status: Int, retries: Bool
     ) throws {
         let request = try head(method)
@@ -37,7 +37,7 @@ import Testing
             ("Sun, 06 Nov 1994 08:49:00 GMT", backoff), ("-1", backoff), ("1.5", backoff), ("soon", backoff),
             ("", backoff), ("1, 2", backoff), ("\u{0}", backoff),
         ] as [(String, RetryDecision)])
-    func `Retry-After is waited for up to the maximum, and ignored where it says nothing`(
+    func `Retry-After is honoured up to the maximum, and ignored if it gives no delay`(
         value: String, decision: RetryDecision
     ) throws {
         #expect(decide(503, to: try head("GET"), retryAfter: [value]) == decision)
@@ -63,7 +63,7 @@ import Testing
             ("GET", .undecodableContent, .body, false), ("GET", .unreadableBody, .head, false),
             ("GET", .limitExceeded, .body, false), ("GET", .other, .connecting, false),
         ] as [(String, TransportError.Code, TransportError.Stage, Bool)])
-    func `A failure is tried again after where that may help and do no harm`(
+    func `A failure is retried if that may help and is safe`(
         method: String, code: TransportError.Code, stage: TransportError.Stage, retries: Bool
     ) throws {
         let decision = RetryDecision.after(
@@ -78,7 +78,7 @@ import Testing
             InvalidRequestError(.invalidURL, "No."), RedirectionLoopError(redirections: []),
             CocoaError(.fileNoSuchFile),
         ] as [any Error])
-    func `An error that is no transport failure is not tried again after`(error: any Error) throws {
+    func `An error that is not a transport failure is not retried`(error: any Error) throws {
         #expect(RetryDecision.after(error, to: try head("GET"), retries: 0, policy: .standard) == .giveUp)
     }
 
@@ -96,7 +96,7 @@ import Testing
         (RetryPolicy(retries: 1, baseDelay: .seconds(Int64.max), maximumDelay: .seconds(Int64.max)), [1 << 31 * 1000]),
         (RetryPolicy(retries: 0), []), (RetryPolicy(retries: .min), []), (.never, []),
     ])
-    func `The longest wait grows up to its maximum, and retries come to an end`(
+    func `The longest wait grows up to its maximum, and retries are limited`(
         policy: RetryPolicy, milliseconds: [Int]
     ) throws {
         let request = try head("GET")

@@ -8,7 +8,7 @@ import Testing
     private let clock = VirtualClock()
     private let generator = SeededGenerator(seed: 1)
 
-    @Test func `A 503 is asked again after the time that Retry-After names`() async throws {
+    @Test func `A request is sent again after a 503 and the time in Retry-After`() async throws {
         let stub = StubConnection(.unavailable(retryAfter: "7"), .ok)
         async let response = stub.retrying(clock: clock).send(.page)
 
@@ -46,7 +46,7 @@ import Testing
         #expect(clock.pendingSleeps.isEmpty)
     }
 
-    @Test func `Without Retry-After the waits are random parts of times that double`() async throws {
+    @Test func `Without Retry-After the waits are random parts of doubling times`() async throws {
         let stub = StubConnection { _ in Response(status: .serviceUnavailable) }
         let draws = SeededGenerator(seed: 1)
         async let response = stub.retrying(clock: clock, generator: generator).send(.page)
@@ -62,7 +62,7 @@ import Testing
         #expect(stub.requests.count == 4)
     }
 
-    @Test func `The same seed waits the same times`() async throws {
+    @Test func `The same seed gives the same waits`() async throws {
         var runs: [[Duration]] = []
         for _ in 0..<2 {
             let clock = VirtualClock()
@@ -81,7 +81,7 @@ import Testing
         #expect(runs[0] == runs[1])
     }
 
-    @Test func `The last error is thrown as it is`() async throws {
+    @Test func `The last error is thrown unchanged`() async throws {
         let stub = StubConnection { request in throw TransportError(.connectionRefused, at: .connecting) }
 
         let error = await #expect(throws: TransportError.self) {
@@ -92,7 +92,7 @@ import Testing
         #expect(stub.requests.count == 4)
     }
 
-    @Test func `A failure is counted among the attempts of the response that came after`() async throws {
+    @Test func `A failure counts as an attempt of the response after it`() async throws {
         let stub = StubConnection(answers: [
             { _ in throw TransportError(.connectionLost, at: .head) },
             { _ in
@@ -108,8 +108,7 @@ import Testing
         #expect(response.metadata.attempts == 5)
     }
 
-    @Test func `A POST is sent again after a refused connection, with its body, but not after a lost one`() async throws
-    {
+    @Test func `A POST is sent again after a refused connection, but not after a lost one`() async throws {
         let refused = StubConnection(answers: [
             { _ in throw TransportError(.connectionRefused, at: .connecting) }, { _ in .ok },
         ])
@@ -156,7 +155,7 @@ import Testing
     }
 
     @Test(arguments: [("GET", 200), ("GET", 404), ("POST", 503)])
-    func `What is not retried passes through with its body`(method: String, status: Int) async throws {
+    func `A response that is not retried passes through with its body`(method: String, status: Int) async throws {
         let transfer = GatedTransfer.open
         let stub = StubConnection(answers: [
             { _ in Response(status: .init(code: status), body: transfer.body(chunks: 3, of: 10)) }
@@ -183,7 +182,7 @@ import Testing
     }
 
     @Test(arguments: [(nil, 2, 2000), (nil, .max, 17_000), (1 << 40, .max, 0)] as [(Int64?, Int, Int)])
-    func `A body that nobody gets is read a little or dropped before the wait`(
+    func `A discarded body is drained or dropped before the wait`(
         length: Int64?, chunks: Int, bytesRead: Int
     ) async throws {
         let transfer = GatedTransfer.open
@@ -238,7 +237,7 @@ import Testing
         #expect(try await stub.retrying(.never, clock: clock).send(created).status == .ok)
     }
 
-    @Test func `Each hop of a redirection is retried by itself`() async throws {
+    @Test func `Each hop of a redirection is retried separately`() async throws {
         let stub = StubConnection(
             Response(status: .found, fields: [.location: "/2"]), .unavailable(retryAfter: "0"), .ok)
 

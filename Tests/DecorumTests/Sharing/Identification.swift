@@ -7,11 +7,11 @@ enum UserKey: RequestOptionKey {
     static let defaultValue: String? = nil
 }
 
-/// A way in which a layer tells a server who the user is.
+/// A way in which a layer identifies the user to a server.
 enum Identification: String, CaseIterable {
     case authorization, cookie, apiKey, userID, tenant, unknownField, query, userinfo, content, authority
 
-    /// Puts the user of a request into it.
+    /// Adds the identification of the request's user to it.
     func identify(_ request: inout Request) {
         guard let user = request.options[UserKey.self] else { return }
         switch self {
@@ -28,12 +28,12 @@ enum Identification: String, CaseIterable {
         }
     }
 
-    /// Whether a cache that stands further in sees it, so that it keeps responses apart.
+    /// Whether a cache further in sees the identification, so that it separates responses.
     var isVisible: Bool { self != .unknownField }
 }
 
 extension Request {
-    /// The user whom a server recognises in the request, wherever a name stands.
+    /// The user that a server recognises in the request, at any place of the name.
     var user: String? {
         let texts = head.headerFields.map(\.value) + [head.path ?? "", head.authority ?? ""]
         let content = body.bytes.map { String(decoding: $0, as: UTF8.self) } ?? ""

@@ -20,7 +20,7 @@ import Testing
             readCount += reads
             hitCount += hits
         }
-        // Most requests are answered, and a part of them from a store, or the draws would show nothing.
+        // Most requests are answered, and some of them from a store; otherwise the test would show nothing.
         #expect(readCount > Self.drawsPerSeed * 3)
         #expect(hitCount > Self.drawsPerSeed / 20)
     }
@@ -43,8 +43,8 @@ private struct RandomStack {
         var losesOptions = false
         for _ in 0..<2 + dice.number(below: 6) {
             let layer = dice.pick(RandomLayer.all)
-            // A cache cannot know that a field which it sees tells users apart, where neither the field's name says so, nor
-            // the options of the request, nor the server's Vary (RFC 9111, section 4.1).
+            // A cache cannot know that a field identifies users unless the name of the field, the options of the
+            // request or the server's Vary show it (RFC 9111, section 4.1).
             if holdsSharing, layer.visibility == .never || layer.visibility == .byOptions && losesOptions { continue }
             holdsSharing = holdsSharing || layer.shares
             losesOptions = losesOptions || holdsSharing && layer.losesOptions
@@ -55,7 +55,7 @@ private struct RandomStack {
 
     /// Sends requests of both users, some of them at the same time.
     ///
-    /// - Returns: How many responses were read, and how many of them a store gave.
+    /// - Returns: The number of responses that were read, and the number of them from a store.
     func run(_ name: String) async throws -> (reads: Int, hits: Int) {
         let namesPrincipal = dice.draws(1, of: 4)
         let identification = dice.draws(1, of: 4) ? dice.pick(Identification.allCases.filter(\.isVisible)) : nil
@@ -85,7 +85,7 @@ private struct RandomStack {
         return (reads, hits)
     }
 
-    /// What a stack throws, as for a user name in an URL, is no response of anybody.
+    /// Sends a request; returns nil for an error, such as that for a user name in a URL.
     private func send(_ request: Request) async -> (text: String, isHit: Bool)? {
         guard let response = try? await connection.send(request),
             let text = try? await response.body.text(upTo: 100), response.status == .ok
@@ -94,7 +94,7 @@ private struct RandomStack {
     }
 }
 
-/// A server that answers each user with their name, and says that everybody may store it.
+/// A server that answers each user with their name, and allows every cache to store it.
 private struct RandomOrigin: Connection {
     enum Redirection: CaseIterable {
         case sameOrigin, foreign, userOwn
@@ -129,9 +129,9 @@ private struct RandomOrigin: Connection {
     }
 }
 
-/// A layer that a stack may have, put together with care or without.
+/// A layer of a random stack, either correct or careless.
 private struct RandomLayer: Sendable {
-    /// Whether a cache further in can tell what the layer adds from what is the same for all users.
+    /// Whether a cache further in can recognise that an addition of the layer identifies the user.
     enum Visibility {
         case always, byOptions, never
     }

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// Two users of one stack, in which a layer adds credentials that no layer declares: each gets a response of their own.
+/// Two users of one stack, in which a layer adds credentials that no layer declares: each gets their own response.
 @Suite(.timeLimit(.minutes(3))) struct UndeclaredCredentialsTests {
     let spawner = TrackingSpawner()
 
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    /// A server that answers each user with their name, and lets everybody store it.
+    /// A server that answers each user with their name, and allows every cache to store it.
     private let server = StubConnection { request in
         let user = request.user ?? "public"
         let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"\(user)\""]
@@ -42,7 +42,7 @@ import Testing
         return request
     }
 
-    /// Sends requests of two users at the same time, and then one after the other, and holds each to its own response.
+    /// Sends requests of two users, first concurrently and then in sequence, and expects each user's own response.
     private func requireOwnResponses(from connection: any Connection, principals: Bool = false) async throws {
         let users = (0..<40).map { $0 % 2 == 0 ? "alice" : "bob" }
         try await withThrowingTaskGroup { group in
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: Sharing.allCases, Identification.allCases)
-    func `A layer that adds credentials without saying so gives no response to another user`(
+    func `A layer that adds undeclared credentials gives no response to another user`(
         sharing: Sharing, identification: Identification
     ) async throws {
         let base = server.intercepting { request, base in
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: Sharing.allCases)
-    func `With a principal, responses are shared and stored all the same`(sharing: Sharing) async throws {
+    func `With a principal, responses are shared and stored nevertheless`(sharing: Sharing) async throws {
         let base = server.intercepting { request, base in
             var request = request
             Identification.authorization.identify(&request)
@@ -88,7 +88,7 @@ import Testing
         #expect(sharing == .revalidating || server.requests.count < 46)
     }
 
-    @Test func `The reason why nothing is stored is told`() async throws {
+    @Test func `The status reports why nothing is stored`() async throws {
         let connection = server.intercepting { request, base in
             var request = request
             Identification.tenant.identify(&request)
@@ -100,12 +100,12 @@ import Testing
         #expect(status.detail == "not stored without a principal, since the field x-tenant was added or changed")
     }
 
-    @Test func `A redirection inside of the cache that drops the bearer on its second hop counts as a whole`()
+    @Test func `A redirection inside of the cache that drops the token at a hop counts as a whole`()
         async throws
     {
         let origin = StubConnection { request in
             if request.head.authority == "other.example" {
-                // A URL that the first hop has made for one user.
+                // The first hop has made this URL for one user.
                 return Response(
                     status: .ok, fields: [.cacheControl: "max-age=60"],
                     body: Body(request.head.path.map { String($0.dropFirst()) } ?? ""))
@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test(arguments: Sharing.allCases)
-    func `A transport made by hand shares nothing until it reports what it sends`(sharing: Sharing) async throws {
+    func `A custom transport shares nothing until it reports its requests`(sharing: Sharing) async throws {
         let silent = ClosureConnection { [server] request in
             var request = request
             Identification.cookie.identify(&request)
@@ -163,7 +163,7 @@ import Testing
         try await requireOwnResponses(from: sharing.stack(on: silent, in: MemoryResponseStore(), spawner))
     }
 
-    @Test func `What a transport made by hand reports is stored`() async throws {
+    @Test func `A response that a custom transport reports is stored`() async throws {
         let transport = ClosureConnection { request in
             request.reportSending()
             return Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: "public")
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func `What is harmless is stored as before`() async throws {
+    @Test func `Responses to harmless changes are stored`() async throws {
         let base = server.intercepting { request, base in
             var request = request
             request.head.headerFields[.userAgent] = "app/1"
@@ -202,18 +202,18 @@ import Testing
     }
 
     @Test(arguments: Sharing.allCases, Sharing.allCases)
-    func `One sharing layer within another still shares what is for all`(outer: Sharing, inner: Sharing) async throws {
+    func `One sharing layer within another still shares public responses`(outer: Sharing, inner: Sharing) async throws {
         let store = MemoryResponseStore()
         let innerStack = inner.stack(on: server, in: store, spawner)
         let connection = outer.stack(on: AnyConnection(innerStack), in: MemoryResponseStore(), spawner)
         for _ in 0..<4 { #expect(try await connection.send(get(as: "alice")).body.text(upTo: 10) == "public") }
-        // Layers that share requests alone keep nothing for later, and one that validates asks each time.
+        // A layer that only coalesces stores nothing, and a layer that revalidates asks each time.
         let stored = [outer, inner].contains(.caching)
         #expect(server.requests.count == (stored ? 1 : 4))
     }
 
     @Test(arguments: Sharing.allCases, Sharing.allCases)
-    func `Credentials between two sharing layers are those of one user`(outer: Sharing, inner: Sharing) async throws {
+    func `Credentials between two sharing layers stay with one user`(outer: Sharing, inner: Sharing) async throws {
         for identification in [Identification.authorization, .query] {
             let innerStack = inner.stack(on: server, in: MemoryResponseStore(), spawner)
             let base = innerStack.intercepting { request, base in
@@ -226,7 +226,7 @@ import Testing
         }
     }
 
-    @Test func `A principal that a layer further in sets is no other user's`() async throws {
+    @Test func `A principal that a layer further in sets is not used for another user`() async throws {
         let inner = server.intercepting { request, base in
             var request = request
             Identification.unknownField.identify(&request)
@@ -240,13 +240,13 @@ import Testing
         try await requireOwnResponses(from: connection)
     }
 
-    @Test func `A stored response of a principal counts beside an attempt that was sent without one`() async throws {
+    @Test func `A stored response of a principal counts besides an attempt without a principal`() async throws {
         let inner = server.intercepting { request, base in
             var request = request
             if request.options.principal != nil { Identification.unknownField.identify(&request) }
             return try await base.send(request)
         }.caching(in: MemoryResponseStore())
-        // As one does who tries without credentials first.
+        // Like a client that first tries without credentials.
         let connection = inner.intercepting { request, base in
             var request = request
             try await base.send(copy request).body.drain(upTo: 100)
@@ -256,7 +256,7 @@ import Testing
         try await requireOwnResponses(from: connection)
     }
 
-    @Test func `A token under a harmless name tells users apart outside of a cache`() async throws {
+    @Test func `A token under a harmless name distinguishes users outside of a cache`() async throws {
         let origin = StubConnection { request in
             Response(
                 status: .ok, fields: [.cacheControl: "max-age=60"],
@@ -295,7 +295,7 @@ private struct NamedError: Error, Hashable {
 }
 
 extension HTTPField.Name {
-    // The name is one: a literal without blanks.
+    // Safe: the literal is a valid field name.
     // swift-format-ignore: NeverForceUnwrap
     fileprivate static let viewer = HTTPField.Name("X-Viewer")!
 }

@@ -25,7 +25,7 @@ import Testing
         #expect(abs(numbers.reduce(0, +) / 10_000 - 0.5) < 0.03)
     }
 
-    @Test func `Many tasks draw different numbers`() async {
+    @Test func `Many tasks get different numbers`() async {
         let generator = SeededGenerator(seed: 5)
         let numbers = await withTaskGroup(of: [UInt64].self) { group in
             for _ in 0..<8 { group.addTask { (0..<500).map { _ in generator.next() } } }

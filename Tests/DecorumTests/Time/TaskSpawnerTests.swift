@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct TaskSpawnerTests {
-    @Test func `Work outlives a caller who is cancelled`() async throws {
+    @Test func `Work outlives a cancelled caller`() async throws {
         let gate = Gate()
         let spawner = TrackingSpawner()
         let caller = Task {
@@ -32,7 +32,7 @@ import Testing
         await task.value
     }
 
-    @Test func `Work runs on the executor and with the priority that were asked for`() async {
+    @Test func `Work runs on the requested executor with the requested priority`() async {
         let executor = QueueExecutor()
         let task = SystemSpawner(executor: executor, priority: .utility).spawn {
             #expect(Task.currentPriority >= .utility)
@@ -51,7 +51,7 @@ private final class QueueExecutor: TaskExecutor {
         jobCount.add(1, ordering: .relaxed)
         let job = UnownedJob(job)
         queue.async { [self] in
-            // The executor outlives its jobs, which hold it.
+            // Safe: the jobs hold the executor, so it outlives them.
             unsafe job.runSynchronously(on: asUnownedTaskExecutor())
         }
     }

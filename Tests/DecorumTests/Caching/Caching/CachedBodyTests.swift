@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// How bodies are stored, shared, and given in parts.
+/// Tests how bodies are stored, shared, and served in parts.
 @Suite(.timeLimit(.minutes(3))) struct CachedBodyTests {
     let store = MemoryResponseStore(byteLimit: 1 << 20)
     let spawner = TrackingSpawner()
@@ -26,7 +26,7 @@ import Testing
             body: GatedTransfer.open.body(chunks: chunks))
     }
 
-    @Test func `A body is stored while it is read, and only once it was read to its end`() async throws {
+    @Test func `A body is stored while it is read, and is found only after its end`() async throws {
         let stub = StubConnection { [self] _ in film() }
         let connection = cache(stub)
 
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `What is too long to be stored makes what it replaces forgotten`(isStream: Bool) async throws {
+    func `A response that is too long to store removes the one that it replaces`(isStream: Bool) async throws {
         let long = Response(
             status: .ok, fields: [.cacheControl: "max-age=60"],
             body: isStream ? GatedTransfer.open.body(chunks: 400) : Body(BytePattern.bytes(400_000)))
@@ -81,7 +81,7 @@ import Testing
         #expect(try await connection.send(get()).metadata.source == .stub)
     }
 
-    @Test func `Fifty who miss at the same time make one request and one stored response`() async throws {
+    @Test func `Fifty concurrent misses make one request and one stored response`() async throws {
         let stub = StubConnection { [gate, self] _ in
             try await gate.wait()
             return film()
@@ -107,7 +107,7 @@ import Testing
         #expect(try await connection.send(get()).metadata.source == .cache)
     }
 
-    @Test func `Fifty who find a stale response make one validation`() async throws {
+    @Test func `Fifty callers that find a stale response make one validation`() async throws {
         let clock = VirtualClock()
         let stub = StubConnection(answers: [{ [self] _ in film() }]) { [gate] _ in
             try await gate.wait()
@@ -158,7 +158,7 @@ import Testing
             ], body: Body(BytePattern.bytes(length)[bounds]))
     }
 
-    @Test func `Parts under one strong validator grow together, and the rest completes them`() async throws {
+    @Test func `Parts with one strong validator are combined, and the rest completes them`() async throws {
         let stub = StubConnection(part(0..<1000), part(1000..<2000), part(2000..<3000))
         let connection = cache(stub)
         _ = try await connection.send(get([.range: "bytes=0-999"])).body.data(upTo: 3000)
@@ -179,7 +179,7 @@ import Testing
     }
 
     @Test(arguments: [#"W/"1""#, #""2""#])
-    func `Parts that may be of different contents are never put together`(tag: String) async throws {
+    func `Parts that may be of different contents are never combined`(tag: String) async throws {
         let first = tag.hasPrefix("W/") ? tag : #""1""#
         let stub = StubConnection(part(0..<1000, tag: first), part(1000..<3000, tag: tag), film())
         let connection = cache(stub)
@@ -210,7 +210,7 @@ import Testing
         #expect(store.count == 1)
     }
 
-    @Test func `Who is cancelled within a body ends as cancelled, and nothing is stored`() async throws {
+    @Test func `A caller cancelled within a body gets a cancellation, and nothing is stored`() async throws {
         let transfer = GatedTransfer()
         let response = Response(
             status: .ok, fields: [.cacheControl: "max-age=60"], body: transfer.body(chunks: 3))
@@ -224,7 +224,7 @@ import Testing
         #expect(store.count == 0)
     }
 
-    @Test func `What was asked for before a change is neither kept nor shared after it`() async throws {
+    @Test func `A response requested before a change is neither stored nor shared after it`() async throws {
         let stub = StubConnection { [gate, self] request in
             guard request.head.method == .get else { return Response(status: .noContent) }
             try await gate.wait()
@@ -245,7 +245,7 @@ import Testing
         #expect(stub.requests.count == 3)
     }
 
-    @Test func `What may not be sent is refused also where nothing stored could answer it`() async throws {
+    @Test func `An only-stored request is refused if no stored response can answer it`() async throws {
         let stub = StubConnection()
         let connection = cache(stub)
         for fields: HTTPFields in [[.ifMatch: #""1""#], [.range: "bytes=0-1,3-4"]] {
@@ -260,7 +260,7 @@ import Testing
         "Cache-Control: no-store", "Cache-Control: no-cache", "Pragma: no-cache", "Vary: *",
         "Cache-Control: max-age=60 | Vary: Accept, X-Request-ID",
     ])
-    func `A response that is for one request alone is not shared`(fields: String) async throws {
+    func `A response for a single request is not shared`(fields: String) async throws {
         let stub = StubConnection { [gate] _ in
             try await gate.wait()
             return Response(status: .ok, fields: HTTPFields(lines: fields), body: "token")
@@ -275,7 +275,7 @@ import Testing
         #expect(stub.requests.count == 3)
     }
 
-    @Test func `A confirmation is not shared where the response varies by what the callers differ in`() async throws {
+    @Test func `A confirmation is not shared if the response varies between the callers`() async throws {
         let clock = VirtualClock()
         let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: #""1""#, .vary: "X-Request-ID"]
         let stub = StubConnection(answers: [{ _ in Response(status: .ok, fields: fields, body: "page") }]) {
@@ -293,7 +293,7 @@ import Testing
         #expect(stub.requests.count == 4)
     }
 
-    @Test func `Who asks for the whole does not get somebody's part or confirmation`() async throws {
+    @Test func `A caller without a range or condition gets no other caller's part or 304`() async throws {
         let stub = StubConnection { [gate] request in
             try await gate.wait()
             if request.head.headerFields.contains(.ifNoneMatch) { return Response(status: .notModified) }
@@ -319,7 +319,7 @@ import Testing
         #expect(answers.map(\.1) == ["56789", "", "0123456789"])
     }
 
-    @Test func `What was forgotten while it was under way stays forgotten`() async throws {
+    @Test func `A response removed while it is in progress is not stored`() async throws {
         let stub = StubConnection { [gate, self] _ in
             try await gate.wait()
             return film()

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// What a caller sees of a cache.
+/// The behaviour of a cache that a caller sees.
 @Suite(.timeLimit(.minutes(3))) struct CachingTests {
     let store = MemoryResponseStore()
     let clock = VirtualClock()
@@ -26,7 +26,7 @@ import Testing
         try await response.body.text(upTo: 1000)
     }
 
-    @Test func `A fresh response is served without asking, with its age`() async throws {
+    @Test func `A fresh response is served without a request, with its age`() async throws {
         let stub = StubConnection(Self.fresh)
         let connection = cache(stub)
 
@@ -47,7 +47,7 @@ import Testing
         #expect(try await text(hit) == "page")
     }
 
-    @Test func `A stale response is validated, and what the 304 says is kept`() async throws {
+    @Test func `A stale response is validated, and the fields of the 304 are stored`() async throws {
         let stub = StubConnection(Self.fresh, Self.notModified)
         let connection = cache(stub)
 
@@ -67,7 +67,7 @@ import Testing
         #expect(hit.metadata.source == .cache)
     }
 
-    @Test func `What is stored has the date at which it was received, or was confirmed`() async throws {
+    @Test func `A stored response has the date at which it was received or confirmed`() async throws {
         let connection = cache(StubConnection(Self.fresh, Self.notModified, Self.fresh))
         func date() async throws -> String? {
             try await connection.send(get()).head.headerFields[.date]
@@ -87,7 +87,7 @@ import Testing
         #expect(try await date() == HTTPDate(clock.date).description)
     }
 
-    @Test func `A 304 about something else is asked again without conditions`() async throws {
+    @Test func `After a 304 about another representation, the request is sent without conditions`() async throws {
         let other = Response(status: .notModified, fields: [.eTag: #""2""#])
         let new = Response(status: .ok, fields: [.eTag: #""3""#], body: "new")
         let stub = StubConnection(Self.fresh, other, new)
@@ -103,7 +103,7 @@ import Testing
         #expect(response.metadata.attempts == 2)
     }
 
-    @Test func `A 304 with a strong tag that no stored content has refreshes none, and is asked again`() async throws {
+    @Test func `A 304 with an unknown strong tag refreshes nothing, and the request is repeated`() async throws {
         let date = "Sun, 06 Nov 1994 08:49:37 GMT"
         let dated = Response(status: .ok, fields: [.cacheControl: "max-age=60", .lastModified: date], body: "old")
         let tagged = Response(status: .notModified, fields: [.cacheControl: "max-age=60", .eTag: #""1""#])
@@ -119,8 +119,7 @@ import Testing
         #expect(stub.requests.last?.head.headerFields.isEmpty == true)
     }
 
-    @Test func `A 304 with a strong tag answers with what has the same weak one, and does not refresh it`() async throws
-    {
+    @Test func `A 304 with a strong tag selects the same weak tag, and does not refresh it`() async throws {
         let weak = Response(status: .ok, fields: [.cacheControl: "max-age=60", .eTag: #"W/"1""#], body: "page")
         let stub = StubConnection(weak, Self.notModified, Self.notModified)
         let connection = cache(stub)
@@ -137,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func `Only-if-cached is 504 where nothing is stored, and asks nobody`() async throws {
+    @Test func `Only-if-cached without a stored response gives 504, and sends nothing`() async throws {
         let stub = StubConnection(Self.fresh)
         let connection = cache(stub)
         var request = try get()
@@ -155,7 +154,8 @@ import Testing
         #expect(stub.requests[0].head.headerFields.isEmpty)
     }
 
-    @Test(arguments: [CacheUse.none, .reload]) func `A request may insist on the server`(use: CacheUse) async throws {
+    @Test(arguments: [CacheUse.none, .reload]) func `A request may bypass stored responses`(use: CacheUse) async throws
+    {
         let stub = StubConnection(Self.fresh, Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: "new"))
         let connection = cache(stub)
         _ = try await connection.send(get())
@@ -185,7 +185,7 @@ import Testing
         #expect(stub.requests.count == 1)
     }
 
-    @Test func `A caller's own condition that nothing stored answers reaches the server, and its 304 the caller`()
+    @Test func `A caller's own condition without a stored response is sent, and its 304 returned`()
         async throws
     {
         let stub = StubConnection(Response(status: .notModified, fields: [.eTag: #""7""#]))
@@ -195,7 +195,7 @@ import Testing
         #expect(store.count == 0)
     }
 
-    @Test func `A HEAD is answered with what a GET got, and refreshes it`() async throws {
+    @Test func `A HEAD is answered with the stored response of a GET, and refreshes it`() async throws {
         let head = Response(status: .ok, fields: [.cacheControl: "max-age=60", .eTag: #""1""#, .allow: "GET"])
         let stub = StubConnection(Self.fresh, head)
         let connection = cache(stub)
@@ -214,7 +214,7 @@ import Testing
         #expect(try await text(refreshed) == "page")
     }
 
-    @Test(arguments: [404, 410, 403]) func `A HEAD that finds nothing makes what a GET got forgotten`(
+    @Test(arguments: [404, 410, 403]) func `A HEAD that finds nothing removes the stored response of a GET`(
         status: Int
     ) async throws {
         let connection = cache(StubConnection(Self.fresh, Response(status: .init(code: status))))
@@ -224,7 +224,7 @@ import Testing
         #expect(store.count == (status == 403 ? 1 : 0))
     }
 
-    @Test func `An unsafe request makes what it changes forgotten, for everybody`() async throws {
+    @Test func `An unsafe request removes the responses that it changes, for all principals`() async throws {
         let created = Response(
             status: .created, fields: [.location: "/items/1", .contentLocation: "https://evil.example/x"])
         let stub = StubConnection { request in request.head.method == .post ? created : Self.fresh }
@@ -270,7 +270,7 @@ import Testing
         #expect(store.count == requests.count - 1)
     }
 
-    @Test func `Somebody with a cookie gets what is stored without one, unless it varies by cookie`() async throws {
+    @Test func `A request with a cookie shares a response unless it varies by cookie`() async throws {
         let plain = Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: "plain")
         let varying = Response(status: .ok, fields: [.cacheControl: "max-age=60", .vary: "Cookie"], body: "own")
         let connection = cache(StubConnection(plain, varying, varying))
@@ -298,7 +298,7 @@ import Testing
         #expect(stub.requests.count == 3)
     }
 
-    @Test func `A permanent redirection inside of followingRedirects is remembered`() async throws {
+    @Test func `A permanent redirection inside of followingRedirects is stored`() async throws {
         let moved = Response(status: .permanentRedirect, fields: [.location: "/new", .cacheControl: "max-age=600"])
         let stub = StubConnection(moved, Self.fresh)
         let connection = cache(stub).followingRedirects(clock: clock)
@@ -311,7 +311,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPRequest.Method.get, .head], ["X-Private: 1", "Vary: *", "Cache-Control: no-store"])
-    func `What may no longer be stored once it is confirmed is forgotten`(
+    func `A response that an update forbids to store is removed`(
         method: HTTPRequest.Method, update: String
     ) async throws {
         let name = try #require(HTTPField.Name("X-Private"))
@@ -331,7 +331,7 @@ import Testing
         #expect(store.count == 0)
     }
 
-    @Test func `The layer shows what it does with stale responses`() {
+    @Test func `The layer shows its settings for stale responses`() {
         var policy = CachingPolicy.standard
         let standard = cache(StubConnection(), policy: policy).layers[0].description
         policy.staleIfSlow = .seconds(2)

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// What becomes of a response that something else overtakes while it is stored.
+/// Responses that are removed or replaced while they are being stored.
 @Suite(.timeLimit(.minutes(3))) struct OutdatedResponseTests {
     let store = SlowResponseStore()
     let clock = VirtualClock()
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: Storing.allCases, Forgetting.allCases)
-    func `What is forgotten while the store is busy with it stays forgotten`(
+    func `A response removed while it is being stored stays removed`(
         storing: Storing, forgetting: Forgetting
     ) async throws {
         let stub = StubConnection { request in
@@ -70,7 +70,7 @@ import Testing
         #expect(store.count == 0)
     }
 
-    @Test func `A confirmed body that has to be copied keeps nobody waiting, and is copied once`() async throws {
+    @Test func `A confirmed body that has to be copied delays no caller, and is copied once`() async throws {
         let store = SlowResponseStore(isLarge: true)
         store.gate.open()
         let stub = StubConnection { request in
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `A response that is read slowly does not take the place of one that came later`(isBegun: Bool) async throws {
+    func `A response that is read slowly does not replace a later one`(isBegun: Bool) async throws {
         let slow = GatedTransfer()
         let old = Response(status: .ok, fields: Self.page().head.headerFields, body: slow.body(chunks: 1))
         let other = Response(
@@ -123,7 +123,7 @@ import Testing
         #expect(store.count == 2)
     }
 
-    @Test func `Variants that are read at the same time are all kept`() async throws {
+    @Test func `Variants that are read at the same time are all stored`() async throws {
         let slow = GatedTransfer()
         store.gate.open()
         let connection = cache(
@@ -143,13 +143,13 @@ import Testing
     }
 }
 
-/// A store in memory that lets what it is given wait at a gate.
+/// A store in memory that waits at a gate before it stores a response.
 final class SlowResponseStore: ResponseStore {
     let gate = Gate()
     private let base = MemoryResponseStore()
     private let isLarge: Bool
 
-    /// Creates an empty store; with `isLarge`, bodies that it gives out are read as from a file.
+    /// Creates an empty store; with `isLarge`, it returns bodies that are read as from a file.
     init(isLarge: Bool = false) {
         self.isLarge = isLarge
     }

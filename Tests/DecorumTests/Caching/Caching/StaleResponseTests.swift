@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// When a stale response is used, and what goes on behind the caller's back.
+/// The use of stale responses, and validations in the background.
 @Suite(.timeLimit(.minutes(3))) struct StaleResponseTests {
     let store = MemoryResponseStore()
     let clock = VirtualClock()
@@ -17,7 +17,7 @@ import Testing
         base.caching(in: store, policy: policy, clock: clock, spawner: spawner)
     }
 
-    /// A cache that waits a time for a slow server, and whose first response, of a second, has become stale.
+    /// A cache that waits a limited time for a slow server, and whose first response, fresh for a second, is stale.
     private func staleCache(_ base: some Connection, staleIfSlow limit: Duration) async throws -> some Connection {
         var policy = CachingPolicy.standard
         policy.staleIfSlow = limit
@@ -60,7 +60,7 @@ import Testing
         #expect(try await connection.send(get()).body == "new")
     }
 
-    @Test func `Behind the callers' backs one validation of a variant runs, whatever else they say`() async throws {
+    @Test func `One validation of a variant runs in the background, however the requests differ`() async throws {
         let old = page("max-age=1, stale-while-revalidate=60")
         let stub = StubConnection(answers: [{ _ in old }]) { [gate] _ in
             try await gate.wait()
@@ -84,7 +84,7 @@ import Testing
         #expect(try await connection.send(get()).metadata.cacheStatus?.timeToLive == .seconds(100))
     }
 
-    @Test func `A validation behind the caller's back outlives the caller, and stores a body that is streamed`()
+    @Test func `A validation in the background outlives the caller, and stores a streamed body`()
         async throws
     {
         let old = page("max-age=1, stale-while-revalidate=60")
@@ -108,7 +108,7 @@ import Testing
         #expect(stub.requests.count == 2)
     }
 
-    @Test func `A validation that failed behind the caller's back is tried again`() async throws {
+    @Test func `A validation that failed in the background is repeated`() async throws {
         let old = page("max-age=1, stale-while-revalidate=60")
         let stub = StubConnection(answers: [{ _ in old }, { _ in throw Unreachable() }]) { [self] _ in
             page("max-age=100", "new")
@@ -128,7 +128,7 @@ import Testing
         ("max-age=1, must-revalidate, stale-if-error=60", false, false),
         ("no-cache, stale-if-error=60", false, false),
     ])
-    func `In place of an error a stale response is used where that is allowed`(
+    func `A stale response replaces an error if that is allowed`(
         control: String, isUsedFor503: Bool, isUsedWhereUnreachable: Bool
     ) async throws {
         let old = page(control)
@@ -151,7 +151,7 @@ import Testing
     }
 
     @Test(arguments: ["", ", stale-while-revalidate=60"])
-    func `An error that may be stored does not take the place of what stands in for it`(control: String) async throws {
+    func `A storable error does not replace the stale response that is used instead`(control: String) async throws {
         let old = page("max-age=1, stale-if-error=3600\(control)")
         let trouble = Response(status: .serviceUnavailable, fields: [.cacheControl: "max-age=60"], body: "trouble")
         let stub = StubConnection(old, trouble, trouble)
@@ -166,8 +166,7 @@ import Testing
         #expect(stub.requests.count == 3)
     }
 
-    @Test func `A response that is too old for the policy is not used where the server cannot be reached`() async throws
-    {
+    @Test func `A response too old for the policy is not used when the server is unreachable`() async throws {
         let old = page("max-age=1")
         var policy = CachingPolicy.standard
         policy.staleIfUnreachable = .seconds(30)
@@ -177,7 +176,7 @@ import Testing
         await #expect(throws: Unreachable.self) { try await connection.send(get()) }
     }
 
-    @Test func `A slow server is not waited for, and what it says is stored later`() async throws {
+    @Test func `A slow server is not awaited, and its response is stored later`() async throws {
         let old = page("max-age=1")
         let stub = StubConnection(answers: [{ _ in old }]) { [gate] _ in
             try await gate.wait()
@@ -201,7 +200,7 @@ import Testing
         #expect(stub.requests.count == 2)
     }
 
-    @Test func `A server that is quick enough is waited for`() async throws {
+    @Test func `A server that is fast enough is awaited`() async throws {
         let old = page("max-age=1")
         let new = page("max-age=100", "new")
         let stub = StubConnection(answers: [{ _ in old }]) { [gate] _ in
@@ -219,7 +218,7 @@ import Testing
         #expect(clock.pendingSleeps.isEmpty)
     }
 
-    @Test func `Who is cancelled while a slow server is waited for is told so, and the request is cancelled`()
+    @Test func `A caller cancelled while it awaits a slow server cancels the request`()
         async throws
     {
         let old = page("max-age=1")

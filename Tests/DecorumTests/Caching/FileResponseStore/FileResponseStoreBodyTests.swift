@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// Bodies on their way into a store of files, and out of it.
+/// Bodies that are written to a store of files, and read from it.
 @Suite(.timeLimit(.minutes(5))) struct FileResponseStoreBodyTests {
     let folder = StoreFolder()
 
@@ -49,7 +49,7 @@ import Testing
         #expect(await store.responses(for: key).first?.date == Date(timeIntervalSince1970: 1e9))
     }
 
-    @Test func `A body above the limit is let go while it is written`() async throws {
+    @Test func `A body above the limit is discarded while it is written`() async throws {
         let store = folder.store(byteLimit: 4 << 20)
         #expect(store.bodyLimit == 1 << 20)
         let key = try SampleResponse.key(1)
@@ -64,7 +64,8 @@ import Testing
         #expect(folder.files.isEmpty)
     }
 
-    @Test(arguments: [10, 200_000]) func `What is forgotten while it is written is not kept`(length: Int) async throws {
+    @Test(arguments: [10, 200_000]) func `A response removed while it is written is not kept`(length: Int) async throws
+    {
         let store = folder.store()
         let key = try SampleResponse.key(1, principal: "a")
         let removals: [@Sendable () async -> Void] = [
@@ -81,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `Reading stops when its task is cancelled, and goes on in another`() async throws {
+    @Test func `Reading stops when its task is cancelled, and continues in another`() async throws {
         let store = folder.store()
         await store.store(SampleResponse.response(1, length: 1 << 20), for: try SampleResponse.key(1))
         let found = try #require(await store.responses(for: SampleResponse.key(1)).first)
@@ -95,7 +96,7 @@ import Testing
         #expect(await SampleResponse.isRight(found, 1))
     }
 
-    @Test func `A task that is cancelled while it writes loses nothing of what it has finished`() async throws {
+    @Test func `A task that is cancelled while it writes loses no finished response`() async throws {
         let store = folder.store()
         for length in [10, 300_000] {
             let key = try SampleResponse.key(length)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Decorum
 
-/// `DECORUM_SOAK=1` in the environment asks for the long form, which tries each moment.
+/// `DECORUM_SOAK=1` in the environment selects the long form, which tests every prefix.
 @Suite(.timeLimit(.minutes(5))) struct FileResponseStoreCrashTests {
     let folder = StoreFolder()
 
@@ -12,7 +12,7 @@ import Testing
         FileResponseStore(directory: folder.url, byteLimit: 1 << 20, fileSystem: fileSystem)
     }
 
-    /// Everything that can be done to a store, with few keys, so that much is replaced.
+    /// Performs every operation of a store, with few keys, so that many responses are replaced.
     private func use(_ store: FileResponseStore) async throws {
         for step in 0..<12 {
             let key = try SampleResponse.key(step % 3)
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    /// Expects each response that is found in a directory to be right, and returns how many there are.
+    /// Expects each response that is found in a directory to be correct, and returns their number.
     @discardableResult private func expectRightResponses(in url: URL) async throws -> Int {
         let store = FileResponseStore(directory: url)
         var count = 0
@@ -46,7 +46,7 @@ import Testing
         return count
     }
 
-    @Test func `After each prefix of what was done to the disk, all that is found is right`() async throws {
+    @Test func `After each prefix of the changes to the disk, every found response is correct`() async throws {
         let fileSystem = ProbingFileSystem()
         try await use(store(fileSystem))
         let changes = fileSystem.changes
@@ -72,7 +72,7 @@ import Testing
         #expect(try await expectRightResponses(in: copy.url) == expectRightResponses(in: folder.url))
     }
 
-    @Test(arguments: [0, 56, 200]) func `When files were moved but not written as power was lost, they are not found`(
+    @Test(arguments: [0, 56, 200]) func `Files that were moved but not written at a power loss are not found`(
         writtenCount: Int
     ) async throws {
         let fileSystem = ProbingFileSystem()
@@ -81,7 +81,7 @@ import Testing
         let copy = StoreFolder()
         for change in fileSystem.changes {
             if case .write(_, let offset, let data) = change {
-                // The length is there, and zeros in the place of most bytes.
+                // The file has its length, but zeros instead of most bytes.
                 let zeros = data.prefix(offset == 0 ? writtenCount : 0) + Data(count: data.count)
                 let written: ProbingFileSystem.Change = change.with(zeros.prefix(data.count))
                 try written.replay(from: folder.url, to: copy.url)
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: [ENOSPC, EMFILE, EIO, EACCES, EROFS])
-    func `Whichever call fails first, nothing is thrown and all that is found is right`(code: Int32) async throws {
+    func `If any call fails, nothing is thrown and every found response is correct`(code: Int32) async throws {
         let step = Footprint.isSoak ? 7 : 37
         for count in stride(from: Int(code) % step, to: 150, by: step) {
             let fileSystem = ProbingFileSystem(failingAfter: count, code: code)
@@ -110,7 +110,7 @@ import Testing
 }
 
 extension ProbingFileSystem.Change {
-    /// The write of other bytes.
+    /// The same write with other bytes.
     fileprivate func with(_ data: Data) -> Self {
         guard case .write(let path, let offset, _) = self else { return self }
         return .write(path, offset, data)

@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// `DECORUM_SOAK=1` in the environment asks for the long form, which tries each byte.
+/// `DECORUM_SOAK=1` in the environment selects the long form, which tests every byte.
 @Suite(.timeLimit(.minutes(5))) struct FileResponseStoreDamageTests {
     let folder = StoreFolder()
 
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `A file of which any byte is another is not found, and is gone`() async throws {
+    @Test func `A file with any byte changed is not found, and is removed`() async throws {
         let (file, content) = try await storeSample(length: 300)
         for index in stride(from: 0, to: content.count, by: Footprint.isSoak ? 1 : 3) {
             for bit in Footprint.isSoak ? [0, 3, 7] : [index % 8] {
@@ -40,7 +40,7 @@ import Testing
         #expect(await store().responses(for: try SampleResponse.key(1)).count == 1)
     }
 
-    @Test func `A large file of which any byte is another is not found either`() async throws {
+    @Test func `A large file with any byte changed is not found either`() async throws {
         let (file, content) = try await storeSample(length: 400_000)
         let generator = SeededGenerator(seed: 2)
         for _ in 0..<40 {
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [300, 150_000]) func `A file that is too short, too long, or anything else is not found`(
+    @Test(arguments: [300, 150_000]) func `A file that is too short, too long, or of another format is not found`(
         length: Int
     ) async throws {
         let (file, content) = try await storeSample(length: length)
@@ -70,7 +70,7 @@ import Testing
         try await expectNothingWrong(Data(), in: file)
     }
 
-    @Test func `The file of another key is not taken for this one's`() async throws {
+    @Test func `The file of another key is not used for this key`() async throws {
         let (file, content) = try await storeSample(length: 300)
         await store().removeAllResponses()
         await store().store(SampleResponse.response(2), for: try SampleResponse.key(2))
@@ -80,7 +80,7 @@ import Testing
         #expect(await store().responses(for: try SampleResponse.key(2)).isEmpty)
     }
 
-    @Test func `A body that is damaged after it was given out ends in an error, before the damage`() async throws {
+    @Test func `A body that is damaged while it is read ends in an error, before the damage`() async throws {
         let length = 1 << 20
         let (file, content) = try await storeSample(length: length)
         let store = store()
@@ -101,7 +101,7 @@ import Testing
         #expect(folder.files.isEmpty)
     }
 
-    @Test func `Links, pipes and folders in the place of files and folders are not followed`() async throws {
+    @Test func `Links, pipes and folders in place of files are not followed`() async throws {
         let (file, content) = try await storeSample(length: 300)
         let elsewhere = StoreFolder()
         let shard = file.deletingLastPathComponent()
@@ -126,7 +126,7 @@ import Testing
         #expect(try Data(contentsOf: target) == content)
     }
 
-    @Test func `A store where no directory can be keeps nothing and says why`() async throws {
+    @Test func `A store without a usable directory keeps nothing and reports the reason`() async throws {
         try Data("x".utf8).write(to: folder.url)
         for url in [folder.url, folder.url.appending(path: "a/b"), URL(string: "https://example.com/")].compactMap(
             \.self)
@@ -154,7 +154,7 @@ import Testing
         #expect(await store.responses(for: key).count == 1)
     }
 
-    @Test func `Other people's files are left alone`() async throws {
+    @Test func `Files of other programs are not touched`() async throws {
         let store = store()
         await store.store(SampleResponse.response(1), for: try SampleResponse.key(1))
         let shard = URL(filePath: try #require(folder.files.first)).deletingLastPathComponent()

@@ -6,13 +6,13 @@ import Testing
 extension ProcessTests {
     /// Several processes on one directory, and processes that are killed.
     ///
-    /// `DECORUM_SOAK=1` in the environment asks for the long form.
+    /// `DECORUM_SOAK=1` in the environment selects the long form.
     @Suite(.timeLimit(.minutes(30))) struct FileResponseStoreProcessTests {
         let folder = StoreFolder()
         static let limit = 4 << 20
         static let keyCount = 120
 
-        /// Does something to a store, and throws where a response is found that is not right.
+        /// Performs a random operation on a store, and throws if a found response is incorrect.
         static func use(_ store: FileResponseStore, _ generator: SeededGenerator) async throws {
             let number = Int(generator.next() % UInt64(keyCount))
             let key = try SampleResponse.key(number, principal: "\(number % 3)")

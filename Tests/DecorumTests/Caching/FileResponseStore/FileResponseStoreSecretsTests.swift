@@ -3,12 +3,12 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// What a store of files keeps in memory, since nothing secret goes to the disk.
+/// Responses that a store of files keeps in memory, because secrets are not written to the disk.
 @Suite(.timeLimit(.minutes(5))) struct FileResponseStoreSecretsTests {
     let folder = StoreFolder()
 
     @Test(arguments: ["Authorization", "Cookie", "X-API-Key"])
-    func `No secret of a request goes to the disk, and its response is kept in memory`(name: String) async throws {
+    func `No secret of a request is written to disk, and its response stays in memory`(name: String) async throws {
         let store = folder.store()
         let fields: HTTPFields = [try #require(HTTPField.Name(name)): "hunter2"]
         let key = try SampleResponse.key(1, fields: fields)
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: ["Set-Cookie", "X-Acme-Session-Token", "Acme-API-Key"])
-    func `No secret of a response goes to the disk, and takes the place of what is there`(name: String) async throws {
+    func `No response with a secret is written to the disk, and it replaces the file`(name: String) async throws {
         let field = try #require(HTTPField.Name(name))
         let store = folder.store()
         let key = try SampleResponse.key(1)
@@ -56,7 +56,7 @@ import Testing
     ]
 
     @Test(arguments: references)
-    func `No secret in a URL that a response refers to goes to the disk`(name: String, value: String, isSecret: Bool)
+    func `No secret in a URL of a response field is written to the disk`(name: String, value: String, isSecret: Bool)
         async throws
     {
         let field = try #require(HTTPField.Name(name))
@@ -67,7 +67,7 @@ import Testing
         #expect(folder.files.count == (isSecret ? 0 : 1))
     }
 
-    @Test func `A response with a secret takes its variant's place, once it is whole`() async throws {
+    @Test func `A response with a secret replaces its variant when it is complete`() async throws {
         let store = folder.store()
         let key = try SampleResponse.key(1)
         func versions() async -> [Int] {

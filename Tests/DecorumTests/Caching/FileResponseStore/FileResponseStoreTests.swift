@@ -7,7 +7,7 @@ import Testing
     let folder = StoreFolder()
 
     @Test(arguments: [0, 1, 9999, 65_535, 65_536, 65_537, 98_304, 200_000, 1 << 20])
-    func `A response comes back as it was, also after a restart`(length: Int) async throws {
+    func `A response is returned unchanged, also after a restart`(length: Int) async throws {
         let stored = SampleResponse.response(
             1, version: 3, length: length, fields: [.contentType: "text/plain", .server: "<a>, <b>"], vary: "text/*")
         await folder.store().store(stored, for: try SampleResponse.key(1))
@@ -24,7 +24,7 @@ import Testing
         #expect(folder.store().directoryError == nil)
     }
 
-    @Test func `Bytes that are no text come back in fields too`() async throws {
+    @Test func `Bytes that are not text are preserved in fields too`() async throws {
         let value: [UInt8] = [0x63, 0xE9, 0xFF, 0x80]
         let response = SampleResponse.response(
             1, status: .init(code: 299, reasonPhrase: "As it were"),
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `Each variant is kept, and the latest comes first`() async throws {
+    @Test func `Each variant is stored, and the latest is returned first`() async throws {
         let store = folder.store()
         let key = try SampleResponse.key(1)
         await store.store(SampleResponse.response(1, version: 1, vary: "a"), for: key)
@@ -71,7 +71,7 @@ import Testing
         #expect(versions == [4, 3, 2])
     }
 
-    @Test func `The variants of a key are bounded, and those longest unused go`() async throws {
+    @Test func `The variants of a key are bounded, and the least recently used are removed`() async throws {
         let store = folder.store()
         let key = try SampleResponse.key(1)
         func accepted() async -> Set<String> {
@@ -95,7 +95,7 @@ import Testing
         #expect(folder.files.count == 16)
     }
 
-    @Test func `Keys are kept apart by URI, method, principal and host`() async throws {
+    @Test func `Keys are distinguished by URI, method, principal and host`() async throws {
         let store = folder.store()
         let host = try #require(HTTPField.Name("Host"))
         var keys = [
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `What is forgotten is gone, and nothing else`() async throws {
+    @Test func `A removal removes the named responses, and no others`() async throws {
         let store = folder.store()
         func fill() async throws {
             for number in 0..<4 {
@@ -144,7 +144,7 @@ import Testing
         #expect(folder.files.isEmpty)
     }
 
-    @Test func `A second store sees what the first keeps and forgets, at once`() async throws {
+    @Test func `A second store immediately sees what the first stores and removes`() async throws {
         let (first, second) = (folder.store(), folder.store())
         for round in 0..<50 {
             let key = try SampleResponse.key(round % 3)
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `A response that was confirmed is stored again with the body that was given out`() async throws {
+    @Test func `A confirmed response is stored again with the body that was returned`() async throws {
         for length in [1000, 1 << 20] {
             let store = folder.store()
             await store.store(SampleResponse.response(1, version: 0, length: length), for: try SampleResponse.key(1))
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func `A body that was given out stays whole when it is replaced or forgotten`() async throws {
+    @Test func `A body that was returned stays complete when it is replaced or removed`() async throws {
         let store = folder.store()
         await store.store(SampleResponse.response(1, length: 1 << 20), for: try SampleResponse.key(1))
         let found = try #require(await store.responses(for: SampleResponse.key(1)).first)

@@ -3,9 +3,9 @@ import Synchronization
 
 @testable import Decorum
 
-/// The disk of the machine, with what is changed on it written down, and failures where a test wants them.
+/// The disk of the machine, with a record of all changes, and with failures that a test requests.
 final class ProbingFileSystem: FileSystem {
-    /// A change of what is on the disk.
+    /// A change of the disk's content.
     enum Change: Sendable {
         case makeDirectory(String)
         case create(String)
@@ -21,7 +21,7 @@ final class ProbingFileSystem: FileSystem {
         var refused: Set<Call> = []
     }
 
-    /// Calls that a test can have refused.
+    /// Calls that a test can make fail.
     enum Call: Sendable {
         case list, remove
     }
@@ -30,7 +30,7 @@ final class ProbingFileSystem: FileSystem {
     private let state: Mutex<State>
     private let code: Int32
 
-    /// Creates a file system of which all calls fail after a number of them.
+    /// Creates a file system whose calls all fail after a number of calls.
     init(failingAfter count: Int? = nil, code: Int32 = ENOSPC) {
         state = Mutex(State(untilFailure: count))
         self.code = code
@@ -46,7 +46,7 @@ final class ProbingFileSystem: FileSystem {
         }
     }
 
-    /// Has some calls fail from now on, as where too many files are open, and no others.
+    /// Makes only the given calls fail from now on, for example as if too many files were open.
     func refuse(_ calls: Set<Call>) {
         state.withLock { $0.refused = calls }
     }
@@ -107,7 +107,7 @@ final class ProbingFileSystem: FileSystem {
         do {
             try count()
         } catch {
-            // As on a disk that becomes full: a part is written.
+            // As on a disk that becomes full, a part is written.
             let part = unsafe UnsafeRawBufferPointer(rebasing: bytes.prefix(bytes.count / 2))
             unsafe try system.write(part, to: descriptor, at: offset)
             throw error
@@ -136,7 +136,7 @@ final class ProbingFileSystem: FileSystem {
 }
 
 extension ProbingFileSystem.Change {
-    /// Makes the change in another directory; of a write, only some bytes, where a number is given.
+    /// Makes the change in another directory; of a write, only the given number of bytes.
     func replay(from folder: URL, to copy: URL, count: Int? = nil) throws {
         func place(_ path: String) -> String {
             path.replacingOccurrences(of: folder.resolvingSymlinksInPath().path, with: copy.path)

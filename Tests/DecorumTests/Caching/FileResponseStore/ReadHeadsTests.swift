@@ -4,7 +4,7 @@ import Testing
 @testable import Decorum
 
 @Suite struct ReadHeadsTests {
-    @Test(arguments: [(100, true), (5000, false)]) func `A large head is not remembered`(
+    @Test(arguments: [(100, true), (5000, false)]) func `A large head is not cached`(
         length: Int, isRemembered: Bool
     ) throws {
         let key = try SampleResponse.key(1)

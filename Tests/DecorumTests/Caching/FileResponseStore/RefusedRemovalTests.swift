@@ -5,7 +5,7 @@ import Testing
 
 @testable import Decorum
 
-/// What a store forgets while the disk refuses to.
+/// Removals of responses while the disk refuses to remove files.
 @Suite(.timeLimit(.minutes(3))) struct RefusedRemovalTests {
     let folder = StoreFolder()
     let fileSystem = ProbingFileSystem()
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: Removal.allCases, [ProbingFileSystem.Call.list, .remove])
-    func `What cannot be removed is gone all the same, and what is stored later is not`(
+    func `A response whose file cannot be removed is not found, and a later one is`(
         removal: Removal, call: ProbingFileSystem.Call
     ) async throws {
         let store = store()
@@ -49,7 +49,7 @@ import Testing
         #expect(await store.responses(for: key).count == 1)
     }
 
-    @Test func `What could not be removed is removed with what is forgotten next`() async throws {
+    @Test func `A file that could not be removed is removed with the next removal`() async throws {
         let store = store()
         let key = try SampleResponse.key(1)
         await store.store(SampleResponse.response(1), for: key)
@@ -60,7 +60,7 @@ import Testing
         #expect(folder.files.isEmpty)
     }
 
-    @Test func `What could not be removed is removed when the files are looked at`() async throws {
+    @Test func `A file that could not be removed is removed when the files are listed`() async throws {
         let store = store(byteLimit: 1 << 20)
         let key = try SampleResponse.key(1)
         await store.store(SampleResponse.response(1), for: key)
@@ -74,7 +74,7 @@ import Testing
         #expect(folder.files.count == 3)
     }
 
-    @Test func `A file that is refused makes room for the secret that replaces it`() async throws {
+    @Test func `A file that cannot be removed is replaced by a response with a secret`() async throws {
         let store = store()
         let key = try SampleResponse.key(1)
         await store.store(SampleResponse.response(1), for: key)
@@ -84,7 +84,7 @@ import Testing
         #expect(found.map { $0.head.headerFields[.setCookie] } == ["a=b"])
     }
 
-    @Test func `More removals than are remembered remove everything`() async throws {
+    @Test func `More removals than the store keeps remove everything`() async throws {
         let store = store()
         for number in 0..<3 {
             await store.store(SampleResponse.response(number), for: try SampleResponse.key(number))
@@ -95,11 +95,11 @@ import Testing
         for number in 0..<3 { #expect(await store.responses(for: try SampleResponse.key(number)).isEmpty) }
     }
 
-    @Test func `A folder that could not be listed is not taken for an empty one`() async throws {
+    @Test func `A folder that could not be listed is not treated as empty`() async throws {
         let key = try SampleResponse.key(1)
         await store().store(SampleResponse.response(1), for: key)
         let path = URL(filePath: try #require(folder.files.first)).deletingLastPathComponent().path
-        // So long ago that the listing would be kept.
+        // Old enough that the listing would be kept.
         try FileManager.default.setAttributes(
             [.modificationDate: Date(timeIntervalSinceNow: -60)], ofItemAtPath: path)
 

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ResponseFileSpaceTests {
     let folder = StoreFolder()
 
-    @Test func `The bytes are bounded at every moment, whatever the sizes`() async throws {
+    @Test func `The bytes are bounded at every moment, for all sizes`() async throws {
         let limit = 1 << 20
         let store = FileResponseStore(directory: folder.url, byteLimit: limit)
         let generator = SeededGenerator(seed: 1)
@@ -22,7 +22,7 @@ import Testing
         #expect(await store.responses(for: try SampleResponse.key(count - 1)).count == 1)
     }
 
-    @Test func `The files are looked at behind the caller, through the spawner`() async throws {
+    @Test func `The files are listed in the background, through the spawner`() async throws {
         let spawner = TrackingSpawner()
         let store = FileResponseStore(directory: folder.url, byteLimit: 10 << 20, spawner: spawner)
         for number in 0..<6 {
@@ -32,13 +32,13 @@ import Testing
         #expect(spawner.spawnedCount > 0)
     }
 
-    @Test func `What was used least recently goes first`() async throws {
+    @Test func `The least recently used responses are removed first`() async throws {
         let spawner = TrackingSpawner()
         let store = FileResponseStore(directory: folder.url, byteLimit: 1 << 20, spawner: spawner)
         for number in 0..<20 {
             await store.store(SampleResponse.response(number, length: 20_000), for: try SampleResponse.key(number))
         }
-        // A look at the files that is under way would remember older times.
+        // A listing in progress would keep older times.
         try await spawner.finished()
         for path in folder.files {
             try FileManager.default.setAttributes(
@@ -58,7 +58,7 @@ import Testing
         #expect(kept.count < 20)
     }
 
-    @Test func `What a process that is gone left unfinished is swept after an hour`() async throws {
+    @Test func `Unfinished files of an ended process are removed after an hour`() async throws {
         let store = FileResponseStore(directory: folder.url, byteLimit: 1 << 20)
         let name = String(repeating: "0a", count: 40)
         let files = ["1", "2"].map { folder.url.appending(path: "unfinished/\(name)-\($0)") }
@@ -74,7 +74,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: files[1].path))
     }
 
-    @Test(arguments: [0, -5, 1, 4096]) func `A store without room keeps nothing on the disk`(byteLimit: Int)
+    @Test(arguments: [0, -5, 1, 4096]) func `A store without space keeps nothing on the disk`(byteLimit: Int)
         async throws
     {
         let store = FileResponseStore(directory: folder.url, byteLimit: byteLimit)

@@ -2,7 +2,7 @@ import Decorum
 import Foundation
 import HTTPTypes
 
-/// Responses of which each byte follows from their number, their version and their length, which are in a field.
+/// Responses whose bytes follow from a number, a version and a length, which are in a field.
 enum SampleResponse {
     static let label = HTTPField.Name("X-Sample") ?? .server
 
@@ -21,7 +21,7 @@ enum SampleResponse {
 
     static func content(_ number: Int, _ version: Int, _ length: Int) -> Data {
         let generator = SeededGenerator(seed: UInt64(number) << 40 | UInt64(version) << 20 | UInt64(length))
-        // Random numbers again and again, each time with another first, since to make them all takes a while.
+        // The same random numbers, each time from another start, because generating them all takes long.
         var numbers = (0..<min(length / 8 + 1, 509)).map { _ in generator.next() }
         var content = Data(capacity: length + numbers.count * 8)
         while content.count < length {
@@ -51,7 +51,7 @@ enum SampleResponse {
             requestDate: Date(timeIntervalSince1970: 1e9), date: Date(timeIntervalSince1970: 1e9 + Double(version)))
     }
 
-    /// Whether a response is one of a number, as it was made: the head, and each byte of the body.
+    /// Whether a response is the unchanged sample of a number: the head, and each byte of the body.
     static func isRight(_ response: StoredResponse, _ number: Int) async -> Bool {
         let parts = (response.head.headerFields[label] ?? "").split(separator: "-").compactMap { Int($0) }
         guard parts.count == 3, parts[0] == number, response.head.status == .ok,
@@ -63,7 +63,7 @@ enum SampleResponse {
     }
 }
 
-/// A folder of a test, which goes with it.
+/// A folder of a test, which is removed with this object.
 final class StoreFolder: Sendable {
     let url = FileManager.default.temporaryDirectory
         .appending(path: "decorum-store-\(String(SystemGenerator().next(), radix: 36))", directoryHint: .isDirectory)

@@ -17,7 +17,7 @@ import Testing
     ]
 
     @Test(arguments: ranges)
-    func `A range is read, and what is none, or more than one, is not`(text: String, range: ByteRange?) {
+    func `A single valid range is read, and any other value is not`(text: String, range: ByteRange?) {
         #expect(ByteRange(text) == range)
         if let range { #expect(ByteRange(range.value) == range) }
     }
@@ -48,13 +48,13 @@ import Testing
     ]
 
     @Test(arguments: contentRanges)
-    func `The place of a part is read, and what makes no sense is not`(text: String, range: ContentRange?) {
+    func `The place of a part is read, and an invalid value is not`(text: String, range: ContentRange?) {
         let fields: HTTPFields = [.contentRange: text]
         #expect(ContentRange(fields) == range)
         if let range { #expect(ContentRange([.contentRange: range.value]) == range) }
     }
 
-    @Test func `A response without the field is no part`() {
+    @Test func `A response without the field is not a part`() {
         #expect(ContentRange([:]) == nil)
     }
 }

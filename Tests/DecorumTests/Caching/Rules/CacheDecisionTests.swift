@@ -17,16 +17,16 @@ import Testing
     }
 
     static let rows: [(control: String, age: Double, wanted: String, decision: String)] = [
-        // Nothing but the lifetime.
+        // Only the lifetime.
         ("max-age=100", 0, "", "serve"), ("max-age=100", 99, "", "serve"), ("max-age=100", 100, "", "validate, stale"),
         ("max-age=100", 101, "", "validate, stale"), ("max-age=0", 0, "", "validate, stale"),
-        // What the response says.
+        // Directives of the response.
         ("max-age=100, no-cache", 0, "", "validate, stale"),
         ("max-age=100, no-cache=\"Set-Cookie\"", 0, "", "serve"),
         ("max-age=100, no-cache=\"\"", 0, "", "validate, stale"),
         ("max-age=100, must-revalidate", 99, "", "serve"), ("max-age=100, private", 99, "", "serve"),
         ("max-age=100, must-revalidate", 100, "", "validate, stale"),
-        // What the request says.
+        // Directives of the request.
         ("max-age=100", 0, "no-cache", "validate, request"), ("max-age=100", 50, "max-age=50", "serve"),
         ("max-age=100", 51, "max-age=50", "validate, request"), ("max-age=100", 1, "max-age=0", "validate, request"),
         ("max-age=100", 0, "max-age=x", "serve"), ("max-age=100", 1, "max-age=x", "validate, request"),
@@ -34,13 +34,13 @@ import Testing
         ("max-age=100", 100, "min-fresh=0", "validate, stale"), ("max-age=100", 110, "max-stale=10", "serve"),
         ("max-age=100", 111, "max-stale=10", "validate, stale"), ("max-age=100", 1e9, "max-stale", "serve"),
         ("max-age=100", 101, "max-stale=x", "validate, stale"), ("max-age=100", 100, "max-stale=0", "serve"),
-        // Both of what the request says.
+        // Two directives of the request.
         ("max-age=100", 105, "max-stale=10, max-age=100", "validate, stale"),
         ("max-age=100", 105, "max-stale=10, max-age=105", "serve"),
         ("max-age=100", 50, "max-stale=10, min-fresh=60", "serve"),
         ("max-age=100", 51, "max-stale=10, min-fresh=60", "validate, request"),
         ("max-age=100", 105, "max-stale, no-cache", "validate, stale"),
-        // Stale is forbidden whatever the request says.
+        // A stale response is forbidden, regardless of the request.
         ("max-age=100, must-revalidate", 100, "max-stale", "validate, stale"),
         ("max-age=100, no-cache", 0, "max-stale", "validate, stale"),
         ("max-age=100, must-revalidate, stale-while-revalidate=50", 101, "", "validate, stale"),
@@ -70,7 +70,7 @@ import Testing
     ]
 
     @Test(arguments: rows)
-    func `A response with a validator is decided on`(
+    func `The decision on a response with a validator follows the directives`(
         control: String, age: Double, wanted: String, decision: String
     ) {
         let stored = StoredPage.response("ETag: \"1\" | Cache-Control: \(control)")
@@ -86,14 +86,14 @@ import Testing
     ]
 
     @Test(arguments: uses)
-    func `The use of the cache is decided on as directives are`(
+    func `The cache use of a request decides like the directives`(
         use: CacheUse, control: String, age: Double, decision: String
     ) {
         let stored = StoredPage.response("ETag: \"1\" | Cache-Control: \(control)")
         #expect(self.decision(stored, after: age, wanting: "", use: use).summary == decision)
     }
 
-    @Test func `What cannot be validated is asked for anew, and nothing stored is a miss`() {
+    @Test func `A response without a validator is requested again, and an empty store is a miss`() {
         let stored = StoredPage.response("Cache-Control: max-age=100")
         #expect(decision(stored, after: 100, wanting: "").summary == "forward, stale")
         #expect(decision(stored, after: 0, wanting: "Cache-Control: no-cache").summary == "forward, request")
@@ -107,7 +107,7 @@ import Testing
         #expect(decision(stored, after: -1e6, wanting: "").summary == "validate, stale")
     }
 
-    @Test func `Of several that are selected the latest is used`() {
+    @Test func `Of several selected responses the latest is used`() {
         let latest = StoredPage.response("ETag: \"2\" | Cache-Control: max-age=100")
         let older = StoredPage.response("ETag: \"1\" | Cache-Control: max-age=1000 | Vary: A")
         let decision = decision(latest, older, after: 200, wanting: "")
@@ -117,7 +117,7 @@ import Testing
 
     // MARK: Variants
 
-    @Test func `A request that selects none asks about those whose tags cannot mean another variant`() {
+    @Test func `A request that selects no variant validates those with strong tags`() {
         let dutch = StoredPage.response("ETag: \"nl\" | Vary: A", to: "A: nl")
         let weak = StoredPage.response("ETag: W/\"x\" | Vary: A | Cache-Control: max-age=100", to: "A: fr")
         let dated = StoredPage.response("Last-Modified: Sun, 09 Sep 2001 01:45:00 GMT | Vary: A", to: "A: de")
@@ -134,7 +134,7 @@ import Testing
         ("", "forward, vary-miss"), ("Range: bytes=5-9", "forward, vary-miss"),
         ("Range: bytes=4-", "forward, vary-miss"), ("Range: bytes=1-3", "validate, vary-miss"),
     ])
-    func `A request that selects none asks about a part only where it has what is wanted`(
+    func `A request that selects no variant validates a part only if it covers the range`(
         range: String, decision: String
     ) {
         let part = StoredPage.response(
@@ -142,7 +142,7 @@ import Testing
         #expect(self.decision(part, after: 0, wanting: "A: en | \(range)").summary == decision)
     }
 
-    @Test func `At most eight responses are asked about at once`() {
+    @Test func `At most eight responses are validated at once`() {
         let variants = (0..<20).map { StoredPage.response("ETag: \"\($0)\" | Vary: A", to: "A: \($0)") }
         let request = StoredPage.request("A: x")
         let decision = CacheDecision.decide(
@@ -167,12 +167,12 @@ import Testing
     ]
 
     @Test(arguments: ranges)
-    func `A part is served, completed, or of no use`(stored: String, status: Int, range: String, decision: String) {
+    func `A part is served, completed, or not used`(stored: String, status: Int, range: String, decision: String) {
         let response = StoredPage.response("ETag: \"1\" | Cache-Control: max-age=100 | \(stored)", status: status)
         #expect(self.decision(response, after: 0, wanting: range.isEmpty ? "" : "Range: \(range)").summary == decision)
     }
 
-    @Test func `A part is not completed for who does not want it, or must not use the network`() {
+    @Test func `A part is not completed for a HEAD, or without the network`() {
         let part = StoredPage.response("Cache-Control: max-age=100 | Content-Range: bytes 0-9/20", status: 206)
         #expect(decision(part, after: 0, wanting: "", method: .head).summary == "forward, partial")
         #expect(decision(part, after: 0, wanting: "", use: .onlyStored).summary == "refuse, partial")
@@ -200,7 +200,7 @@ import Testing
     ]
 
     @Test(arguments: fallbacks)
-    func `A stale response stands by where both sides allow it`(
+    func `A stale response is the fallback if both sides allow it`(
         control: String, age: Double, wanted: String, errors: Bool?, unreachable: Bool?
     ) {
         for validator in ["", "ETag: \"1\" | "] {
@@ -211,14 +211,14 @@ import Testing
         }
     }
 
-    @Test(arguments: [0, -5]) func `No time, or less, means that an unreachable server is an error`(seconds: Int) {
+    @Test(arguments: [0, -5]) func `A limit of zero or less makes an unreachable server an error`(seconds: Int) {
         var policy = CachingPolicy()
         policy.staleIfUnreachable = .seconds(seconds)
         let stored = StoredPage.response("Cache-Control: max-age=0")
         #expect(decision(stored, after: 0, wanting: "", policy: policy).fallback?.isUsedWhereUnreachable == false)
     }
 
-    @Test func `A fallback stands in for the statuses of a server in trouble, and for errors but cancellation`() {
+    @Test func `A fallback replaces statuses of server errors, and thrown errors but cancellation`() {
         let stored = StoredPage.response()
         let forErrors = StaleFallback(stored: stored, isUsedForErrors: true, isUsedWhereUnreachable: false)
         for status in [500, 502, 503, 504] { #expect(forErrors.replaces(StoredPage.head(status: status))) }
@@ -246,7 +246,7 @@ extension CacheDecision {
         }
     }
 
-    /// The responses that the server is asked about.
+    /// The responses that are validated.
     fileprivate var asked: [StoredResponse] {
         if case .validate(let stored, _, _) = self { stored } else { [] }
     }

@@ -10,7 +10,7 @@ import Testing
         CacheRequest(HTTPFields(lines: fields), use: use)
     }
 
-    @Test func `A request without directives wants what is fresh`() {
+    @Test func `A request without directives accepts fresh responses`() {
         for fields in ["", "Cache-Control: ", "Cache-Control: unknown, max-stales=5", "Pragma: x"] {
             let wanted = wanted(fields)
             #expect(!wanted.needsValidation)
@@ -40,16 +40,16 @@ import Testing
     ]
 
     @Test(arguments: staleness)
-    func `A limit to staleness that is not understood is the strictest`(directive: String, limit: Double?) {
+    func `An invalid limit to staleness counts as the strictest`(directive: String, limit: Double?) {
         #expect(wanted("Cache-Control: \(directive)").maxStale == limit)
     }
 
-    @Test func `Pragma counts where there is no Cache-Control`() {
+    @Test func `Pragma counts only without Cache-Control`() {
         #expect(wanted("Pragma: no-cache").needsValidation)
         #expect(!wanted("Pragma: no-cache | Cache-Control: max-age=5").needsValidation)
     }
 
-    @Test func `The use adds to what the fields say`() {
+    @Test func `The cache use adds to the directives of the fields`() {
         #expect(wanted("", use: .reload).needsValidation)
         #expect(wanted("", use: .preferringStored).maxStale == .infinity)
         #expect(!wanted("", use: .preferringStored).isOnlyIfCached)
@@ -74,7 +74,7 @@ import Testing
     ]
 
     @Test(arguments: passing)
-    func `What a cache cannot answer passes`(
+    func `A request that a cache cannot answer passes through`(
         method: String, fields: String, body: String, reason: CacheStatus.ForwardReason?
     ) throws {
         let method = try #require(HTTPRequest.Method(method))
@@ -83,7 +83,7 @@ import Testing
         #expect(CacheRequest(request.head.headerFields, use: .standard).reasonToPass(request) == reason)
     }
 
-    @Test func `A request that is not to be stored passes whatever its method is`() {
+    @Test func `A request with no-store passes through with any method`() {
         for method in [HTTPRequest.Method.get, .post] {
             let request = Request(head: StoredPage.request(method: method))
             #expect(CacheRequest([:], use: .none).reasonToPass(request) == .request)

@@ -54,7 +54,7 @@ import Testing
     ]
 
     @Test(arguments: lifetimes)
-    func `A response is fresh for as long as its fields say`(fields: String, lifetime: Double) {
+    func `The fields of a response give its freshness lifetime`(fields: String, lifetime: Double) {
         #expect(freshness(fields).lifetime(guessing: .standard) == lifetime)
     }
 
@@ -66,7 +66,7 @@ import Testing
     ]
 
     @Test(arguments: guesses)
-    func `A lifetime is guessed for statuses that allow it, and where it is public`(
+    func `A heuristic lifetime applies to statuses that allow it, and to public responses`(
         status: Int, control: String, lifetime: Double
     ) {
         let fields = "Last-Modified: Sun, 09 Sep 2001 01:45:00 GMT | Cache-Control: \(control)"
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [(Double.nan, 0), (-1, 0), (0, 0), (.infinity, 604_800), (1e300, 604_800), (0.5, 50)])
-    func `A factor that makes no sense guesses nothing or the most`(factor: Double, lifetime: Double) {
+    func `An invalid heuristic factor gives no lifetime or the longest`(factor: Double, lifetime: Double) {
         var policy = CachingPolicy()
         policy.heuristicFraction = factor
         let modified = freshness("Last-Modified: Sun, 09 Sep 2001 01:45:00 GMT")
@@ -84,7 +84,7 @@ import Testing
         #expect(justModified == 0)
     }
 
-    @Test func `A limit below nothing guesses nothing`() {
+    @Test func `A negative limit gives no heuristic lifetime`() {
         var policy = CachingPolicy()
         policy.heuristicLimit = .seconds(-5)
         #expect(freshness("Last-Modified: Sun, 09 Sep 2001 01:45:00 GMT").lifetime(guessing: policy) == 0)
@@ -115,7 +115,7 @@ import Testing
     ]
 
     @Test(arguments: ages)
-    func `The age is what the caches on the way, the delay and the time here add up to`(
+    func `The age adds that of earlier caches, the delay and the resident time`(
         fields: String, delay: Double, later: Double, age: Double
     ) {
         let stored = StoredResponse(
@@ -124,7 +124,7 @@ import Testing
         #expect(stored.age(at: StoredPage.date.addingTimeInterval(later)) == age)
     }
 
-    @Test func `A fraction of a second that the Date field cannot hold is no age`() {
+    @Test func `A fraction of a second that the Date field cannot express does not add to the age`() {
         let received = StoredPage.date.addingTimeInterval(0.75)
         let freshness = Freshness(
             StoredPage.head("Date: Sun, 09 Sep 2001 01:46:40 GMT"), requestDate: received, date: received)
@@ -153,7 +153,7 @@ import Testing
     ]
 
     @Test(arguments: restrictions)
-    func `A response says whether it is validated always, and whether it is ever used stale`(
+    func `A response declares if it is always validated, and if it is ever used stale`(
         fields: String, needsValidation: Bool, forbidsStale: Bool
     ) {
         let freshness = freshness(fields)

@@ -35,7 +35,7 @@ import Testing
     ]
 
     @Test(arguments: rows)
-    func `An unsafe method that succeeds makes what it may have changed worthless`(
+    func `A successful unsafe method invalidates the URIs that it may have changed`(
         method: String, status: Int, fields: String, uris: [String]
     ) throws {
         let request = StoredPage.request(method: try #require(HTTPRequest.Method(method)))

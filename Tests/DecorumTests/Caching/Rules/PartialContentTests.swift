@@ -6,7 +6,7 @@ import Testing
 
 /// RFC 9110, section 15.3.7, and RFC 9111, sections 3.3 and 3.4.
 @Suite struct PartialContentTests {
-    /// A part of ten bytes, which are the first or the last ones of twenty, or what else `range` says.
+    /// A part of ten bytes: the first or the last ten of twenty, or another part that `range` describes.
     private func part(_ range: String, tag: String = "\"1\"", _ more: String = "", body: Body = "0123456789")
         -> StoredResponse
     {
@@ -24,7 +24,7 @@ import Testing
     ]
 
     @Test(arguments: wholes)
-    func `A range is served from the whole`(asked: String, status: Int, range: String?, text: String) async throws {
+    func `A range is served from whole content`(asked: String, status: Int, range: String?, text: String) async throws {
         let stored = StoredPage.response("ETag: \"1\" | Content-Length: 10")
         let asked = try #require(ByteRange(asked))
         let answer = try #require(PartialContent.answer(asked, from: stored))
@@ -50,7 +50,7 @@ import Testing
     ]
 
     @Test(arguments: parts)
-    func `A range is served from a part that has it`(held: String, asked: String, range: String?, text: String?)
+    func `A range is served from a part that contains it`(held: String, asked: String, range: String?, text: String?)
         async throws
     {
         let asked = try #require(ByteRange(asked))
@@ -61,7 +61,7 @@ import Testing
         #expect(try await answer?.body.text(upTo: 100) == text)
     }
 
-    @Test func `A part is no answer for who wants the whole`() {
+    @Test func `A part does not answer a request without a range`() {
         #expect(!PartialContent.canAnswer(nil, from: part("0-9/20")))
         #expect(!PartialContent.canAnswer(nil, from: StoredPage.response(status: 206)))
         #expect(PartialContent.canAnswer(nil, from: StoredPage.response()))
@@ -73,7 +73,7 @@ import Testing
     ]
 
     @Test(arguments: missing)
-    func `What is missing follows what is there`(held: String, range: ByteRange?) {
+    func `The missing range starts after the stored part`(held: String, range: ByteRange?) {
         #expect(PartialContent.missing(after: part(held)) == range)
     }
 
@@ -83,7 +83,7 @@ import Testing
         ("0-9/15", "\"1\"", "ETag: \"1\" | Content-Range: bytes 10-14/15", "abcde", "0123456789abcde"),
         ("0-9/15", "\"1\"", "ETag: \"1\" | Content-Range: bytes 8-14/15", "89abcde", "0123456789abcde"),
         ("0-9/15", "\"1\"", "ETag: \"1\" | Content-Range: bytes 0-14/15", "0123456789abcde", "0123456789abcde"),
-        // They are of different contents, or may be.
+        // Their contents differ, or may differ.
         ("0-9/15", "\"1\"", "ETag: \"2\" | Content-Range: bytes 10-14/15", "abcde", nil),
         ("0-9/15", "W/\"1\"", "ETag: W/\"1\" | Content-Range: bytes 10-14/15", "abcde", nil),
         ("0-9/15", "\"1\"", "ETag: W/\"1\" | Content-Range: bytes 10-14/15", "abcde", nil),
@@ -92,21 +92,21 @@ import Testing
         ("0-9/15", "", "Content-Range: bytes 10-14/15", "abcde", nil),
         ("0-9/15", "", "ETag: | Content-Range: bytes 10-14/15", "abcde", nil),
         ("0-9/15", "\"1\"", "ETag: \"1\" | Content-Range: bytes 10-14/16", "abcde", nil),
-        // They leave a gap, or do not make a whole.
+        // They leave a gap, or are not complete together.
         ("0-9/16", "\"1\"", "ETag: \"1\" | Content-Range: bytes 11-15/16", "abcde", nil),
         ("0-9/16", "\"1\"", "ETag: \"1\" | Content-Range: bytes 10-14/16", "abcde", nil),
         ("1-10/15", "\"1\"", "ETag: \"1\" | Content-Range: bytes 11-14/15", "bcde", nil),
         ("0-9/*", "\"1\"", "ETag: \"1\" | Content-Range: bytes 10-14/*", "abcde", nil),
         ("0-9/15", "\"1\"", "ETag: \"1\" | Content-Range: bytes 0-4/15", "abcde", nil),
         ("0-12/15", "\"1\"", "ETag: \"1\" | Content-Range: bytes 13-14/15", "de", nil),
-        // What came is not as long as it says.
+        // The body is not as long as its fields declare.
         ("0-9/15", "\"1\"", "ETag: \"1\" | Content-Range: bytes 10-14/15", "abc", nil),
         ("0-9/15", "\"1\"", "ETag: \"1\" | Content-Range: bytes 10-14/15", "abcdefgh", nil),
         ("0-9/15", "\"1\"", "ETag: \"1\"", "abcde", nil),
     ]
 
     @Test(arguments: combinations)
-    func `A start and a rest make a whole under one strong tag`(
+    func `A start and a rest with one strong tag make a complete response`(
         held: String, tag: String, fields: String, body: String, text: String?
     ) async throws {
         let stored = part(held, tag: tag, "A: 1 | Content-Length: 10")
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `A rest of unknown length makes no whole`() {
+    @Test func `A rest of unknown length makes no complete response`() {
         let chunks = AsyncStream<Data> { $0.finish() }
         let head = StoredPage.head("ETag: \"1\" | Content-Range: bytes 10-14/15", status: 206)
         #expect(PartialContent.combined(part("0-9/15"), with: head, Body(chunks: chunks)) == nil)
@@ -130,7 +130,7 @@ import Testing
         #expect(PartialContent.extended(part("0-9/15"), by: arrived) == nil)
     }
 
-    @Test func `A part that is stored extends the one before it`() async throws {
+    @Test func `A part extends the stored part before it`() async throws {
         let arrived = part("8-13/20", body: "89abcd")
         let both = try #require(PartialContent.extended(part("0-9/20"), by: arrived))
         #expect(both.response.head.status == .partialContent)
@@ -143,7 +143,7 @@ import Testing
         #expect(PartialContent.extended(part("0-9/20"), by: StoredPage.response("ETag: \"1\"")) == nil)
     }
 
-    @Test func `Parts that vary in different ways are not put together`() {
+    @Test func `Parts with different Vary fields are not combined`() {
         let gzip = StoredPage.response(
             "ETag: \"1\" | Vary: Accept-Encoding | Content-Range: bytes 0-9/20", status: 206,
             to: "Accept-Encoding: gzip")

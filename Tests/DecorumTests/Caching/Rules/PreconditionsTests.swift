@@ -23,7 +23,7 @@ import Testing
         ("Date: Sun, 09 Sep 2001 01:45:00 GMT", "If-Modified-Since: Sun, 09 Sep 2001 01:45:00 GMT", true),
         ("Last-Modified: x", "If-Modified-Since: Sun, 09 Sep 2001 01:45:00 GMT", false),
         ("", "If-Modified-Since: Sun, 09 Sep 2001 01:45:00 GMT", false),
-        // A tag goes before a date.
+        // A tag takes precedence over a date.
         ("ETag: \"1\" | \(modified)", "If-None-Match: \"2\" | If-Modified-Since: Sun, 09 Sep 2001 01:45:00 GMT", false),
         ("ETag: \"1\" | \(modified)", "If-None-Match: \"1\" | If-Modified-Since: Sun, 09 Sep 2001 01:44:00 GMT", true),
     ]
@@ -31,7 +31,8 @@ import Testing
     static let modified = "Last-Modified: Sun, 09 Sep 2001 01:45:00 GMT"
 
     @Test(arguments: rows)
-    func `A requester who has the stored response needs no other`(stored: String, asked: String, areMet: Bool) {
+    func `A condition that the stored response meets is answered with 304`(stored: String, asked: String, areMet: Bool)
+    {
         let fields = HTTPFields(lines: asked)
         #expect(Preconditions.areMet(fields, by: StoredPage.head(stored), at: StoredPage.date) == areMet)
         let missing = StoredPage.head(stored, status: 404)

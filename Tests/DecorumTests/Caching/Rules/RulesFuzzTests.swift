@@ -4,11 +4,11 @@ import Testing
 
 @testable import Decorum
 
-/// Random and hostile fields, of which none may crash, and none may make a cache do what it never may.
+/// Random and hostile fields, which must not crash a cache or make it break a rule.
 @Suite struct RulesFuzzTests {
     private static let rounds = Footprint.isSoak ? 20_000 : 2000
 
-    @Test func `Nothing forbidden is stored, and nothing stale or of another variant is served`() async {
+    @Test func `No forbidden response is stored, and no stale one or other variant is served`() async {
         let dice = HostileFields(seed: 20)
         for _ in 0..<Self.rounds {
             await Task.yield()
@@ -51,8 +51,7 @@ import Testing
         }
     }
 
-    @Test func `A response that says no-store is stored only where must-understand says so, and Vary any never`() async
-    {
+    @Test func `No-store is stored only with must-understand, and Vary with a star never`() async {
         let dice = HostileFields(seed: 21)
         for _ in 0..<Self.rounds {
             await Task.yield()
@@ -71,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `A part is never longer than what it is cut from, and a whole is as long as it says`() async throws {
+    @Test func `A part is never longer than its source, and a whole has its declared length`() async throws {
         let dice = HostileFields(seed: 22)
         for _ in 0..<Self.rounds {
             await Task.yield()
@@ -129,7 +128,7 @@ extension StoredResponse {
     }
 }
 
-/// Draws fields that mean trouble.
+/// Generates fields with problematic values.
 private struct HostileFields {
     private let generator: SeededGenerator
 

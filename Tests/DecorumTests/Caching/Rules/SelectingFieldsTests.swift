@@ -11,11 +11,11 @@ import Testing
         ("A", "A: 1", "", false), ("A", "", "A: 1", false), ("A", "", "A: ", false), ("A", "A: x", "A: X", false),
         ("A, B", "A: 1 | B: 2", "B: 2 | A: 1", true), ("A, B", "A: 1 | B: 2", "A: 1 | B: 3", false),
         ("A", "A: 1 | B: 2", "A: 1 | B: 3", true),
-        // A field on several lines is one list, but its blanks may mean something.
+        // A field on several lines is one list, but its blanks may be significant.
         ("A", "A: 1, 2", "A: 1 | A: 2", true), ("A", "A: 2 | A: 1", "A: 1 | A: 2", false),
         ("A", "A: 1,2", "A: 1, 2", false), ("A", "A: 1,,2", "A: 1,2", false),
         ("Cookie", "Cookie: a=1; b=2", "Cookie: a=1 | Cookie: b=2", true),
-        // A list that is known to be one.
+        // A field that is known to be a list.
         ("Accept-Encoding", "Accept-Encoding: gzip, br", "Accept-Encoding: gzip,br", true),
         ("Accept-Encoding", "Accept-Encoding: gzip, br", "Accept-Encoding: gzip | Accept-Encoding: br", true),
         ("Accept-Encoding", "Accept-Encoding: gzip, br", "Accept-Encoding: gzip", false),
@@ -32,7 +32,7 @@ import Testing
     ]
 
     @Test(arguments: rows)
-    func `A request selects what was stored for the same fields`(
+    func `A request selects the response that was stored for the same fields`(
         vary: String, stored: String, asked: String, isSelected: Bool
     ) {
         let response = StoredPage.response(vary.isEmpty ? "" : "Vary: \(vary)", to: stored)
@@ -49,7 +49,7 @@ import Testing
     ]
 
     @Test(arguments: languages)
-    func `A response in the one language that is preferred is selected`(
+    func `A response in the preferred language is selected`(
         content: String, asked: String, isSelected: Bool
     ) {
         let fields = content.isEmpty ? "" : " | Content-Language: \(content)"
@@ -57,7 +57,7 @@ import Testing
         #expect(response.isSelected(by: StoredPage.request("Accept-Language: \(asked)")) == isSelected)
     }
 
-    @Test func `A response takes the place of one with the same Vary and the same fields`() {
+    @Test func `A response replaces one with the same Vary and the same fields`() {
         let stored = StoredPage.response("Vary: A", to: "A: 1, 2")
         #expect(StoredPage.response("Vary: a", to: "A: 1 | A: 2").isOfSameVariant(as: stored))
         #expect(!StoredPage.response("Vary: A", to: "A: 1").isOfSameVariant(as: stored))

@@ -3,7 +3,7 @@ import HTTPTypes
 
 @testable import Decorum
 
-/// What the tests of the cache's rules have stored, and what they ask for.
+/// The stored responses and the requests of the tests of caching rules.
 enum StoredPage {
     /// Sun, 09 Sep 2001 01:46:40 GMT.
     static let date = Date(timeIntervalSince1970: 1_000_000_000)

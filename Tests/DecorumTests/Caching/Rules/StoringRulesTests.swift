@@ -28,16 +28,16 @@ import Testing
         (200, "Expires: 0", nil), (200, "ETag: \"1\"", nil), (200, "Last-Modified: x", nil), (200, "", .useless),
         (200, "Cache-Control: stale-while-revalidate=5", nil), (200, "Cache-Control: no-cache | ETag: \"1\"", nil),
         (200, "Cache-Control: no-cache", .useless), (200, "Cache-Control: public", .useless),
-        // A status that may be stored by itself, and one that may not.
+        // A status that is cacheable by default, and one that is not.
         (404, "ETag: \"1\"", nil), (410, "ETag: \"1\"", nil), (301, "Cache-Control: max-age=5", nil),
         (302, "ETag: \"1\"", .status), (302, "Cache-Control: max-age=5", nil), (302, "Expires: 0", nil),
         (302, "Cache-Control: public | ETag: \"1\"", nil), (500, "ETag: \"1\"", .status),
         (500, "Cache-Control: max-age=5", nil), (599, "Cache-Control: max-age=5", nil),
         (100, "Cache-Control: max-age=5", .status), (103, "Cache-Control: max-age=5", .status),
-        // What answers a condition.
+        // Responses to conditional requests.
         (304, "Cache-Control: max-age=5", .status), (412, "Cache-Control: max-age=5", .status),
         (416, "Cache-Control: max-age=5", .status),
-        // What is forbidden.
+        // Forbidden responses.
         (200, "Cache-Control: max-age=5, no-store", .response), (200, "Cache-Control: No-Store=x", .response),
         (200, "Cache-Control: max-age=5 | Cache-Control: no-store", .response),
         (200, "Cache-Control: a=\"b, no-store, max-age=5", .response),
@@ -61,7 +61,7 @@ import Testing
         #expect(self.refusal(of: fields, status: status) == refusal)
     }
 
-    @Test func `The request has its say`() {
+    @Test func `The request may forbid storing`() {
         #expect(refusal(of: "Cache-Control: max-age=5", to: "Cache-Control: no-store") == .request)
         #expect(refusal(of: "Cache-Control: max-age=5", to: "Cache-Control: no-cache") == nil)
         #expect(refusal(of: "Cache-Control: max-age=5", to: "Authorization: Basic x") == nil)
@@ -79,7 +79,7 @@ import Testing
     ]
 
     @Test(arguments: shared)
-    func `A response is for one request alone, or varies by what others may differ in`(
+    func `A response is for a single request, or varies by fields that may differ`(
         fields: String, isForOne: Bool, varies: Bool
     ) {
         let head = StoredPage.head(fields)
@@ -103,7 +103,7 @@ import Testing
     ]
 
     @Test(arguments: posts)
-    func `A response to POST is stored where it is what GET would get`(
+    func `A response to POST is stored if a GET would get the same`(
         status: Int, fields: String, requested: String, refusal: StoringRules.Refusal?
     ) {
         #expect(self.refusal(of: fields, status: status, to: requested, method: .post) == refusal)

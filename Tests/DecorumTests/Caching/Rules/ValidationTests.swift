@@ -29,7 +29,7 @@ import Testing
     ]
 
     @Test(arguments: questions)
-    func `The server is asked about what is stored, or about what the caller has`(
+    func `The validators are those of the stored response, or those of the caller`(
         stored: [String], asked: String, sent: String
     ) {
         var fields = HTTPFields(lines: asked)
@@ -38,7 +38,7 @@ import Testing
         #expect(fields[.ifModifiedSince] == HTTPFields(lines: sent)[.ifModifiedSince])
     }
 
-    @Test func `A date asks nothing about a variant that the request does not select`() {
+    @Test func `A date does not validate a variant that the request does not select`() {
         let stored = StoredPage.response("ETag: \"1\" | Vary: A | \(Self.modified)", to: "A: nl")
         var fields = HTTPFields(lines: "A: en")
         Validation.ask(about: [stored], in: &fields)
@@ -55,13 +55,13 @@ import Testing
         ("ETag: \"1\" | \(modified)", "ETag: \"2\" | \(modified)", false),
         ("ETag: \"1\" | \(modified)", later, false), ("ETag: \"1\" | \(modified)", modified, true),
         (modified, modified, true), (modified, later, false), (modified, "", true),
-        // A strong tag is about content that has it (RFC 9111, section 4.3.4).
+        // A strong tag confirms only content with that tag (RFC 9111, section 4.3.4).
         (modified, "ETag: \"1\"", false), (modified, "ETag: \"1\" | \(modified)", false),
         (modified, "ETag: W/\"1\"", true), (modified, "ETag: W/\"1\" | \(later)", false),
     ]
 
     @Test(arguments: confirmations)
-    func `A 304 confirms the response that was asked about`(stored: String, validation: String, isConfirmed: Bool) {
+    func `A 304 confirms the response that was validated`(stored: String, validation: String, isConfirmed: Bool) {
         let confirmed = Validation.confirmed(
             by: StoredPage.head(validation, status: 304), among: [StoredPage.response(stored)],
             for: StoredPage.request())
@@ -93,7 +93,7 @@ import Testing
     ]
 
     @Test(arguments: mismatches)
-    func `A single variant that the request does not select is confirmed by its strong tag alone`(
+    func `A single variant that is not selected is confirmed only by its strong tag`(
         stored: String, validation: String, isConfirmed: Bool
     ) {
         let dutch = StoredPage.response("Vary: A | \(stored)", to: "A: nl")
@@ -102,7 +102,7 @@ import Testing
         #expect((confirmed != nil) == isConfirmed)
     }
 
-    @Test func `A 304 that may be about the caller's own tag confirms nothing without that of the stored response`() {
+    @Test func `A 304 that may mean the caller's own tag confirms only the tag of a stored response`() {
         let request = StoredPage.request("If-None-Match: \"2\"")
         for stored in [StoredPage.response("ETag: \"1\""), StoredPage.response(Self.modified)] {
             for validation in ["", Self.modified, "ETag: \"2\""] {
@@ -119,7 +119,7 @@ import Testing
     static let refreshed: [(stored: String, update: String, fields: String)] = [
         ("A: 1 | B: 2", "B: 3 | C: 4", "A: 1 | B: 3 | C: 4"), ("A: 1 | A: 2", "A: 3", "A: 3"),
         ("A: 1", "A: 2 | A: 3", "A: 2 | A: 3"), ("A: 1", "", "A: 1"),
-        // What describes the stored content.
+        // Fields that describe the stored content.
         (
             "Content-Type: a | Content-Length: 10", "Content-Type: b | Content-Length: 0",
             "Content-Type: a | Content-Length: 10"
@@ -127,9 +127,9 @@ import Testing
         ("Content-Encoding: gzip", "Content-Encoding: br | Content-Range: bytes 0-1/2", "Content-Encoding: gzip"),
         ("ETag: W/\"1\"", "ETag: \"1\"", "ETag: W/\"1\""), ("A: 1", "ETag: \"1\"", "A: 1"),
         ("A: 1", "ETag: W/\"1\"", "A: 1"),
-        // What belongs to the connection.
+        // Fields of the connection.
         ("A: 1", "Connection: A | A: 2 | Keep-Alive: x | Transfer-Encoding: chunked", "A: 1"),
-        // What belongs to the message.
+        // Fields of the message.
         ("Set-Cookie: a=1 | A: 1", "", "A: 1"), ("Set-Cookie: a=1", "Set-Cookie: a=2", "Set-Cookie: a=2"),
         ("Set-Cookie: a=1", "Set-Cookie: a=1", "Set-Cookie: a=1"),
         ("Age: 500 | Date: x | A: 1", "", "A: 1"), ("Age: 500 | Date: x", "Age: 5 | Date: y", "Age: 5 | Date: y"),
@@ -137,7 +137,7 @@ import Testing
     ]
 
     @Test(arguments: refreshed)
-    func `The fields of a 304 take the place of stored ones`(stored: String, update: String, fields: String) {
+    func `The fields of a 304 replace the stored ones`(stored: String, update: String, fields: String) {
         let head = Validation.freshened(StoredPage.head(stored), with: HTTPFields(lines: update))
         #expect(head.status == .ok)
         #expect(head.headerFields == HTTPFields(lines: fields))
@@ -153,7 +153,7 @@ import Testing
     ]
 
     @Test(arguments: updates)
-    func `A response to HEAD is about what is stored unless a validator or the length differs`(
+    func `A response to HEAD matches the stored one unless a validator or the length differs`(
         stored: String, head: String, isUpdate: Bool
     ) {
         let effect = Validation.effect(ofHead: StoredPage.head(head), on: StoredPage.response(stored))
@@ -168,7 +168,7 @@ import Testing
     ]
 
     @Test(arguments: effects)
-    func `A response to HEAD of another status makes what is stored worthless where it says what a GET would get`(
+    func `A response to HEAD with another status invalidates the stored one`(
         stored: Int, head: Int, effect: Validation.HeadEffect
     ) {
         let response = StoredPage.response("Content-Range: bytes 0-9/20", status: stored)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A case of the public test suite for HTTP caches: a sequence of exchanges, and what has to be true of them.
+/// A case of the public test suite for HTTP caches: a sequence of exchanges, and their expectations.
 struct CacheCase: Decodable, Sendable, CustomTestStringConvertible {
     enum Kind: String, Decodable, Sendable { case required, optimal, check }
 
@@ -44,7 +44,7 @@ struct CacheCase: Decodable, Sendable, CustomTestStringConvertible {
         var method: String { requestMethod ?? "GET" }
     }
 
-    /// A value that may be said to be none, which is another thing than not being said.
+    /// A value that may be explicitly `null`, which differs from a missing value.
     enum Maybe<Value: Decodable & Sendable>: Decodable, Sendable {
         case some(Value)
         case any
@@ -118,7 +118,7 @@ struct CacheCase: Decodable, Sendable, CustomTestStringConvertible {
 }
 
 extension CacheCase {
-    /// The cases beside the checkout; empty where there are none.
+    /// The cases beside the checkout; empty if there are none.
     static let all: [CacheCase] = {
         guard let file, let data = try? Data(contentsOf: file) else { return [] }
         let decoder = JSONDecoder()
@@ -126,7 +126,7 @@ extension CacheCase {
         return (try? decoder.decode([CacheCase].self, from: data)) ?? []
     }()
 
-    /// The file with the cases, or nil where there is none.
+    /// The file with the cases, or nil if there is none.
     static let file: URL? = {
         var root = URL(filePath: #filePath)
         for _ in 0..<5 { root.deleteLastPathComponent() }
@@ -136,7 +136,7 @@ extension CacheCase {
 }
 
 extension KeyedDecodingContainer {
-    /// Tells a value that is `null` from one that is missing.
+    /// Distinguishes a value that is `null` from a missing one.
     func decodeIfPresent<Value>(
         _ type: CacheCase.Maybe<Value>.Type, forKey key: Key
     ) throws -> CacheCase.Maybe<Value>? {

@@ -6,7 +6,7 @@ import Synchronization
 
 /// The origin server of a case, within the process and on virtual time.
 final class CacheCaseOrigin: Sendable {
-    /// A request that has arrived, and the fields that it was answered with.
+    /// A received request, and the fields of its response.
     struct Seen: Sendable {
         let number: Int
         let request: HTTPRequest
@@ -20,7 +20,7 @@ final class CacheCaseOrigin: Sendable {
     private let token: String
     private let clock: VirtualClock
     private let log = Mutex<[Seen]>([])
-    /// The fields that each entry was answered with, by its number.
+    /// The fields of the response to each entry, by its number.
     private let sent = Mutex<[Int: HTTPFields]>([:])
 
     init(_ test: CacheCase, token: String, clock: VirtualClock) {
@@ -71,7 +71,7 @@ final class CacheCaseOrigin: Sendable {
         return Response(status: status, fields: fields, body: hasBody ? body : .empty)
     }
 
-    /// The fields of the entry before one, which was never asked for.
+    /// The fields of the preceding entry, which was never requested.
     private func previousFields(_ number: Int, _ request: HTTPRequest) -> HTTPFields {
         number > 1 ? responseFields(of: test.requests[number - 2], to: request) : HTTPFields()
     }

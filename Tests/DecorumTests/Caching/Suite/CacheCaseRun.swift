@@ -9,7 +9,7 @@ struct CacheCaseRun {
     enum Verdict: Sendable, Equatable, CustomStringConvertible {
         case passed
         case failed(String)
-        /// What only prepares has failed, so that nothing can be said.
+        /// The preparation has failed, so that there is no result.
         case void(String)
 
         var description: String {
@@ -26,7 +26,7 @@ struct CacheCaseRun {
         let text: String
         let entry: CacheCase.Exchange
 
-        /// Whether it only shows that the preparation went wrong.
+        /// Whether the failure only shows that the preparation failed.
         var isPreparation: Bool { entry.setup == true || entry.setupTests?.contains(check) == true }
     }
 
@@ -165,7 +165,7 @@ struct CacheCaseRun {
         for (index, entry) in test.requests.enumerated() {
             let number = index + 1
             guard entry.expectedType != "cached" else {
-                // One that was sent behind the caller's back is not an answer to it.
+                // A request in the background does not answer the caller.
                 if arrived.first?.number == number { arrived = arrived.dropFirst() }
                 continue
             }

@@ -8,7 +8,7 @@ struct CacheSuiteTests {
     enum Store: CaseIterable { case memory, files }
 
     @Test(arguments: Store.allCases)
-    func `Every case that is required, and every one that is optimal, passes`(in store: Store) async throws {
+    func `Every required case and every optimal case passes`(in store: Store) async throws {
         var folders: [StoreFolder] = []
         defer { withExtendedLifetime(folders) {} }
         let verdicts = try await Self.verdicts {
@@ -31,7 +31,7 @@ struct CacheSuiteTests {
         if store == .memory { Self.report(verdicts) }
     }
 
-    /// Runs all cases: those that do not ask for a cache of their own share one.
+    /// Runs all cases; cases that do not need a separate cache share one.
     private static func verdicts(
         in makeStore: () -> any ResponseStore
     ) async throws -> [String: CacheCaseRun.Verdict] {
@@ -45,7 +45,7 @@ struct CacheSuiteTests {
         return verdicts
     }
 
-    /// Prints the answers to the questions that have no right one.
+    /// Prints the results of the cases that only check for optional behaviour.
     private static func report(_ verdicts: [String: CacheCaseRun.Verdict]) {
         for test in CacheCase.all where test.kind == .check {
             print("\(test.id): \(verdicts[test.id].map { "\($0)" } ?? "not run")")

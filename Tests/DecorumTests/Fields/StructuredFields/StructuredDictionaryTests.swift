@@ -14,7 +14,7 @@ import Testing
             ("*=1", "*=1"),
             ("a=1, b=2, a=3", "a=3, b=2"), ("a=1;x, b, a", "a, b"), ("a-._*9=()", "a-._*9=()"), (" a ", "a"),
         ] as [(String, String)])
-    func `A dictionary is read, and written in its one form`(text: String, canonical: String) throws {
+    func `A dictionary is read and written canonically`(text: String, canonical: String) throws {
         let dictionary = try StructuredDictionary(parsing: text)
 
         #expect(try dictionary.serialized() == canonical)
@@ -28,12 +28,12 @@ import Testing
             ("-a=1", 0), ("_a", 0), ("aB=1", 1), ("=1", 0), ("a=1 b=2", 4), ("a;b=", 4), ("a=(1", 4), ("é=1", 0),
             ("\"a\"=1", 0), ("a==1", 2), ("a=1;;b", 4), ("a,b=", 4), ("\ta", 0), ("a/b", 1),
         ] as [(String, Int)])
-    func `What is no dictionary is refused, at the byte where it shows`(text: String, offset: Int) {
+    func `An invalid dictionary is refused, with the offset of the first invalid byte`(text: String, offset: Int) {
         let error = #expect(throws: StructuredFieldError.self) { try StructuredDictionary(parsing: text) }
         #expect(error?.offset == offset)
     }
 
-    @Test func `All field lines of a name make one dictionary, of which the last member counts`() throws {
+    @Test func `All field lines of a name make one dictionary, whose last member of a key counts`() throws {
         var fields: HTTPFields = [.priority: "u=1"]
         fields.append(HTTPField(name: .priority, value: "i, u=5"))
 
@@ -44,7 +44,7 @@ import Testing
         #expect(try StructuredDictionary(.accept, in: fields).isEmpty)
     }
 
-    /// RFC 9421, section 2.5: what is signed has the parameters byte for byte, and a member of its own.
+    /// RFC 9421, section 2.5: the signature base has the parameters byte for byte, as a separate member.
     @Test func `The parameters of a signature are written byte for byte`() throws {
         let text = #"sig1=("@method" "@authority" "content-digest";req "date";sf);created=1618884473;keyid="test-key""#
 

@@ -9,7 +9,7 @@ import Testing
         #"sig=("@method" "date";sf);created=1618884473;d=%"f%c3%bc";t=@-99"#, "1, 2.50, a/b, (1 2 (", "-12.125;a",
     ]
 
-    @Test(arguments: 0..<6) func `What is read is written and read as the same, whatever was damaged`(seed: Int) throws
+    @Test(arguments: 0..<6) func `Any value that is read is written and read again as the same value`(seed: Int) throws
     {
         let generator = SeededGenerator(seed: UInt64(seed))
         let pieces = Array("\"\\:;,=()?@%*-. \t\0\u{7F}\n01abAF/_é".utf8)
@@ -45,7 +45,7 @@ import Testing
         #expect(refused > 3000)
     }
 
-    @Test func `Values that can be written are read as the same`() throws {
+    @Test func `Any value that is written is read as the same value`() throws {
         let generator = SeededGenerator(seed: 9)
         for _ in 0..<2000 {
             let list = StructuredList((0..<generator.next() % 5).map { _ in generator.member })
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    /// Whether a text can be read; what is written for it has to be its own canonical form.
+    /// Whether a text can be read; expects that the written form is canonical.
     private func isStable<Field: Equatable>(
         _ text: String, _ parse: (String) throws -> Field, _ serialize: (Field) throws -> String
     ) throws -> Bool {
@@ -108,7 +108,7 @@ extension SeededGenerator {
         }
     }
 
-    /// One to five characters of some.
+    /// One to five of the given characters.
     private func text(_ characters: String) -> String {
         let scalars = Array(characters.unicodeScalars)
         var text = String.UnicodeScalarView()

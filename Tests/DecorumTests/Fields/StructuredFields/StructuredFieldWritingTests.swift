@@ -2,7 +2,7 @@ import Decorum
 import Foundation
 import Testing
 
-/// RFC 9651, section 4.1: what fails to be serialized.
+/// RFC 9651, section 4.1: values that cannot be serialized.
 @Suite struct StructuredFieldWritingTests {
     @Test(
         arguments: [
@@ -13,7 +13,7 @@ import Testing
             .token("é"), .token("a\"b"), .token("a\r\nb"), .token("a;b"), .token("a(b)"), .token("a\\"),
             .token("@a"), .date(Date(timeIntervalSince1970: 1e15)), .date(Date(timeIntervalSince1970: -1e15)),
             .date(Date(timeIntervalSince1970: .infinity)), .date(Date(timeIntervalSince1970: 1e300)),
-        ] as [StructuredValue]) func `A value that no field can hold is not written`(value: StructuredValue)
+        ] as [StructuredValue]) func `An invalid value is not written`(value: StructuredValue)
     {
         #expect(throws: StructuredFieldError.self) { try StructuredItem(value).serialized() }
         #expect(throws: StructuredFieldError.self) { try (["a": value] as StructuredParameters).serialized() }
@@ -22,14 +22,14 @@ import Testing
     }
 
     // Not an argument of the test above: Foundation's description of such a date ends the process.
-    @Test func `A date that is no number is not written`() {
+    @Test func `A date that is not a number is not written`() {
         let item = StructuredItem(.date(Date(timeIntervalSince1970: .nan)))
 
         #expect(throws: StructuredFieldError.self) { try item.serialized() }
     }
 
     @Test(arguments: ["", "A", "aB", "1", "-", "_a", ".a", "a b", "a=", "é", "a\u{301}", "a\r\nb", "a/b", "a;b"])
-    func `A key that is none is not written`(key: String) {
+    func `An invalid key is not written`(key: String) {
         let member = #expect(throws: StructuredFieldError.self) {
             try (["ok": StructuredMember(1), key: StructuredMember(1)] as StructuredDictionary).serialized()
         }
@@ -41,7 +41,7 @@ import Testing
         #expect(parameter?.offset == 2)
     }
 
-    @Test func `A fraction of a second is cut off from a date, also before 1970`() throws {
+    @Test func `A fraction of a second is removed from a date, also before 1970`() throws {
         #expect(try StructuredItem(.date(Date(timeIntervalSince1970: 1.9))).serialized() == "@1")
         #expect(try StructuredItem(.date(Date(timeIntervalSince1970: -1.1))).serialized() == "@-2")
     }
@@ -52,7 +52,7 @@ import Testing
         #expect(try item.serialized() == #""a";i=1;d=1.0;b=?0;t=a"#)
     }
 
-    @Test func `A value gives what it holds, and nothing else`() {
+    @Test func `A value returns its content only as its own type`() {
         let date = Date(timeIntervalSince1970: 1)
         let values: [StructuredValue] = [
             1, 0.5, "s", .token("t"), .byteSequence(Data([1])), true, .date(date), .displayString("d"),
@@ -68,7 +68,7 @@ import Testing
         #expect(values.compactMap(\.displayString) == ["d"])
     }
 
-    @Test func `An error says what is wrong and where, and nothing of the field`() {
+    @Test func `An error names the cause and the place, and quotes nothing of the field`() {
         let error = #expect(throws: StructuredFieldError.self) { try StructuredList(parsing: "secret secret") }
 
         #expect(error?.description == "The structured field is invalid at byte 7: a comma is expected.")

@@ -16,7 +16,7 @@ import Testing
             ("a;b=?1", "a;b"), ("a;b=?0", "a;b=?0"), ("a;b;c;b=2", "a;b=2;c"), ("(a;b)", "(a;b)"),
             ("a;   b=1", "a;b=1"),
             ("a;*-._9=1", "a;*-._9=1"), ("?1", "?1"),
-        ] as [(String, String)]) func `A list is read, and written in its one form`(text: String, canonical: String)
+        ] as [(String, String)]) func `A list is read and written canonically`(text: String, canonical: String)
         throws
     {
         let list = try StructuredList(parsing: text)
@@ -34,12 +34,12 @@ import Testing
             ("(\"a\"\"b\")", 4),
             ("(a;b", 4), ("( ", 2), ("a\n", 1), ("\u{A0}a", 0), ("a=1", 1), ("(a ;b)", 3), ("a,\0", 2),
         ] as [(String, Int)])
-    func `What is no list is refused, at the byte where it shows`(text: String, offset: Int) {
+    func `An invalid list is refused, with the offset of the first invalid byte`(text: String, offset: Int) {
         let error = #expect(throws: StructuredFieldError.self) { try StructuredList(parsing: text) }
         #expect(error?.offset == offset)
     }
 
-    @Test func `Values, parameters and inner lists are told apart`() throws {
+    @Test func `Values, parameters and inner lists are distinguished`() throws {
         let list = try StructuredList(parsing: #"a;q=0.5, ("b";c 2);d"#)
 
         let word = StructuredMember(.token("a"), parameters: ["q": 0.5])
@@ -52,7 +52,7 @@ import Testing
         #expect(list.members.map(\.parameters) == [["q": 0.5], ["d": true]])
     }
 
-    @Test func `All field lines of a name make one list, and none an empty one`() throws {
+    @Test func `All field lines of a name make one list, and a missing field an empty one`() throws {
         var fields: HTTPFields = [.accept: "a"]
         fields.append(HTTPField(name: .acceptEncoding, value: "b"))
         fields.append(HTTPField(name: .accept, value: "c, d"))
@@ -61,14 +61,14 @@ import Testing
         #expect(try StructuredList(.range, in: fields) == [])
     }
 
-    @Test func `A field line that is empty spoils the others`() {
+    @Test func `An empty field line makes the field invalid`() {
         var fields: HTTPFields = [.accept: "a"]
         fields.append(HTTPField(name: .accept, value: ""))
 
         #expect(throws: StructuredFieldError.self) { try StructuredList(.accept, in: fields) }
     }
 
-    @Test func `An item comes in one field line, or in none`() throws {
+    @Test func `An item takes one field line, or the field is missing`() throws {
         var fields: HTTPFields = [.contentType: "text/html;charset=utf-8"]
         #expect(try StructuredItem(.contentType, in: fields)?.parameters["charset"]?.token == "utf-8")
         #expect(try StructuredItem(.accept, in: fields) == nil)

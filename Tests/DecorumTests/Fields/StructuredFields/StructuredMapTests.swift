@@ -16,7 +16,7 @@ import Testing
         #expect(map.count == 3)
     }
 
-    @Test func `Order makes a difference`() {
+    @Test func `Maps with different orders are not equal`() {
         let one: StructuredParameters = ["a": 1, "b": 2]
         let other: StructuredParameters = ["b": 2, "a": 1]
 

@@ -22,7 +22,7 @@ import Testing
             ("0.005", 5, "0.005"), ("123456789012.1", 123_456_789_012_100, "123456789012.1"),
             ("-999999999999.999", -999_999_999_999_999, "-999999999999.999"),
         ] as [(String, Int, String)])
-    func `A decimal has up to twelve digits and three`(text: String, thousandths: Int, canonical: String) throws {
+    func `A decimal has at most twelve and three digits`(text: String, thousandths: Int, canonical: String) throws {
         try expect(text, is: .decimal(StructuredDecimal(thousandths: thousandths)), written: canonical)
     }
 
@@ -61,7 +61,7 @@ import Testing
         ("@1659578233", 1_659_578_233), ("@0", 0), ("@-1", -1), ("@-62135596800", -62_135_596_800),
         ("@253402214400", 253_402_214_400), ("@999999999999999", 999_999_999_999_999),
         ("@-999999999999999", -999_999_999_999_999),
-    ]) func `A date is a number of seconds, all of which are kept`(text: String, seconds: Double) throws {
+    ]) func `A date is a number of seconds, and all of its digits are kept`(text: String, seconds: Double) throws {
         try expect(text, is: .date(Date(timeIntervalSince1970: seconds)), written: text)
     }
 
@@ -69,11 +69,11 @@ import Testing
         (#"%"""#, ""), (#"%"This is intended for display to %c3%bcsers.""#, "This is intended for display to üsers."),
         (#"%"%22%25\ %0a%00""#, "\"%\\ \n\0"), (#"%"%f0%9f%98%80""#, "😀"), (#"%"%ef%bb%bf""#, "\u{FEFF}"),
         (#"%"%7f~""#, "\u{7F}~"),
-    ]) func `A display string has any characters, escaped in small letters`(text: String, content: String) throws {
+    ]) func `A display string may have any characters, escaped in lower case`(text: String, content: String) throws {
         try expect(text, is: .displayString(content), written: text)
     }
 
-    @Test func `Escapes that need not be are read, and not written`() throws {
+    @Test func `Unnecessary escapes are read, and not written`() throws {
         try expect(#"%"%41 b""#, is: .displayString("A b"), written: #"%"A b""#)
     }
 
@@ -94,7 +94,7 @@ import Testing
             ("%\"%0", 3),
             ("%\"%%\"", 3), ("%\"\t\"", 2), ("%\"ü\"", 2), ("%\"%g0\"", 3),
         ] as [(String, Int)])
-    func `What is no item is refused, at the byte where it shows`(text: String, offset: Int) {
+    func `An invalid item is refused, with the offset of the first invalid byte`(text: String, offset: Int) {
         let error = #expect(throws: StructuredFieldError.self) { try StructuredItem(parsing: text) }
         #expect(error?.offset == offset)
     }

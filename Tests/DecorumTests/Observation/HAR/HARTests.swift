@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct HARTests {
-    @Test func `What real tools do to the format is forgiven`() throws {
+    @Test func `Deviations of real tools from the format are accepted`() throws {
         let archive = try HAR(
             Data([0xEF, 0xBB, 0xBF])
                 + Data(
@@ -46,14 +46,14 @@ import Testing
             ("{\"log\": {\"entries\": [{}]}}", "$.log.entries[0].request", nil),
             ("{\"log\": {\"entries\": [{\"request\": {}}]}}", "$.log.entries[0].request.url", nil),
         ] as [(String, String?, Int?)])
-    func `What is no archive is refused with the place`(document: String, path: String?, line: Int?) {
+    func `An invalid archive is refused, with the place of the error`(document: String, path: String?, line: Int?) {
         let error = #expect(throws: HARFormatError.self) { try HAR(Data(document.utf8)) }
 
         #expect(error?.path == path)
         #expect(error?.line == line)
     }
 
-    @Test func `An archive has all that the format asks for`() throws {
+    @Test func `An archive has all members that the format requires`() throws {
         var fields: HTTPFields = [.contentType: "text/plain", .location: "/b"]
         fields.append(HTTPField(name: .setCookie, value: "a=1; Path=/x; Domain=a.example; Secure; HttpOnly"))
         let archive = HAR(
@@ -104,7 +104,7 @@ import Testing
         #expect(HAR.Request(method: "GET", url: url, fields: [:]).url == written)
     }
 
-    @Test func `Base64 of a request is marked as other tools read it`() throws {
+    @Test func `Base64 content of a request is marked in the way that other tools read`() throws {
         let request = HAR.Request(
             method: "POST", url: "x", fields: [.contentType: "image/png"], content: Data([0xFF, 0]))
         let document = HAR(entries: [HAR.Entry(request: request, response: HAR.Response(status: 0))]).document()
@@ -115,7 +115,7 @@ import Testing
         #expect(try HAR(document).entries[0].request == request)
     }
 
-    @Test func `What Playwright writes of a request's content and of no content at all is kept, and valid`() throws {
+    @Test func `Playwright's members for content and for missing content are kept, and valid`() throws {
         let document = Data(
             #"{"log":{"entries":[{"request":{"url":"x","postData":{"text":"","params":[],"_file":"a.bin"}},"response":{"status":-1,"content":{"size":-1},"bodySize":-54}}]}}"#
                 .utf8)
@@ -152,7 +152,7 @@ import Testing
             ("2026-02-30", nil),
             ("2026-13-01", nil), ("yesterday", nil), ("2026-11-20T25:00:00Z", nil), ("2026-11-20T10:00:00x", nil),
         ] as [(String, Double?)])
-    func `Dates of many kinds are read`(text: String, expected: Double?) throws {
+    func `Dates in many formats are read`(text: String, expected: Double?) throws {
         let document = #"{"log": {"entries": [{"startedDateTime": "\#(text)", "request": {"url": "x"}}]}}"#
 
         #expect(try HAR(Data(document.utf8)).entries[0].startedAt?.timeIntervalSince1970 == expected)

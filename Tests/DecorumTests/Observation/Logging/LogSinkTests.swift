@@ -4,14 +4,14 @@ import Testing
 @testable import Decorum
 
 @Suite(.timeLimit(.minutes(3))) struct LogSinkTests {
-    /// A pipe, of which each end is closed at most once.
+    /// A pipe whose ends are each closed at most once.
     struct Pipe {
         let readEnd: Int32
         let writeEnd: Int32
 
         init() throws {
             var ends: [Int32] = [0, 0]
-            // The system writes both numbers within the call.
+            // Safe: the system writes both numbers within the call.
             let outcome = unsafe ends.withUnsafeMutableBufferPointer { unsafe pipe($0.baseAddress) }
             try #require(outcome == 0)
             (readEnd, writeEnd) = (ends[0], ends[1])
@@ -28,9 +28,9 @@ import Testing
         #expect(text == Data("one\ntwo\n".utf8))
     }
 
-    @Test func `A sink whose pipe was closed loses its entry and not the process`() async {
+    @Test func `A sink whose pipe was closed loses its entry and does not end the process`() async {
         await #expect(processExitsWith: .success) {
-            // As in a program that nobody has prepared for broken pipes.
+            // As in a program that does not handle broken pipes.
             signal(SIGPIPE, SIG_DFL)
             let pipe = try Pipe()
             close(pipe.readEnd)
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `A write elsewhere is still ended by the signal`() async {
+    @Test func `Another write still ends the process by the signal`() async {
         await #expect(processExitsWith: .signal(SIGPIPE)) {
             signal(SIGPIPE, SIG_DFL)
             let pipe = try Pipe()
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `A signal that somebody else has blocked and waits for is left`() async {
+    @Test func `A signal that other code has blocked and waits for stays pending`() async {
         await #expect(processExitsWith: .success) {
             let pipe = try Pipe()
             close(pipe.readEnd)

@@ -50,14 +50,14 @@ import Testing
         #expect(log.entries == ["GET https://a.example/ 200 in 0.0 ms, 5 bytes in 2.00 s, from stub"])
     }
 
-    @Test func `A body that is dropped says so`() async throws {
+    @Test func `A dropped body is logged as dropped`() async throws {
         let stub = StubConnection(Response(status: .ok, body: stream(["hello"])))
         _ = try await stub.logging(to: log.sink, clock: clock).send(.get("https://a.example/"))
         #expect(
             log.entries == ["GET https://a.example/ 200 in 0.0 ms, body abandoned after 0 bytes in 0.0 ms, from stub"])
     }
 
-    @Test func `A body that fails tells why and nothing secret`() async throws {
+    @Test func `A failed body is logged with the reason and without secrets`() async throws {
         let stub = StubConnection(Response(status: .ok, body: stream(["hello"], failure: LeakyError())))
         let response = try await stub.logging(to: log.sink, clock: clock).send(.get("https://a.example/"))
         await #expect(throws: LeakyError.self) { try await response.body.data(upTo: 10) }
@@ -75,7 +75,7 @@ import Testing
             "failed after 0.0 ms: The transport failed before the request was sent: connectionRefused."
         ),
     ])
-    func `A request without an answer tells why`(error: any Error, expected: String) async throws {
+    func `A request without a response is logged with the reason`(error: any Error, expected: String) async throws {
         let stub = StubConnection { _ in throw error }
         await #expect(throws: (any Error).self) {
             try await stub.logging(to: log.sink, clock: clock).send(.get("https://a.example/"))
@@ -114,7 +114,7 @@ import Testing
         #expect(log.entries.first?.contains("s3cret") == false)
     }
 
-    @Test func `Fields that a layer further in calls secret are not shown`() async throws {
+    @Test func `Fields that a layer further in declares secret are not shown`() async throws {
         let mine = try #require(HTTPField.Name("X-Mine"))
         let connection = SecretiveConnection(base: StubConnection(Response(status: .ok)), name: mine)
             .logging(to: log.sink, detail: .fields, clock: clock)
@@ -140,7 +140,7 @@ import Testing
         #expect(!log.entries.joined().contains("s3cret"))
     }
 
-    @Test func `A streamed request body is shown as its last reading`() async throws {
+    @Test func `A streamed request body is shown as in its last reading`() async throws {
         let upload = Body(replay: .fromStart) { _ in UploadReader() }
         let stub = StubConnection { request in
             _ = try await request.body.data(upTo: 100)
@@ -178,7 +178,7 @@ import Testing
         #expect(entry.hasSuffix("\n  < a\n  < \\u{1B}[1mb"))
     }
 
-    @Test func `A planted secret reaches the log from nowhere`() async throws {
+    @Test func `A planted secret never reaches the log`() async throws {
         let stub = StubConnection(answers: [
             { _ in
                 Response(
@@ -209,7 +209,7 @@ import Testing
         #expect(log.entries[0].contains("user=ann&password=REDACTED"))
     }
 
-    @Test func `A hostile path starts no line of its own`() async throws {
+    @Test func `A hostile path starts no new line`() async throws {
         var request = try Request.get("https://a.example/")
         request.head.path = "/\n200 OK\u{2028}\u{202E}x"
         _ = try await StubConnection(Response(status: .ok)).logging(to: log.sink, clock: clock).send(request)
@@ -217,14 +217,14 @@ import Testing
         #expect(log.entries.first?.unicodeScalars.contains("\u{202E}") == false)
     }
 
-    @Test func `An attempt is told by its number`() async throws {
+    @Test func `An attempt is logged with its number`() async throws {
         let connection = StubConnection(Response(status: .ok)).logging(to: log.sink, clock: clock)
             .observing(as: .attempt, clock: clock) { _ in }
         _ = try await connection.send(.get("https://a.example/"))
         #expect(log.entries.first?.hasSuffix(", from stub, attempt 1") == true)
     }
 
-    @Test func `The layer tells its detail`() {
+    @Test func `The layer shows its detail`() {
         let connection = StubConnection().logging(to: log.sink, detail: .bodies(upTo: 5))
         #expect(connection.layers.first?.description == "logging(detail: bodies(upTo: 5))")
         #expect(connection.layers.first?.facts.contains(.records) == true)

@@ -35,7 +35,7 @@ import Testing
         #expect(rows.map(\.bytesReceived) == [15, 3])
     }
 
-    @Test func `Percentiles leave out the cancelled and end an abandoned one with its head`() throws {
+    @Test func `Percentiles omit cancelled exchanges and end an abandoned one with its head`() throws {
         let statistics = ExchangeStatistics()
         try statistics.record(event("feed", duration: .milliseconds(10)))
         try statistics.record(event("feed", nil, .cancelled, duration: .seconds(9)))
@@ -48,7 +48,7 @@ import Testing
         #expect(row.p99 == .milliseconds(20))
     }
 
-    @Test func `Only cancelled exchanges have neither a rate nor a duration`() throws {
+    @Test func `A row of cancelled exchanges has no error rate and no duration`() throws {
         let statistics = ExchangeStatistics()
         try statistics.record(event("feed", nil, .cancelled))
         let row = try #require(statistics.snapshot().rows.first)
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: [0, -1])
-    func `Without rows of their own all routes share one`(limit: Int) throws {
+    func `A limit of no rows makes all routes share one`(limit: Int) throws {
         let statistics = ExchangeStatistics(routeLimit: limit)
         try statistics.record(event("feed"))
         #expect(statistics.snapshot().rows.map(\.route) == ["(other)"])
@@ -92,7 +92,7 @@ import Testing
         #expect(ExchangeStatistics().snapshot().description.hasPrefix("scope  method"))
     }
 
-    @Test func `A reset forgets everything`() throws {
+    @Test func `A reset removes everything`() throws {
         let statistics = ExchangeStatistics()
         try statistics.record(event("feed"))
         statistics.reset()

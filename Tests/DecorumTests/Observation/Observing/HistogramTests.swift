@@ -14,7 +14,7 @@ import Testing
         #expect(histogram.percentile(share) == .microseconds(123_457))
     }
 
-    @Test func `Extreme durations count as the nearest that there is`() {
+    @Test func `Extreme durations count as the nearest bound`() {
         var histogram = Histogram()
         histogram.record(.seconds(-5))
         histogram.record(Duration(secondsComponent: .min, attosecondsComponent: 0))
@@ -31,7 +31,7 @@ import Testing
         var histogram = Histogram()
         var durations: [Int] = []
         for _ in 0..<20_000 {
-            // Uniform over the magnitudes from a microsecond to an hour.
+            // The logarithms are uniform from a microsecond to an hour.
             let magnitude = generator.next() % 32
             let microseconds = Int(generator.next() % (1 << magnitude) + (1 << magnitude))
             durations.append(microseconds)

@@ -28,7 +28,7 @@ import Testing
         connection.observing(events, clock: clock, generator: generator)
     }
 
-    @Test func `A call is told without its path, query and fields`() async throws {
+    @Test func `A call is reported without its path, query and fields`() async throws {
         var request = try Request.post(
             "https://a.example:8443/users/ann?token=s3cret", fields: [.authorization: "s3cret"], body: "12345678")
         request.options.routeName = "users/{name}"
@@ -50,7 +50,7 @@ import Testing
         #expect(stub.requests == [request])
     }
 
-    @Test func `A streamed body is told at its end`() async throws {
+    @Test func `A streamed body is reported at its end`() async throws {
         let connection = observed(StubConnection(Response(status: .ok, body: stream(3))))
 
         let response = try await connection.send(.get("https://a.example/"))
@@ -76,14 +76,14 @@ import Testing
         #expect(events.all.map(\.outcome) == [.finished])
     }
 
-    @Test func `A body dropped half-way is abandoned`() async throws {
+    @Test func `A body dropped before its end is abandoned`() async throws {
         let connection = observed(StubConnection(Response(status: .ok, body: stream(3))))
         for try await _ in try await connection.send(.get("https://a.example/")).body { break }
         #expect(events.all.map(\.outcome) == [.abandoned])
         #expect(events.all.map(\.bytesReceived) == [5])
     }
 
-    @Test func `A body that fails is told by a name`() async throws {
+    @Test func `A failed body is reported with the name of the error`() async throws {
         let failure = TransportError(.truncated, at: .body)
         let connection = observed(StubConnection(Response(status: .ok, body: stream(1, failure: failure))))
         let response = try await connection.send(.get("https://a.example/"))
@@ -92,7 +92,7 @@ import Testing
         #expect(events.all.map(\.isError) == [true])
     }
 
-    @Test func `A body cancelled while it is read is no error`() async throws {
+    @Test func `A body cancelled while it is read is not an error`() async throws {
         let connection = observed(StubConnection(Response(status: .ok, body: stream(1, failure: CancellationError()))))
         let response = try await connection.send(.get("https://a.example/"))
         await #expect(throws: CancellationError.self) { try await response.body.data(upTo: 100) }
@@ -105,7 +105,8 @@ import Testing
         (CancellationError(), .cancelled), (URLError(.notConnectedToInternet), .failed(name: "NSURLErrorDomain -1009")),
         (LoggingTests.LeakyError(), .failed(name: "LeakyError")),
     ])
-    func `A request without an answer is told once`(error: any Error, outcome: ExchangeEvent.Outcome) async throws {
+    func `A request without a response is reported once`(error: any Error, outcome: ExchangeEvent.Outcome) async throws
+    {
         let connection = observed(StubConnection { _ in throw error })
         await #expect(throws: (any Error).self) { try await connection.send(.get("https://a.example/")) }
         #expect(events.all.map(\.outcome) == [outcome])
@@ -113,7 +114,7 @@ import Testing
         #expect(events.all.map(\.attempts) == [nil])
     }
 
-    @Test func `A task cancelled while it waits is told as cancelled`() async throws {
+    @Test func `A task cancelled while it waits is reported as cancelled`() async throws {
         let connection = observed(
             StubConnection { [clock] _ in
                 try await clock.sleep(for: .seconds(9))
@@ -126,7 +127,7 @@ import Testing
         #expect(events.all.map(\.outcome) == [.cancelled])
     }
 
-    @Test func `A status that a layer further in refuses is told with the error`() async throws {
+    @Test func `A status that a layer further in refuses is reported with the error`() async throws {
         let response = Response(status: .serviceUnavailable)
         let connection = observed(
             StubConnection { _ in throw StatusError(method: .get, origin: nil, response: response) })
@@ -174,7 +175,7 @@ import Testing
         #expect(Set(events.all.map(\.callID)).count == 2)
     }
 
-    @Test func `Attempts that nobody observes as a call are each a first one`() async throws {
+    @Test func `Attempts without an observed call are each a first attempt`() async throws {
         let connection = StubConnection { _ in Response(status: .ok) }
             .observing(events, as: .attempt, clock: clock, generator: generator)
         _ = try await connection.send(.get("https://a.example/"))
@@ -199,7 +200,7 @@ import Testing
         #expect(events.all.map(\.bytesSent) == [10])
     }
 
-    @Test func `A body that is read twice is told once`() async throws {
+    @Test func `A body that is read twice is reported once`() async throws {
         let body = Body(replay: .fromStart) { _ in OneChunkReader() }
         let response = try await observed(StubConnection(Response(status: .ok, body: body)))
             .send(.get("https://a.example/"))
@@ -208,12 +209,12 @@ import Testing
         #expect(events.all.map(\.bytesReceived) == [1])
     }
 
-    @Test func `A request without an origin is told without one`() async throws {
+    @Test func `A request without an origin is reported without an origin`() async throws {
         _ = try await observed(StubConnection(Response(status: .ok))).send(.get("/relative"))
         #expect(events.all.map(\.origin) == [nil])
     }
 
-    @Test func `A file stays a file`() async throws {
+    @Test func `A file body stays a file body`() async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "observing-\(UInt64.random(in: 0 ... .max))")
         try Data("hello".utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
@@ -227,14 +228,14 @@ import Testing
         #expect(events.all.map(\.bytesSent) == [5])
     }
 
-    @Test func `A closure observes too, and the layer tells its scope`() async throws {
+    @Test func `A closure observes too, and the layer shows its scope`() async throws {
         let connection = StubConnection(Response(status: .ok)).observing(as: .attempt) { [events] in events.record($0) }
         _ = try await connection.send(.get("https://a.example/"))
         #expect(events.all.count == 1)
         #expect(connection.layers.first?.description == "observing(as: attempt)")
     }
 
-    @Test func `A long route name is cut`() {
+    @Test func `A long route name is truncated`() {
         let name = String(repeating: "x", count: 1000)
         let event = ExchangeEvent(scope: .call, callID: 1, method: .get, routeName: name, duration: .zero)
         #expect(event.routeName?.count == 128)

@@ -16,7 +16,7 @@ import Testing
         ("next=https%3A%2F%2Fme%3As3cret%40a.example", "next=REDACTED"),
         ("a=1&b=2&&=&token", "a=1&b=2&&=&token"),
     ])
-    func `A form loses the values of listed names`(form: String, expected: String) {
+    func `A form has the values of listed names redacted`(form: String, expected: String) {
         #expect(redacted(form, "application/x-www-form-urlencoded; charset=utf-8") == expected)
     }
 
@@ -29,7 +29,7 @@ import Testing
         #expect(redacted(#"{"token":1}\#n{"token":2}\#n"#, mediaType).contains("1") == false)
     }
 
-    @Test func `Without a media type only what is JSON is read as JSON`() {
+    @Test func `Without a media type only valid JSON is read as JSON`() {
         #expect(redacted(#"{"token":"s3cret"}"#, nil) == #"{"token":"REDACTED"}"#)
         #expect(redacted("[INFO] all is well", nil) == "[INFO] all is well")
     }
@@ -56,12 +56,12 @@ import Testing
         ("<max_tokens>12</max_tokens><key>a</key><p>token</p>", "<max_tokens>12</max_tokens><key>a</key><p>token</p>"),
         ("a < b && c > d <", "a < b && c > d <"), ("<token", "<token"), ("", ""),
     ])
-    func `XML and HTML lose the values of listed elements and attributes`(text: String, expected: String) {
+    func `XML and HTML have the values of listed elements and attributes redacted`(text: String, expected: String) {
         #expect(redacted(text, "application/xml") == expected)
         #expect(redacted(expected, "text/html; charset=utf-8") == expected)
     }
 
-    @Test func `A multipart body loses the parts of listed names, and others by their types`() {
+    @Test func `A multipart body has parts redacted by name, and others by type`() {
         func body(_ secret: String) -> String {
             """
             preamble
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `A part that is no text does not hide the secret beside it`() {
+    @Test func `A part that is not text does not hide the secret in another part`() {
         var body = Data("--b\r\nContent-Type: image/png\r\n\r\n".utf8)
         body += Data([0xFF, 0, 0xFE])
         body += Data("\r\n--b\r\nContent-Disposition: form-data; name=api_key\r\n\r\ns3cret-s3cret\r\n--b--\r\n".utf8)
@@ -107,7 +107,7 @@ import Testing
         #expect(named.firstRange(of: Data([0xFF, 0, 0xFE])) != nil)
     }
 
-    @Test func `No redaction leaves even broken JSON alone`() {
+    @Test func `The redaction none does not change broken JSON`() {
         #expect(redacted(#"{"token":"s3c"#, "application/json", by: .none) == #"{"token":"s3c"#)
     }
 

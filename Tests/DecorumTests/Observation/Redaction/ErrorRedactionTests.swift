@@ -11,12 +11,12 @@ import Testing
         let description = "No luck with https://me:s3cret@a.example/?token=s3cret today."
     }
 
-    @Test func `An error of somebody else's is told by its type alone`() {
+    @Test func `An error of another module is shown only by its type`() {
         #expect(Redaction.standard.description(of: LeakyError()) == "LeakyError")
         #expect(Redaction.none.description(of: LeakyError()) == "LeakyError")
     }
 
-    @Test func `An error of Foundation's is told by domain and code`() {
+    @Test func `An error of Foundation is shown by domain and code`() {
         let url = URLError(.cannotConnectToHost, userInfo: [NSLocalizedDescriptionKey: "s3cret"])
         #expect(Redaction.standard.description(of: url) == "NSURLErrorDomain -1004")
 
@@ -29,13 +29,13 @@ import Testing
         #expect(error.localizedDescription == "The transport failed before the response's head had arrived: timedOut.")
     }
 
-    @Test func `A describable error loses the secrets of its URLs`() {
+    @Test func `A describable error has the secrets of its URLs redacted`() {
         #expect(
             Redaction.standard.description(of: OwnError())
                 == "No luck with https://REDACTED@a.example/?token=REDACTED today.")
     }
 
-    @Test func `A transport error tells the name of its cause`() {
+    @Test func `A transport error shows the name of its cause`() {
         let error = TransportError(.connectionLost, at: .body, underlying: LeakyError())
         #expect(
             Redaction.standard.description(of: error)

@@ -7,7 +7,7 @@ import Testing
         "Authorization", "proxy-authorization", "COOKIE", "Set-Cookie", "X-API-Key", "X-Auth-Token", "X-CSRF-Token",
         "X-Amz-Security-Token", "Authentication-Info",
     ])
-    func `A listed field keeps its name and loses its value`(name: String) throws {
+    func `A listed field keeps its name and has its value redacted`(name: String) throws {
         let name = try #require(HTTPField.Name(name))
         var fields: HTTPFields = [.accept: "*/*"]
         fields.append(HTTPField(name: name, value: "s3cret"))
@@ -31,7 +31,7 @@ import Testing
         ("Refresh", "5; url=/b?token=s3cret", "5; url=/b?token=REDACTED"),
         ("X-Original-URL", "https://me:s3cret@a.example/", "https://REDACTED@a.example/"),
     ])
-    func `URLs in fields lose their secrets`(name: String, value: String, expected: String) throws {
+    func `URLs in fields have their secrets redacted`(name: String, value: String, expected: String) throws {
         let name = try #require(HTTPField.Name(name))
         #expect(Redaction.standard.applied(to: [name: value])[name] == expected)
     }
@@ -59,7 +59,7 @@ import Testing
         #expect(Redaction.none.applied(to: fields, secretFields: [mine]) == fields)
     }
 
-    @Test func `A request's head loses the secrets of its target and authority`() throws {
+    @Test func `A request head has the secrets of its target and authority redacted`() throws {
         let head = HTTPRequest(
             method: .get, scheme: "https", authority: "me:s3cret@a.example:81", path: "/?token=s3cret&a=1",
             headerFields: [.authorization: "Bearer s3cret"])

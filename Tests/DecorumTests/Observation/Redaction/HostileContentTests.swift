@@ -8,7 +8,7 @@ import Testing
 
 /// Bytes that are made to be slow to read, or to hide a secret.
 @Suite(.timeLimit(.minutes(5))) struct HostileContentTests {
-    /// What is repeated.
+    /// The texts that are repeated.
     private static let parts = [
         "eyJ", "eyJx.", "eyJabcd.abcd", "bearer+", "basic+", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----MIIEvQIBADANBg",
         "sk-", "ya29.", "SG.a", "glpat-a.", "\\u0041eyJ", "%25", "a=%7B&", ";a=", "://a:b", "{\"a\":", "\"{", "[\"a\",",
@@ -17,8 +17,8 @@ import Testing
     ]
 
     @Test(arguments: parts)
-    func `Work grows with the size alone`(part: String) {
-        // At eight times the size, work that grows with the square of it is 64 times as much.
+    func `Work grows linearly with the size`(part: String) {
+        // At eight times the size, quadratic work is 64 times as much.
         let (few, many) = (Self.bytes(of: part, 1 << 13), Self.bytes(of: part, 1 << 16))
         for work in [Self.workOnURL, Self.workOnText, Self.workOnForm, Self.workOnJSON] {
             let (less, more) = (work(few), work(many))
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: ["bearer+", "a=%7B&", "{\"a\":\"https%3A%2F%2F\"},"])
-    func `A mebibyte takes as many steps for each byte as any other number`(part: String) {
+    func `A mebibyte takes no more steps per byte than other sizes`(part: String) {
         let bytes = Self.bytes(of: part, 1 << 20)
         #expect(Self.workOnText(bytes) <= 64 * bytes.count)
         #expect(Self.workOnJSON(bytes) <= 128 * bytes.count)
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `Any bytes can be redacted as any content`() {
+    @Test func `Arbitrary bytes can be redacted as any content`() {
         let generator = SeededGenerator(seed: 37)
         let parts = Self.parts.map { Array($0.utf8) } + [[0xFF], [0], [0xC3], Array("password".utf8)]
         let types = [

@@ -30,7 +30,7 @@ import Testing
         (#"["a/b","c?d","[not json]","{","\ud83d\ude00"]"#, #"["a/b","c?d","[not json]","{","\ud83d\ude00"]"#),
         ("12", "12"), ("\"x\"", "\"x\""), ("", ""), (" ", " "), ("{}", "{}"), ("[[],{}]", "[[],{}]"),
     ])
-    func `Values under usual names are replaced and all other bytes stay`(json: String, expected: String) {
+    func `Values of listed names are replaced and all other bytes stay`(json: String, expected: String) {
         #expect(redacted(json) == expected)
         #expect(redacted(expected) == expected)
     }
@@ -75,7 +75,7 @@ import Testing
         (#"<token>s3cret</token>"#, "REDACTED"),
         ("{\"a\":NaN,\"token\":1}", "{\"a\":REDACTED"),
     ])
-    func `From the first broken token on nothing is shown`(json: String, expected: String) {
+    func `Everything from the first invalid token on is hidden`(json: String, expected: String) {
         #expect(redacted(json) == expected)
     }
 
@@ -98,7 +98,7 @@ import Testing
         #expect(redacted(#"{"token":1}"#, by: redaction) == #"{"token":"\"\\\u000a"}"#)
     }
 
-    @Test func `A pattern with many levels finds what is below`() {
+    @Test func `A pattern with many levels finds nested values`() {
         let pattern = JSONPattern(repeatElement("a", count: 100).joined(separator: "."))
         let json = String(repeating: #"{"a":"#, count: 100) + "1" + String(repeating: "}", count: 100)
         #expect(redacted(json, at: pattern).filter { $0 == "a" }.count == 60)

@@ -17,7 +17,7 @@ import Testing
         "accessKey", "sessionCookie", "auth", "userToken", "oauth", "db_password", "GITHUB_TOKEN", "sasToken",
         "aws.secret", "clientCredentials", "x-my-api-key", "tokens", "device_tokens", "user[cookie]",
     ])
-    func `A text is secret whose name ends as that of a secret`(name: String) {
+    func `A text is secret if its name ends like that of a secret`(name: String) {
         #expect(json(#"{"\#(name)":"s3cret"}"#) == #"{"\#(name)":"REDACTED"}"#)
         for value in [#"["s3cret"]"#, #"{"value":"s3cret"}"#, #""s3cret""#] {
             #expect(!json(#"{"\#(name)":\#(value)}"#).contains("s3cret"))
@@ -48,7 +48,7 @@ import Testing
         ("max_tokens=100&page_token=abc&auth=1", "max_tokens=100&page_token=abc&auth=REDACTED"),
         ("myToken=true&otherToken=abc", "myToken=true&otherToken=REDACTED"), ("session=abc", "session=REDACTED"),
     ])
-    func `Values of queries are texts or numbers by how they look`(query: String, expected: String) {
+    func `Values in queries count as texts or numbers by their form`(query: String, expected: String) {
         #expect(Redaction.standard.applied(toURL: "/?" + query) == "/?" + expected)
     }
 
@@ -57,13 +57,13 @@ import Testing
         ("Acme-Api-Key", true), ("Mcp-Session-Id", true), ("Idempotency-Key", false), ("Surrogate-Key", false),
         ("X-Continuation-Token", false), ("Sec-WebSocket-Key", false), ("X-Tokens-Left", false), ("ETag", false),
     ])
-    func `A field is secret whose name ends as that of a secret`(name: String, isSecret: Bool) throws {
+    func `A field is secret if its name ends like that of a secret`(name: String, isSecret: Bool) throws {
         let name = try #require(HTTPField.Name(name))
         #expect(Redaction.standard.applied(to: [name: "s3cret"])[name] == (isSecret ? "REDACTED" : "s3cret"))
         #expect(Redaction.none.applied(to: [name: "s3cret"])[name] == "s3cret")
     }
 
-    @Test func `A set holds names and endings, which come and go`() {
+    @Test func `A set holds names and endings, which can be added and removed`() {
         var names: SecretNames = ["*_token", "pin"]
         #expect(names.contains("accessToken") && names.contains("TOKEN") && names.contains("user[x-token]"))
         #expect(!names.contains("tokens") && !names.contains("mypin") && !names.contains("page_token"))
@@ -78,7 +78,7 @@ import Testing
         #expect(!SecretNames(["*"]).contains("a"))
     }
 
-    @Test func `A pattern can end so, too`() {
+    @Test func `A pattern may have an ending too`() {
         let redaction = Redaction(
             fields: [], queryItems: [], jsonPaths: ["user.*_pin", #"\*raw"#], formNames: [], placeholder: "-")
         let text = Data(#"{"user":{"card_pin":"1","pin":2,"pins":3},"card_pin":"4","*raw":5,"raw":6}"#.utf8)

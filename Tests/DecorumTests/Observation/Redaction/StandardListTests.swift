@@ -6,7 +6,7 @@ import Testing
 @testable import Decorum
 @testable import DecorumArchive
 
-/// The one list of names, in each of the places in which it counts.
+/// The list of names, in each of the places where it applies.
 @Suite struct StandardListTests {
     private static let names = [
         "X-Custom-Authorization", "Grpc-Metadata-Authorization", "X-Acme-Cookie", "X-Acme-Credential",
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: names)
-    func `A name counts in fields, queries, forms and JSON`(name: String) throws {
+    func `A name applies in fields, queries, forms and JSON`(name: String) throws {
         let field = try #require(HTTPField.Name(name))
         #expect(Redaction.standard.applied(to: [field: "s3cret"])[field] == "REDACTED")
         #expect(Redaction.standard.applied(toURL: "/?\(name)=s3cret") == "/?\(name)=REDACTED")
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: ["X-Acme-Signature", "Signature", "X-Hub-Signature-256", "X-Acme-Session"])
-    func `A name that is too common in JSON counts elsewhere`(name: String) throws {
+    func `A name that is too common in JSON applies elsewhere`(name: String) throws {
         let field = try #require(HTTPField.Name(name))
         #expect(Redaction.standard.applied(to: [field: "s3cret"])[field] == "REDACTED")
         #expect(Redaction.standard.applied(toURL: "/?\(name)=s3cret") == "/?\(name)=REDACTED")
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: ["key", "code", "sig", "ticket", "sid", "pass"])
-    func `A name of items alone does not count elsewhere`(name: String) throws {
+    func `A name of query items does not apply elsewhere`(name: String) throws {
         let field = try #require(HTTPField.Name(name))
         #expect(Redaction.standard.applied(toURL: "/?\(name)=s3cret") == "/?\(name)=REDACTED")
         #expect(Redaction.standard.applied(to: [field: "shown"])[field] == "shown")
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: names + ["X-Acme-Signature", "Signature", "X-Acme-Session", "Host", "Authorization"])
-    func `A field that is secret tells two requests apart, and crosses to no other origin`(name: String) throws {
+    func `A secret field distinguishes two requests, and is not sent to another origin`(name: String) throws {
         let field = try #require(HTTPField.Name(name))
         let one = try Request.get("https://a.example/", fields: [field: "one", .accept: "*/*"])
         let other = try Request.get("https://a.example/", fields: [field: "other", .accept: "*/*"])
@@ -78,8 +78,8 @@ import Testing
         #expect(next.head.headerFields == [.accept: "*/*"])
     }
 
-    @Test func `What the standard redaction replaces tells apart`() throws {
-        // In any spelling: letters, hyphens and underscores drawn at random around an ending of the list.
+    @Test func `A field that the standard redaction replaces distinguishes requests`() throws {
+        // In any spelling: random letters, hyphens and underscores around an ending of the list.
         let generator = SeededGenerator(seed: 41)
         let parts = ["x", "-", "_", "Acme", "TOKEN", "token", "Auth", "cookie", "page", "secret", "jwt", "key", "."]
         let names = SecretFieldNames.standard
@@ -99,7 +99,7 @@ import Testing
         (#"{"a":1,"token":"s3c"#, #"{"a":1,"token":REDACTED"#),
         (#"{"a":"b/c?d","n":[1,{"e":null}]}"#, #"{"a":"b/c?d","n":[1,{"e":null}]}"#),
     ])
-    func `A field whose value is JSON is looked into`(value: String, expected: String) throws {
+    func `A field whose value is JSON is redacted as JSON`(value: String, expected: String) throws {
         let name = try #require(HTTPField.Name("X-Context"))
         #expect(Redaction.standard.applied(to: [name: value])[name] == expected)
         #expect(Redaction.none.applied(to: [name: value])[name] == value)
@@ -107,7 +107,7 @@ import Testing
         #expect(isSecret == (value != expected))
     }
 
-    @Test func `A field whose value is JSON is looked into before it is recorded`() throws {
+    @Test func `A field whose value is JSON is redacted as JSON before it is recorded`() throws {
         let name = try #require(HTTPField.Name("X-Context"))
         let fields: HTTPFields = [name: #"{"user":{"password":"s3cret"},"id":1}, {"a":2}"#]
         let named = Redaction.standard.applied(to: fields, naming: Pseudonyms())

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: tokens)
-    func `A token is masked under any name, wherever something is written down`(token: String) {
+    func `A token is masked under any name, in every output`(token: String) {
         let redaction = Redaction.standard
         #expect(redaction.applied(to: [name: "see \(token), please"])[name] == "see REDACTED, please")
         #expect(redaction.applied(toURL: "/bot/\(token)/x?q=\(token)&a=1") == "/bot/REDACTED/x?q=REDACTED&a=1")
@@ -42,7 +42,7 @@ import Testing
         #expect(redacted("say \(token)", "image/png") == "say \(token)")
     }
 
-    @Test func `Credentials behind their scheme and private keys are masked`() {
+    @Test func `Credentials after their scheme and private keys are masked`() {
         let redaction = Redaction.standard
         #expect(redaction.applied(to: [name: "Bearer abcdefgh12345678"])[name] == "Bearer REDACTED")
         #expect(redaction.applied(toText: "Basic bWU6czNjcmV0 was sent") == "Basic REDACTED was sent")
@@ -61,13 +61,13 @@ import Testing
         "AKIAIOSFODNN7EXAMPLE", "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "3f2504e0-4f89-11d3-9a0c-0305e82c3301",
         "eyJhIjoxfQ.eyJzdWIiOiIxIn0.c2lnbmF0", "d41d8cd98f00b204e9800998ecf8427e", "", "a", "eyJ..", "----- BEGIN",
     ])
-    func `What only resembles a token stays`(text: String) {
+    func `Text that only resembles a token stays`(text: String) {
         #expect(Redaction.standard.applied(to: [name: text])[name] == text)
         #expect(Redaction.standard.applied(toURL: text) == text)
         #expect(redacted(text, "text/plain") == text)
     }
 
-    @Test func `Masking is a choice`() throws {
+    @Test func `Masking can be turned off`() throws {
         let token = try #require(Self.tokens.first)
         var redaction = Redaction.standard
         redaction.masksTokens = false
@@ -95,7 +95,7 @@ import Testing
         #expect(near.requests.map(\.head.headerFields) == [request.head.headerFields, request.head.headerFields])
     }
 
-    @Test func `The look before the search misses no token`() {
+    @Test func `The check before the search misses no token`() {
         let generator = SeededGenerator(seed: 17)
         let parts =
             Self.tokens + [
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `A part of a text is searched as if it were all`() {
+    @Test func `A part of a text is searched like a whole text`() {
         let generator = SeededGenerator(seed: 23)
         let parts =
             Self.tokens + ["bearer+", "%", "\\u0041", "-----BEGIN PRIVATE KEY-----", "é", " ", "eyJ", ".", "a1="]

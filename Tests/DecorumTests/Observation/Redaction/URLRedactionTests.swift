@@ -74,7 +74,7 @@ import Testing
         #expect(redaction.applied(toURL: "/?token=1&a=2") == "/?token=%5Bx%26y%5D&a=2")
     }
 
-    @Test func `No redaction replaces nothing`() {
+    @Test func `The redaction none replaces nothing`() {
         let url = "https://me:s3cret@a.example/?token=s3cret"
         #expect(Redaction.none.applied(toURL: url) == url)
     }

@@ -37,7 +37,7 @@ extension IsolatedTests {
             #expect(origin.requests.count == 1)
         }
 
-        @Test func `The connection is freed when the last reader has gone`() async throws {
+        @Test func `The connection is closed when the last reader is dropped`() async throws {
             let bodies = try await responses(3).map(\.body)
             try await withThrowingTaskGroup { group in
                 for body in bodies {

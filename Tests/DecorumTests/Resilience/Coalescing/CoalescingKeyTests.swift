@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// Which requests are the same.
+/// Tests which requests count as identical.
 @Suite(.timeLimit(.minutes(3))) struct CoalescingKeyTests {
     static let base: @Sendable () throws -> Request = {
         var request = try Request.get(
@@ -113,7 +113,7 @@ import Testing
     ]
 
     @Test(arguments: unshared)
-    func `What must not be shared is not`(change: Change) async throws {
+    func `A request that must not be shared is not shared`(change: Change) async throws {
         var request = try Self.base()
         try change.apply(&request)
         #expect(try await count(request, request) == 2)
@@ -127,7 +127,7 @@ import Testing
         #expect(try await count(request, request) == 1)
     }
 
-    @Test func `A policy may ignore fields, but no credentials`() async throws {
+    @Test func `A policy may ignore fields, but not credentials`() async throws {
         let policy = CoalescingPolicy(ignoring: [.accept, .authorization])
         var other = try Self.base()
         other.head.headerFields[.accept] = "text/plain"

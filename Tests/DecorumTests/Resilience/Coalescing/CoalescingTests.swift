@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// Who shares, and who is cancelled.
+/// Tests which callers share a request, and which are cancelled.
 @Suite(.timeLimit(.minutes(3))) struct CoalescingTests {
     let gate = Gate()
     let spawner = TrackingSpawner()
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `Fifty identical requests are one`(isStream: Bool) async throws {
+    func `Fifty identical requests are sent once`(isStream: Bool) async throws {
         let stub = stub { isStream ? GatedTransfer.open.body(chunks: 3) : Body(BytePattern.bytes(3000)) }
         let connection = stub.coalescing(spawner: spawner)
         let request = try page()
@@ -56,7 +56,7 @@ import Testing
         #expect(stub.requests.count == 3)
     }
 
-    @Test func `The others go on when the caller who started is cancelled`() async throws {
+    @Test func `The other callers continue when the first caller is cancelled`() async throws {
         let stub = stub { GatedTransfer.open.body(chunks: 3) }
         let connection = stub.coalescing(spawner: spawner)
         let request = try page()
@@ -75,7 +75,7 @@ import Testing
         #expect(stub.requests.count == 1)
     }
 
-    @Test func `The request is cancelled with the last caller, and the next one starts anew`() async throws {
+    @Test func `The request is cancelled with the last caller, and the next caller sends a new one`() async throws {
         let stub = stub()
         let connection = stub.coalescing(spawner: spawner)
         let request = try page()
@@ -94,7 +94,7 @@ import Testing
         try await spawner.finished()
     }
 
-    @Test func `Nobody joins a request that is being cancelled`() async throws {
+    @Test func `No caller joins a request that is being cancelled`() async throws {
         let end = Gate()
         let stub = StubConnection(answers: [
             { [gate] _ in
@@ -118,7 +118,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await cancelled[0].value }
     }
 
-    @Test func `An error reaches everybody as it is, and is not kept`() async throws {
+    @Test func `An error is thrown to all callers unchanged, and is not kept`() async throws {
         let stub = StubConnection(answers: [
             { [gate] _ in
                 try await gate.wait()
@@ -150,7 +150,7 @@ import Testing
         #expect(stub.requests.isEmpty)
     }
 
-    @Test func `Somebody joins until the body is read`() async throws {
+    @Test func `Callers can join until the body is read`() async throws {
         gate.open()
         let transfer = GatedTransfer()
         let stub = stub { transfer.body(chunks: 1) }
@@ -175,7 +175,7 @@ import Testing
         ("a.example", "POST", 2), ("a.example", "UNHEARD-OF", 2), ("b.example", "POST", 1), ("a.example", "OPTIONS", 1),
         ("a.example", "PROPFIND", 1),
     ])
-    func `Who asks after a change is not given what was asked for before`(
+    func `A request after a change does not share a response from before it`(
         host: String, method: String, requests: Int
     ) async throws {
         let stub = StubConnection { [gate] request in
@@ -194,7 +194,7 @@ import Testing
         #expect(stub.requests.count(where: { $0.head.method == .get }) == requests)
     }
 
-    @Test func `The request that is sent has the task-local values and options of who caused it`() async throws {
+    @Test func `The sent request has the task-local values and options of the first caller`() async throws {
         let stub = StubConnection { [gate] request in
             try await gate.wait()
             return Response(status: .ok, body: Body("\(Caller.name) \(request.options.routeName ?? "")"))
@@ -213,7 +213,7 @@ import Testing
         }
     }
 
-    @Test func `The layer tells that it may answer`() throws {
+    @Test func `The layer declares that it may answer`() throws {
         let layer = try #require(StubConnection().coalescing().layers.first)
         #expect(layer.description == "coalescing(backlogLimit: 5242880, patience: 1.0 seconds)")
         #expect(layer.role == .resilience)

@@ -6,11 +6,11 @@ import Testing
 
 @testable import Decorum
 
-/// The table of flights, with keys of its user's own.
+/// The table of shared requests, with keys of another type.
 @Suite(.timeLimit(.minutes(3))) struct FlightsTests {
     let spawner = TrackingSpawner()
 
-    @Test func `Callers with one key share, whatever they send`() async throws {
+    @Test func `Callers with one key share a request, even if their requests differ`() async throws {
         let flights = Flights<Int>(spawner: spawner)
         let gate = Gate()
         let callers = await Callers.start(6) { number in
@@ -31,7 +31,7 @@ import Testing
         #expect(spawner.spawnedCount == 2)
     }
 
-    @Test func `A flight is forgotten once nobody can join it`() async throws {
+    @Test func `A shared request is removed when no caller can join it any more`() async throws {
         let flights = Flights<Int>(spawner: spawner)
         let transfer = GatedTransfer()
         transfer.gate.open()
@@ -57,7 +57,7 @@ import Testing
         #expect(try await closed.body.data(upTo: 1000).count == 1000)
     }
 
-    @Test func `Flights end without those who asked for them`() async throws {
+    @Test func `Shared requests end after their callers have gone`() async throws {
         var flights: Flights<Int>? = Flights<Int>(spawner: spawner)
         weak let released = flights
         let response = try await flights?.response(for: 1) {
@@ -69,9 +69,9 @@ import Testing
         #expect(response?.status == .ok)
     }
 
-    /// Callers who come, read, let go and are cancelled at random, on all threads.
+    /// Callers that call, read, drop and are cancelled at random, on all threads.
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
-    func `In any disorder, nobody is wronged and nothing is left behind`(seed: UInt64) async throws {
+    func `In any order, every caller gets the right result and nothing remains`(seed: UInt64) async throws {
         let flights = Flights<Int>(spawner: spawner)
         let generator = SeededGenerator(seed: seed)
         let ledger = TransferLedger()
@@ -97,9 +97,9 @@ private struct DisorderlyCaller: Sendable {
     let chunks: Int
     let fails: Bool
     let delay: Int
-    /// How many chunks the caller takes; all, where it is as many as there can be.
+    /// The number of chunks that the caller reads; the maximum means all.
     let wanted: Int
-    /// When the caller is cancelled; never, where it is nil.
+    /// When the caller is cancelled; nil if never.
     let cancellation: Int?
 
     init(_ generator: SeededGenerator) {
@@ -169,7 +169,7 @@ private final class TransferLedger: Sendable {
 }
 
 extension Flights {
-    /// Shares what somebody sends as it was asked for.
+    /// Shares the response to a request that is sent unchanged.
     fileprivate func response(
         for key: Key, _ send: @escaping @Sendable () async throws -> Response
     ) async throws -> Response {

@@ -15,7 +15,7 @@ import Testing
     private func responses(
         _ count: Int, sharing body: Body, policy: CoalescingPolicy = .standard
     ) async throws -> [Response] {
-        // A stub would keep the body in its answer.
+        // The body is taken out once, because a stub would keep it in its answer.
         let unsent = Unsent(body)
         let connection = StubConnection { _ in Response(status: .ok, body: unsent.take()) }
             .coalescing(policy, clock: clock, spawner: spawner)
@@ -60,7 +60,7 @@ import Testing
         try await spawner.finished()
     }
 
-    @Test func `An error reaches every reader, behind what came before it`() async throws {
+    @Test func `An error reaches every reader, after the content before it`() async throws {
         transfer.gate.open()
         let failure = TransportError(.connectionLost, at: .body)
         let responses = try await responses(3, sharing: transfer.body(chunks: 2, failure: failure))
@@ -85,7 +85,7 @@ import Testing
         #expect(!transfer.isAlive)
     }
 
-    @Test func `A reader who lets go stops nobody, and the last one ends the transfer`() async throws {
+    @Test func `A dropped reader stops no other, and the last one ends the transfer`() async throws {
         var bodies = try await responses(3, sharing: transfer.body(chunks: 5)).map(\.body)
         transfer.gate.admit(2)
         do {
@@ -105,7 +105,7 @@ import Testing
         #expect(!transfer.isAlive)
     }
 
-    @Test func `A cancelled reader stops nobody, and the last one ends the transfer`() async throws {
+    @Test func `A cancelled reader stops no other, and the last one ends the transfer`() async throws {
         let responses = try await responses(3, sharing: transfer.body(chunks: 1))
         let readers = await Callers.start(3) { try await read(responses[$0]) }
         try await transfer.gate.waitForWaiting(1)
@@ -134,7 +134,7 @@ import Testing
         #expect(!transfer.isAlive)
     }
 
-    @Test func `A slow reader has as much waiting as the limit allows, and fails when patience is over`() async throws {
+    @Test func `A slow reader has a backlog up to the limit, and fails when the patience ends`() async throws {
         transfer.gate.open()
         let policy = CoalescingPolicy(backlogLimit: 2500, patience: .seconds(3))
         let responses = try await responses(3, sharing: transfer.body(chunks: 10), policy: policy)
@@ -143,7 +143,7 @@ import Testing
         try await clock.waitForSleepers()
         #expect(transfer.chunksRead == 3)
 
-        // Room for one chunk, after a second of the three.
+        // There is space for one chunk, after one of the three seconds.
         clock.advance(by: .seconds(1))
         #expect(try await slow.next()?.count == 1000)
         try await spawner.waitForSpawned(4)
@@ -160,7 +160,7 @@ import Testing
         try await spawner.finished()
     }
 
-    @Test func `A reader who is slow while nobody waits is not too slow`() async throws {
+    @Test func `A reader that is slow while no other waits does not fail`() async throws {
         transfer.gate.open()
         let policy = CoalescingPolicy(backlogLimit: -1, patience: .seconds(-1))
         let responses = try await responses(2, sharing: transfer.body(chunks: 3), policy: policy)
@@ -175,7 +175,7 @@ import Testing
         #expect(try await other.next() == nil)
     }
 
-    @Test func `Without patience, a slow reader fails at once and holds up nobody`() async throws {
+    @Test func `Without patience, a slow reader fails at once and delays no other`() async throws {
         transfer.gate.open()
         let policy = CoalescingPolicy(backlogLimit: 1000, patience: .zero)
         let responses = try await responses(2, sharing: transfer.body(chunks: 10), policy: policy)
@@ -188,7 +188,7 @@ import Testing
         #expect(spawner.spawnedCount == 2)
     }
 
-    @Test func `A slow reader goes on when the others have gone`() async throws {
+    @Test func `A slow reader continues when the others have gone`() async throws {
         transfer.gate.open()
         let policy = CoalescingPolicy(backlogLimit: 1000)
         let bodies = try await responses(2, sharing: transfer.body(chunks: 10), policy: policy).map(\.body)

@@ -9,7 +9,7 @@ import Testing
         return search.matches(in: Array(text.utf8)).map(\.tag)
     }
 
-    @Test func `Of two needles at one place the longer is found, and none that overlaps it`() {
+    @Test func `Of two needles at one place the longer is found, without overlapping ones`() {
         #expect(matches(["abcdefgh", "abcdefghij"], "abcdefghij abcdefghi") == [1, 0])
         #expect(matches(["abcdefgh", "fghijklm"], "abcdefghijklm fghijklm") == [0, 1])
         #expect(matches(["short", "abcdefgh"], "short abcdefgh") == [1])
@@ -17,15 +17,15 @@ import Testing
         #expect(matches([], "abcdefgh") == [])
     }
 
-    @Test func `Needles that start alike are told apart by what follows`() {
-        // Each compared with all the others, these take minutes.
+    @Test func `Needles with the same start are distinguished by their rest`() {
+        // Comparing each with all others would take minutes.
         let tokens = (0..<5_000).map {
             "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.\(String($0 + 1_000_000_000, radix: 36))\($0)"
         }
         #expect(matches(tokens, tokens.joined(separator: " ")) == Array(tokens.indices))
     }
 
-    @Test func `Random needles are found where a search one by one finds them`() {
+    @Test func `Random needles are found at the places that a naive search finds`() {
         let generator = SeededGenerator(seed: 9)
         func word(_ length: UInt64) -> String {
             String((0..<length).map { _ in "abc".randomElement(using: generator) })

@@ -20,7 +20,7 @@ import Testing
         return String(decoding: data, as: UTF8.self)
     }
 
-    @Test func `A secret reads the same in JSON, URL, form, cookie and field`() {
+    @Test func `A secret has the same pseudonym in JSON, URL, form, cookie and field`() {
         #expect(json(#"{"access_token":"aB+c\/d=="}"#) == #"{"access_token":"__access-token-1__"}"#)
         #expect(url("/feed?token=aB%2Bc%2fd%3D%3D&page=2") == "/feed?token=__access-token-1__&page=2")
         #expect(
@@ -50,11 +50,11 @@ import Testing
             "a=__a-1__; Expires=Wed, 09 Jun 2027 10:18:14 GMT, b=__b-1__; Path=/"
         ),
     ])
-    func `Of a cookie that is set, the value alone is secret`(value: String, expected: String) {
+    func `Only the value of a cookie in Set-Cookie is secret`(value: String, expected: String) {
         #expect(fields([.setCookie: value]) == [.setCookie: expected])
     }
 
-    @Test func `Each cookie that is sent has a name, and what is empty stays empty`() {
+    @Test func `Each sent cookie keeps its name, and an empty value stays empty`() {
         #expect(
             fields([.cookie: "session=s3cret-one; theme=;csrf=s3cret-two ; alone"])
                 == [.cookie: "session=__session-1__; theme=;csrf=__csrf-1__ ; __cookie-1__"])
@@ -75,12 +75,12 @@ import Testing
         ("Not found", "Not found"), ("{'token': 1}", "{'token': 1}"), (#"{"token":"#, #"{"token":"#),
         (#"{"token":"\"#, #"{"token":"__token-1__"#), (#"{"token":"a\u00"#, #"{"token":"__token-1__"#),
     ])
-    func `What cannot be read stays but for the secrets in it`(text: String, expected: String) {
+    func `Unreadable content is unchanged except for known secrets`(text: String, expected: String) {
         #expect(json(text) == expected)
         #expect(json(expected) == expected)
     }
 
-    @Test func `Text keeps everything but its links' secrets and the known ones`() {
+    @Test func `Text is unchanged except for secrets in links and known secrets`() {
         let page = #"<a href="/reset?token=s3cret-s3cret">a</a> <script>if(a?b:c.token=d)f()</script> s3cret-s3cret"#
         let expected = #"<a href="/reset?token=__token-1__">a</a> <script>if(a?b:c.token=d)f()</script> __token-1__"#
 
@@ -90,7 +90,7 @@ import Testing
                 == "https://a.example/?token=__token-2__\nhttps://a.example/?page=2")
     }
 
-    @Test func `A known secret is replaced where no name marks it, if it is long`() {
+    @Test func `A long known secret is replaced at places that no name marks`() {
         pseudonyms.learn("123456:ABC-DEF1234", named: "BOT_TOKEN")
         pseudonyms.learn("short", named: "pin")
 
@@ -100,7 +100,7 @@ import Testing
         #expect(url("/short") == "/short")
     }
 
-    @Test func `A head is redacted by what its fields make known too`() {
+    @Test func `A head is redacted with the secrets of its own fields too`() {
         let head = HTTPRequest(
             method: .get, scheme: "https", authority: "me:pw@a.example", path: "/of/s3cret-s3cret/x",
             headerFields: [.authorization: "Bearer s3cret-s3cret", .accept: "*/*"])
@@ -118,14 +118,14 @@ import Testing
         #expect(json(#"{"id":1234567890123456}"#) == #"{"id":1234567890123456}"#)
     }
 
-    @Test func `Content that is no text stays`() {
+    @Test func `Content that is not text stays`() {
         pseudonyms.learn("s3cret-s3cret", named: "key")
         let data = Data([0xFF, 0]) + Data("s3cret-s3cret".utf8)
 
         #expect(Redaction.standard.applied(to: data, mediaType: "image/png", naming: pseudonyms) == data)
     }
 
-    @Test func `What is redacted stays as it is`() async {
+    @Test func `Redacting twice changes nothing more`() async {
         let generator = SeededGenerator(seed: 7)
         let words = [
             "{", "}", "[", "]", "\"", ":", ",", "token", "\"password\":", "authorization", "?", "&", "=", "/", "//",

@@ -9,14 +9,14 @@ import Testing
         ("", "__secret-1__"), ("--__--", "__secret-1__"), ("Schlüssel", "__schl-ssel-1__"),
         (String(repeating: "a", count: 5000), "__" + String(repeating: "a", count: 32) + "-1__"),
     ])
-    func `A name of any spelling is made fit for every place`(name: String, expected: String) {
+    func `A name in any spelling is converted to a form that is valid everywhere`(name: String, expected: String) {
         let pseudonym = Pseudonyms().pseudonym(for: Array("s3cret".utf8), named: name.utf8)
 
         #expect(pseudonym == expected)
         #expect(Pseudonym.isPseudonym(Array(pseudonym.utf8)))
     }
 
-    @Test func `A secret keeps its first name, and each name counts for itself`() {
+    @Test func `A secret keeps its first name, and each name has a separate counter`() {
         let pseudonyms = Pseudonyms()
         func pseudonym(_ secret: String, _ name: String) -> String {
             pseudonyms.pseudonym(for: Array(secret.utf8), named: name.utf8)
@@ -29,14 +29,14 @@ import Testing
         #expect(pseudonym("__token-2__", "session") == "__token-2__")
     }
 
-    @Test func `What is short may be the same by chance under another name`() {
+    @Test func `A short secret has a separate pseudonym for each name`() {
         let pseudonyms = Pseudonyms()
 
         #expect(pseudonyms.pseudonym(for: Array("1".utf8), named: "pin".utf8) == "__pin-1__")
         #expect(pseudonyms.pseudonym(for: Array("1".utf8), named: "page".utf8) == "__page-1__")
     }
 
-    @Test func `Pseudonyms of a file are not given again`() {
+    @Test func `Pseudonyms of a file are not assigned again`() {
         let pseudonyms = Pseudonyms()
         pseudonyms.reserve(in: Array(#"{"a":"__token-7__","b":["x__session-2___y"]}"#.utf8))
 
