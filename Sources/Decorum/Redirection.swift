@@ -41,7 +41,7 @@ public struct Redirection: Sendable, Hashable, CustomStringConvertible, CustomRe
         "\(status.code) \(Self.origin(of: from)) → \(Self.origin(of: to))"
     }
 
-    /// A mirror with the description alone, so that `dump`, also of an error that holds a redirection, shows no query.
+    /// A mirror with only the description, so that `dump`, also of an error that holds a redirection, shows no query.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 
     private static func origin(of url: URL) -> String {

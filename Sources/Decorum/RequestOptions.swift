@@ -73,7 +73,7 @@ extension RequestOptions {
         set { self[RouteNameKey.self] = newValue }
     }
 
-    /// The time without any byte sent or received after which a transfer fails, from the first byte asked for to the
+    /// The longest time without a byte sent or received before a transfer fails, from the first byte asked for to the
     /// last byte read.
     ///
     /// Every byte sent or received restarts the time. Nil means the transport's default of 60 seconds; no transport

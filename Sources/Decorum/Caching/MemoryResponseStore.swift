@@ -93,7 +93,7 @@ public final class MemoryResponseStore: ResponseStore {
         }
     }
 
-    /// How often the responses of a principal, or all, were forgotten.
+    /// How often the responses of a principal, or all responses, were removed.
     public var removalCount: Int { removals.load(ordering: .relaxed) }
 
     /// Removes every response that was stored on behalf of a principal.

@@ -9,7 +9,7 @@ public protocol ResponseStore: Sendable {
     /// The largest body, in bytes, that the store takes.
     var bodyLimit: Int { get }
 
-    /// How often the responses of a principal, or all, were forgotten.
+    /// How often the responses of a principal, or all responses, were removed.
     ///
     /// A cache does not store a response if the count changed while the response was being received. The count is 0 for
     /// a store that does not count.

@@ -101,7 +101,7 @@ struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedC
         let attempts = response.metadata.attempts
         if let answer = await confirmed(stored, by: consume response, to: head, sent, for: key) { return answer }
 
-        // The server confirms a response that is not the one it was asked about: ask it without conditions.
+        // The server confirms a response other than the stored one, so the request is sent again without conditions.
         try Task.checkCancellation()
         var complete = await storing(try await base.send(request), to: head, sent, for: key)
         complete.metadata.attempts += attempts

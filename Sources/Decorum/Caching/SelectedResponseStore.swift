@@ -22,7 +22,7 @@ public struct SelectedResponseStore: ResponseStore {
     /// The largest body, in bytes, that the chosen store takes.
     public var bodyLimit: Int { selection().bodyLimit }
 
-    /// How often the chosen store has forgotten the responses of a principal, or all.
+    /// How often the chosen store has removed the responses of a principal, or all responses.
     public var removalCount: Int { selection().removalCount }
 
     /// Finds what the chosen store has.
@@ -40,22 +40,22 @@ public struct SelectedResponseStore: ResponseStore {
         await selection().writer(for: response, key: key)
     }
 
-    /// Has the chosen store forget every response under a key.
+    /// Removes every response under a key from the chosen store.
     public func removeResponses(for key: ResponseKey) async {
         await selection().removeResponses(for: key)
     }
 
-    /// Has the chosen store forget every response of a URI.
+    /// Removes every response of a URI from the chosen store.
     public func removeResponses(at uri: ResponseKey.URI) async {
         await selection().removeResponses(at: uri)
     }
 
-    /// Has the chosen store forget every response of a principal.
+    /// Removes every response of a principal from the chosen store.
     public func removeResponses(of principal: Principal?) async {
         await selection().removeResponses(of: principal)
     }
 
-    /// Has the chosen store forget every response.
+    /// Removes every response from the chosen store.
     public func removeAllResponses() async {
         await selection().removeAllResponses()
     }

@@ -7,9 +7,9 @@ import HTTPTypes
 /// let store = FileResponseStore(directory: caches.appending(path: "Responses"))
 /// ```
 ///
-/// Each response is a file, which is written beside the others and then moved into its place. So the directory may be
-/// shared, as by an app and its extensions, and a process may end at any moment. Each byte that is read is verified. A
-/// damaged file, a full disk and an unusable directory count as missing responses and never throw. A file that cannot
+/// Each response is a file, which is written in a separate folder and then moved into its place. So the directory may
+/// be shared, as by an app and its extensions, and a process may end at any moment. Each byte that is read is verified.
+/// A damaged file, a full disk and an unusable directory count as missing responses and never throw. A file that cannot
 /// be removed at once, as while too many files are open, counts as removed in this process, and is removed later. The
 /// store does not wait until the disk has written: a file that a loss of power left incomplete is found damaged.
 ///
@@ -134,7 +134,7 @@ public final class FileResponseStore: ResponseStore {
         bodyLimit > 0 ? ResponseFileWriter(response, key: key, files: files) : nil
     }
 
-    /// Starts to keep a response whose body goes to the disk as it arrives.
+    /// Starts to keep a response whose body is written to the disk as it arrives.
     public func writer(for response: StoredResponse, key: ResponseKey) async -> (any ResponseWriter)? {
         guard !response.holdsSecret(under: key) else {
             let writer = secrets.makeWriter(response, key)

@@ -1,7 +1,7 @@
 /// The layout of the file of a stored response: this first part, the head, the body, the checksums of its blocks.
 ///
-/// Each byte of the file is covered by a checksum, which has a random number of this file alone in it, so that neither
-/// zeros nor a block of another file pass for what was written.
+/// Each byte of the file is covered by a checksum that includes a random number of this file, so that zeros and blocks
+/// of other files are detected.
 struct ResponseFileLayout: Sendable, Equatable {
     /// The number of bytes in a block; each block of the body has a checksum.
     static let blockLength = 64 << 10

@@ -82,7 +82,7 @@ extension ResponseFileName {
 
     private static func write(_ number: UInt64, _ buffer: UnsafeMutableBufferPointer<UInt8>, _ start: Int) {
         var rest = number
-        // The places stay below the length that the buffer was asked for with.
+        // The places stay below the requested length of the buffer.
         for place in (start..<start + 16).reversed() {
             let digit = UInt8(truncatingIfNeeded: rest) & 15
             unsafe buffer[place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10

@@ -18,7 +18,7 @@ enum ResponseFileReading {
     init(_ path: String, key: ResponseKey, heads: ReadHeads, fileSystem: some FileSystem) {
         self = .missing
         guard let descriptor = try? fileSystem.open(path) else { return }
-        // An open file that is handed on closes it itself.
+        // When the open file is returned, it closes the descriptor itself.
         var isHandedOn = false
         defer { if !isHandedOn { fileSystem.close(descriptor) } }
         guard let status = try? fileSystem.status(of: descriptor), status.kind == .regular else { return }

@@ -2,7 +2,7 @@ public import HTTPTypes
 
 /// A report on one call, or on one attempt within a call, after its end.
 ///
-/// It holds no secrets and no values without a bound: no path, no query, no field, no content, no reason phrase.
+/// To exclude secrets and unbounded values, it has no path, no query, no field, no content and no reason phrase.
 public struct ExchangeEvent: Sendable, Hashable {
     /// The kind of exchange that an event stands for.
     public enum Scope: String, Sendable, Hashable, CaseIterable {
