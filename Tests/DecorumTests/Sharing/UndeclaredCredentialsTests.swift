@@ -100,9 +100,7 @@ import Testing
         #expect(status.detail == "not stored without a principal, since the field x-tenant was added or changed")
     }
 
-    @Test func `A redirection inside of the cache that drops the token at a hop counts as a whole`()
-        async throws
-    {
+    @Test func `A redirection inside of the cache that drops the token at a hop counts as a whole`() async throws {
         let origin = StubConnection { request in
             if request.head.authority == "other.example" {
                 // The first hop has made this URL for one user.

@@ -185,9 +185,7 @@ import Testing
         #expect(stub.requests.count == 1)
     }
 
-    @Test func `A caller's own condition without a stored response is sent, and its 304 returned`()
-        async throws
-    {
+    @Test func `A caller's own condition without a stored response is sent, and its 304 returned`() async throws {
         let stub = StubConnection(Response(status: .notModified, fields: [.eTag: #""7""#]))
         let response = try await cache(stub).send(get([.ifNoneMatch: #""7""#]))
         #expect(response.status == .notModified)

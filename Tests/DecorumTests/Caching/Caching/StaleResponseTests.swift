@@ -84,9 +84,7 @@ import Testing
         #expect(try await connection.send(get()).metadata.cacheStatus?.timeToLive == .seconds(100))
     }
 
-    @Test func `A validation in the background outlives the caller, and stores a streamed body`()
-        async throws
-    {
+    @Test func `A validation in the background outlives the caller, and stores a streamed body`() async throws {
         let old = page("max-age=1, stale-while-revalidate=60")
         let stub = StubConnection(answers: [{ _ in old }]) { [gate] _ in
             try await gate.wait()
@@ -218,9 +216,7 @@ import Testing
         #expect(clock.pendingSleeps.isEmpty)
     }
 
-    @Test func `A caller cancelled while it awaits a slow server cancels the request`()
-        async throws
-    {
+    @Test func `A caller cancelled while it awaits a slow server cancels the request`() async throws {
         let old = page("max-age=1")
         let stub = StubConnection(answers: [{ _ in old }]) { [gate] _ in
             try await gate.wait()

@@ -80,7 +80,7 @@ import Testing
         #expect(await store().responses(for: try SampleResponse.key(2)).isEmpty)
     }
 
-    @Test func `A body that is damaged while it is read ends in an error, before the damage`() async throws {
+    @Test func `A body that is damaged after it was returned ends in an error before the damage`() async throws {
         let length = 1 << 20
         let (file, content) = try await storeSample(length: length)
         let store = store()

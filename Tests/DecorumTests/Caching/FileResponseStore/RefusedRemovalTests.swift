@@ -74,7 +74,7 @@ import Testing
         #expect(folder.files.count == 3)
     }
 
-    @Test func `A file that cannot be removed is replaced by a response with a secret`() async throws {
+    @Test func `A file that cannot be removed is hidden by a replacing response with a secret`() async throws {
         let store = store()
         let key = try SampleResponse.key(1)
         await store.store(SampleResponse.response(1), for: key)
@@ -84,7 +84,7 @@ import Testing
         #expect(found.map { $0.head.headerFields[.setCookie] } == ["a=b"])
     }
 
-    @Test func `More removals than the store keeps remove everything`() async throws {
+    @Test func `More failed removals than the store records remove everything`() async throws {
         let store = store()
         for number in 0..<3 {
             await store.store(SampleResponse.response(number), for: try SampleResponse.key(number))

@@ -16,9 +16,8 @@ import Testing
             ("a;b=?1", "a;b"), ("a;b=?0", "a;b=?0"), ("a;b;c;b=2", "a;b=2;c"), ("(a;b)", "(a;b)"),
             ("a;   b=1", "a;b=1"),
             ("a;*-._9=1", "a;*-._9=1"), ("?1", "?1"),
-        ] as [(String, String)]) func `A list is read and written canonically`(text: String, canonical: String)
-        throws
-    {
+        ] as [(String, String)])
+    func `A list is read and written canonically`(text: String, canonical: String) throws {
         let list = try StructuredList(parsing: text)
 
         #expect(try list.serialized() == canonical)

@@ -50,7 +50,7 @@ import Testing
         #expect(log.entries == ["GET https://a.example/ 200 in 0.0 ms, 5 bytes in 2.00 s, from stub"])
     }
 
-    @Test func `A dropped body is logged as dropped`() async throws {
+    @Test func `A dropped body is logged as abandoned`() async throws {
         let stub = StubConnection(Response(status: .ok, body: stream(["hello"])))
         _ = try await stub.logging(to: log.sink, clock: clock).send(.get("https://a.example/"))
         #expect(
