@@ -2,6 +2,7 @@
 
 import PackageDescription
 
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let asyncHTTPClient: [Target.Dependency] = [
     ("AsyncHTTPClient", "async-http-client"), ("NIOConcurrencyHelpers", "swift-nio"), ("NIOCore", "swift-nio"),
     ("NIOHTTP1", "swift-nio"), ("NIOHTTP2", "swift-nio-http2"), ("NIOPosix", "swift-nio"), ("NIOSSL", "swift-nio-ssl"),
@@ -34,25 +35,25 @@ let package = Package(
             name: "Decorum",
             dependencies: [
                 .target(name: "DecorumCurl", condition: .when(platforms: [.linux])),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+                httpTypes,
             ]
         ),
         .target(name: "DecorumAsyncHTTPClient", dependencies: ["Decorum"] + asyncHTTPClient),
         .target(name: "DecorumCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
             name: "DecorumArchive",
-            dependencies: ["Decorum", .product(name: "HTTPTypes", package: "swift-http-types")]
+            dependencies: ["Decorum", httpTypes]
         ),
         .target(
             name: "DecorumTesting",
-            dependencies: ["Decorum", "DecorumArchive", .product(name: "HTTPTypes", package: "swift-http-types")]
+            dependencies: ["Decorum", "DecorumArchive", httpTypes]
         ),
         .target(name: "DecorumTestingTraits", dependencies: ["DecorumTesting"]),
         .executableTarget(
             name: "DecorumTour",
             dependencies: [
                 "Decorum", "DecorumArchive", "DecorumTesting",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+                httpTypes,
             ]
         ),
         .target(name: "DecorumProbe"),
@@ -60,46 +61,54 @@ let package = Package(
             name: "DecorumBenchmarks",
             dependencies: [
                 "Decorum", "DecorumArchive", "DecorumAsyncHTTPClient", "DecorumProbe", "DecorumTesting",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+                httpTypes,
             ] + asyncHTTPClient
         ),
+        .target(
+            name: "DecorumTestSupport", dependencies: ["Decorum", "DecorumTesting", httpTypes],
+            path: "Tests/DecorumTestSupport"),
         .testTarget(
             name: "DecorumTests",
-            dependencies: [
-                "Decorum", "DecorumArchive", "DecorumTestSupport", "DecorumTesting", "DecorumTestingTraits",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-            ],
-            exclude: ["Documentation/Cassettes"]
+            dependencies: ["Decorum", "DecorumArchive", "DecorumTestSupport", "DecorumTesting", httpTypes]
         ),
-        .target(name: "DecorumTestSupport", path: "Tests/DecorumTestSupport"),
+        .testTarget(
+            name: "DecorumCachingTests",
+            dependencies: ["Decorum", "DecorumTestSupport", "DecorumTesting", httpTypes]
+        ),
+        .testTarget(
+            name: "DecorumTransportTests",
+            dependencies: ["Decorum", "DecorumTestSupport", "DecorumTesting", httpTypes]
+        ),
         // Facts about URLSession on Linux: its tests fail where Foundation has changed, not where Decorum has.
         .testTarget(
             name: "FoundationFlawTests",
-            dependencies: [
-                "Decorum", "DecorumTestSupport", "DecorumTesting",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-            ]
+            dependencies: ["Decorum", "DecorumTestSupport", "DecorumTesting", httpTypes]
         ),
         .testTarget(
             name: "DecorumAsyncHTTPClientTests",
             dependencies: [
-                "Decorum", "DecorumAsyncHTTPClient", "DecorumTestSupport", "DecorumTesting",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+                "Decorum", "DecorumAsyncHTTPClient", "DecorumTestSupport", "DecorumTesting", httpTypes,
                 .product(
                     name: "NIOEmbedded", package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"])),
             ] + asyncHTTPClient
         ),
+        .testTarget(name: "DecorumLawTests", dependencies: ["Decorum", "DecorumTesting", httpTypes]),
+        .testTarget(
+            name: "DecorumArchiveTests",
+            dependencies: ["Decorum", "DecorumArchive", "DecorumTesting", httpTypes]
+        ),
         .testTarget(
             name: "DecorumTestingTests",
-            dependencies: [
-                "Decorum", "DecorumArchive", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
-            ]
+            dependencies: ["Decorum", "DecorumArchive", "DecorumTesting", httpTypes]
         ),
         .testTarget(
             name: "DecorumTestingTraitsTests",
-            dependencies: [
-                "Decorum", "DecorumTestingTraits", .product(name: "HTTPTypes", package: "swift-http-types"),
-            ],
+            dependencies: ["Decorum", "DecorumTestingTraits", httpTypes],
+            exclude: ["Cassettes"]
+        ),
+        .testTarget(
+            name: "DecorumDocumentationTests",
+            dependencies: ["Decorum", "DecorumArchive", "DecorumTesting", "DecorumTestingTraits", httpTypes],
             exclude: ["Cassettes"]
         ),
     ],
@@ -125,7 +134,7 @@ for target in package.targets {
 package.targets.append(
     .testTarget(
         name: "DecorumMainActorTests",
-        dependencies: ["Decorum", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types")],
+        dependencies: ["Decorum", "DecorumTesting", httpTypes],
         swiftSettings: [.defaultIsolation(MainActor.self), .treatAllWarnings(as: .error)]
     )
 )

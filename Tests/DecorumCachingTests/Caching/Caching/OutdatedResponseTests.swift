@@ -1,0 +1,186 @@
+import Decorum
+import DecorumTestSupport
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// Responses that are removed or replaced while they are being stored.
+@Suite(.timeLimit(.minutes(3))) struct OutdatedResponseTests {
+    let store = SlowResponseStore()
+    let clock = VirtualClock()
+    let spawner = TrackingSpawner()
+
+    private func cache(_ base: some Connection, in store: SlowResponseStore? = nil) -> some Connection {
+        base.caching(in: store ?? self.store, clock: clock, spawner: spawner)
+    }
+
+    private static func page(_ text: String = "page") -> Response {
+        Response(status: .ok, fields: [.cacheControl: "max-age=60", .eTag: "\"\(text)\""], body: Body(text))
+    }
+
+    private static let notModified = Response(
+        status: .notModified, fields: [.cacheControl: "max-age=60", .eTag: #""page""#])
+
+    private func request(_ method: HTTPRequest.Method = .get) throws -> Request {
+        try Request(method, "https://example.com/page")
+    }
+
+    enum Storing: CaseIterable {
+        case atOnce, streamed, confirmed, copied, updated
+    }
+
+    enum Forgetting: CaseIterable {
+        case change, signOut
+    }
+
+    @Test(arguments: Storing.allCases, Forgetting.allCases)
+    func `A response removed while it is being stored stays removed`(
+        storing: Storing, forgetting: Forgetting
+    ) async throws {
+        let stub = StubConnection { request in
+            switch request.head.method {
+            case .put: Response(status: .noContent)
+            case .head: Response(status: .ok, fields: Self.page().head.headerFields)
+            case _ where request.head.headerFields.contains(.ifNoneMatch): Self.notModified
+            case _ where storing == .streamed:
+                Response(status: .ok, fields: Self.page().head.headerFields, body: GatedTransfer.open.body(chunks: 3))
+            default: Self.page()
+            }
+        }
+        let store = SlowResponseStore(isLarge: storing == .copied)
+        let connection = cache(stub, in: store)
+        if storing != .atOnce, storing != .streamed {
+            store.gate.open()
+            _ = try await connection.send(request())
+            store.gate.close()
+            clock.advance(by: .seconds(61))
+        }
+        let request = try request(storing == .updated ? .head : .get)
+        let callers = await Callers.start { _ in try await connection.send(request).body.data(upTo: 3000).count }
+        try await store.gate.waitForWaiting(1)
+
+        switch forgetting {
+        case .change: _ = try await connection.send(self.request(.put))
+        case .signOut: await store.removeResponses(of: nil)
+        }
+        store.gate.open()
+
+        _ = try await callers[0].value
+        try await spawner.finished()
+        #expect(store.count == 0)
+    }
+
+    @Test func `A confirmed body that has to be copied delays no caller, and is copied once`() async throws {
+        let store = SlowResponseStore(isLarge: true)
+        store.gate.open()
+        let stub = StubConnection { request in
+            request.head.headerFields.contains(.ifNoneMatch) ? Self.notModified : Self.page()
+        }
+        let connection = cache(stub, in: store)
+        _ = try await connection.send(request())
+        store.gate.close()
+        clock.advance(by: .seconds(61))
+
+        for count in 2...3 {
+            let confirmed = try await connection.send(request())
+            #expect(confirmed.metadata.source == .revalidated)
+            #expect(try await confirmed.body.text(upTo: 100) == "page")
+            #expect(stub.requests.count == count)
+        }
+        try await store.gate.waitForWaiting(1)
+        #expect(spawner.runningCount == 1)
+        store.gate.open()
+        try await spawner.finished()
+
+        let hit = try await connection.send(request())
+        #expect(hit.metadata.source == .cache)
+        #expect(try await hit.body.text(upTo: 100) == "page")
+        #expect(stub.requests.count == 3)
+    }
+
+    @Test(arguments: [true, false])
+    func `A response that is read slowly does not replace a later one`(isBegun: Bool) async throws {
+        let slow = GatedTransfer()
+        let old = Response(status: .ok, fields: Self.page().head.headerFields, body: slow.body(chunks: 1))
+        let other = Response(
+            status: .ok, fields: [.cacheControl: "max-age=60", .vary: "Accept"],
+            body: GatedTransfer.open.body(chunks: 2))
+        store.gate.open()
+        let connection = cache(StubConnection(old, Self.page("new"), other))
+
+        var reader = try await connection.send(request()).body.makeAsyncIterator()
+        slow.gate.admit()
+        if isBegun { _ = try await reader.next() }
+        var reload = try request()
+        reload.options.cacheUse = .reload
+        #expect(try await connection.send(reload).body == "new")
+        let stored = try await connection.send(.get("https://example.com/other", fields: [.accept: "a"]))
+        slow.gate.open()
+        while try await reader.next() != nil {}
+
+        #expect(try await connection.send(request()).body == "new")
+        _ = try await stored.body.data(upTo: 3000)
+        #expect(store.count == 2)
+    }
+
+    @Test func `Variants that are read at the same time are all stored`() async throws {
+        let slow = GatedTransfer()
+        store.gate.open()
+        let connection = cache(
+            StubConnection { request in
+                let isSlow = request.head.headerFields[.accept] == "a"
+                return Response(
+                    status: .ok, fields: [.cacheControl: "max-age=60", .vary: "Accept"],
+                    body: (isSlow ? slow : GatedTransfer.open).body(chunks: 2))
+            })
+        let request = try Request.get("https://example.com/page", fields: [.accept: "a"])
+        let callers = await Callers.start { _ in try await connection.send(request).body.data(upTo: 3000).count }
+        try await slow.gate.waitForWaiting(1)
+        _ = try await connection.send(.get("https://example.com/page", fields: [.accept: "b"])).body.data(upTo: 3000)
+        slow.gate.open()
+        #expect(try await callers[0].value == 2000)
+        #expect(store.count == 2)
+    }
+}
+
+/// A store in memory that waits at a gate before it stores a response.
+final class SlowResponseStore: ResponseStore {
+    let gate = Gate()
+    private let base = MemoryResponseStore()
+    private let isLarge: Bool
+
+    /// Creates an empty store; with `isLarge`, it returns bodies that are read as from a file.
+    init(isLarge: Bool = false) {
+        self.isLarge = isLarge
+    }
+
+    var count: Int { base.count }
+    var bodyLimit: Int { base.bodyLimit }
+    var removalCount: Int { base.removalCount }
+
+    func responses(for key: ResponseKey) async -> [StoredResponse] {
+        let responses = base.responses(for: key)
+        guard isLarge else { return responses }
+        return responses.map { response in
+            var response = response
+            let content = response.body
+            response.body = Body(length: content.length, replay: .fromAnyOffset) { try await content.open(at: $0) }
+            return response
+        }
+    }
+
+    func store(_ response: StoredResponse, for key: ResponseKey) async {
+        var response = response
+        guard (try? await gate.wait()) != nil, let content = try? await response.body.data(upTo: bodyLimit) else {
+            return
+        }
+        response.body = Body(content)
+        base.store(response, for: key)
+    }
+
+    func removeResponses(for key: ResponseKey) async { base.removeResponses(for: key) }
+    func removeResponses(at uri: ResponseKey.URI) async { base.removeResponses(at: uri) }
+    func removeResponses(of principal: Principal?) async { base.removeResponses(of: principal) }
+    func removeAllResponses() async { base.removeAllResponses() }
+}

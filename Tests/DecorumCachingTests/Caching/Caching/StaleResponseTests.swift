@@ -1,0 +1,236 @@
+import Decorum
+import DecorumTestSupport
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// The use of stale responses, and validations in the background.
+@Suite(.timeLimit(.minutes(3))) struct StaleResponseTests {
+    let store = MemoryResponseStore()
+    let clock = VirtualClock()
+    let spawner = TrackingSpawner()
+    let gate = Gate()
+
+    struct Unreachable: Error {}
+
+    private func cache(_ base: some Connection, policy: CachingPolicy = .standard) -> some Connection {
+        base.caching(in: store, policy: policy, clock: clock, spawner: spawner)
+    }
+
+    /// A cache that waits a limited time for a slow server, and whose first response, fresh for a second, is stale.
+    private func staleCache(_ base: some Connection, staleIfSlow limit: Duration) async throws -> some Connection {
+        var policy = CachingPolicy.standard
+        policy.staleIfSlow = limit
+        let connection = cache(base, policy: policy)
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(10))
+        return connection
+    }
+
+    private func page(_ control: String, _ text: String = "old") -> Response {
+        Response(status: .ok, fields: [.cacheControl: control, .eTag: "\"\(text)\""], body: Body(text))
+    }
+
+    private func get() throws -> Request { try .get("https://example.com/page") }
+
+    @Test func `Within stale-while-revalidate fifty callers get the stale response and one validation runs`()
+        async throws
+    {
+        let old = page("max-age=1, stale-while-revalidate=60")
+        let new = page("max-age=100", "new")
+        let stub = StubConnection(answers: [{ _ in old }]) { [gate] _ in
+            try await gate.wait()
+            return new
+        }
+        let connection = cache(stub)
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(10))
+
+        for _ in 0..<50 {
+            let response = try await connection.send(get())
+            #expect(response.metadata.source == .cache)
+            #expect(response.metadata.cacheStatus?.timeToLive == .seconds(-9))
+            #expect(response.body == "old")
+        }
+        gate.open()
+        try await spawner.finished()
+
+        #expect(stub.requests.count == 2)
+        #expect(stub.requests[1].head.headerFields[.ifNoneMatch] == #""old""#)
+        #expect(try await connection.send(get()).body == "new")
+    }
+
+    @Test func `One validation of a variant runs in the background, however the requests differ`() async throws {
+        let old = page("max-age=1, stale-while-revalidate=60")
+        let stub = StubConnection(answers: [{ _ in old }]) { [gate] _ in
+            try await gate.wait()
+            return Response(status: .notModified, fields: [.cacheControl: "max-age=100", .eTag: #""old""#])
+        }
+        let connection = cache(stub)
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(10))
+
+        for number in 0..<50 {
+            let request = try Request.get(
+                "https://example.com/page",
+                fields: [.ifNoneMatch: "\"\(number)\"", .acceptLanguage: "x-\(number)", .range: "bytes=0-1"])
+            #expect(try await connection.send(request).metadata.source == .cache)
+        }
+        gate.open()
+        try await spawner.finished()
+
+        #expect(stub.requests.count == 2)
+        #expect(stub.requests.last?.head.headerFields == [.acceptLanguage: "x-0", .ifNoneMatch: #""old""#])
+        #expect(try await connection.send(get()).metadata.cacheStatus?.timeToLive == .seconds(100))
+    }
+
+    @Test func `A validation in the background outlives the caller, and stores a streamed body`() async throws {
+        let old = page("max-age=1, stale-while-revalidate=60")
+        let stub = StubConnection(answers: [{ _ in old }]) { [gate] _ in
+            try await gate.wait()
+            return Response(
+                status: .ok, fields: [.cacheControl: "max-age=100"], body: GatedTransfer.open.body(chunks: 3))
+        }
+        let connection = cache(stub)
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(10))
+
+        let request = try get()
+        let caller = Task { try await connection.send(request) }
+        _ = try await caller.value
+        caller.cancel()
+        gate.open()
+        try await spawner.finished()
+
+        #expect(try await connection.send(get()).body.data(upTo: 3000) == BytePattern.bytes(3000))
+        #expect(stub.requests.count == 2)
+    }
+
+    @Test func `A validation that failed in the background is repeated`() async throws {
+        let old = page("max-age=1, stale-while-revalidate=60")
+        let stub = StubConnection(answers: [{ _ in old }, { _ in throw Unreachable() }]) { [self] _ in
+            page("max-age=100", "new")
+        }
+        let connection = cache(stub)
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(10))
+        for _ in 0..<2 {
+            #expect(try await connection.send(get()).body == "old")
+            try await spawner.finished()
+        }
+        #expect(try await connection.send(get()).body == "new")
+    }
+
+    @Test(arguments: [
+        ("max-age=1, stale-if-error=60", true, true), ("max-age=1", false, true),
+        ("max-age=1, must-revalidate, stale-if-error=60", false, false),
+        ("no-cache, stale-if-error=60", false, false),
+    ])
+    func `A stale response replaces an error if that is allowed`(
+        control: String, isUsedFor503: Bool, isUsedWhereUnreachable: Bool
+    ) async throws {
+        let old = page(control)
+        let stub = StubConnection(
+            answers: [{ _ in old }, { _ in Response(status: .serviceUnavailable) }, { _ in throw Unreachable() }])
+        let connection = cache(stub)
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(10))
+
+        let first = try await connection.send(get())
+        #expect(first.status == (isUsedFor503 ? .ok : .serviceUnavailable))
+        #expect((first.metadata.source == .cache) == isUsedFor503)
+        guard isUsedWhereUnreachable else {
+            await #expect(throws: Unreachable.self) { try await connection.send(get()) }
+            return
+        }
+        let second = try await connection.send(get())
+        #expect(second.body == "old")
+        #expect(second.metadata.cacheStatus?.detail == "the server cannot be reached")
+    }
+
+    @Test(arguments: ["", ", stale-while-revalidate=60"])
+    func `A storable error does not replace the stale response that is used instead`(control: String) async throws {
+        let old = page("max-age=1, stale-if-error=3600\(control)")
+        let trouble = Response(status: .serviceUnavailable, fields: [.cacheControl: "max-age=60"], body: "trouble")
+        let stub = StubConnection(old, trouble, trouble)
+        let connection = cache(stub)
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(10))
+
+        for _ in 0..<2 {
+            #expect(try await connection.send(get()).body == "old")
+            try await spawner.finished()
+        }
+        #expect(stub.requests.count == 3)
+    }
+
+    @Test func `A response too old for the policy is not used when the server is unreachable`() async throws {
+        let old = page("max-age=1")
+        var policy = CachingPolicy.standard
+        policy.staleIfUnreachable = .seconds(30)
+        let connection = cache(StubConnection(answers: [{ _ in old }, { _ in throw Unreachable() }]), policy: policy)
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(32))
+        await #expect(throws: Unreachable.self) { try await connection.send(get()) }
+    }
+
+    @Test func `A slow server is not awaited, and its response is stored later`() async throws {
+        let old = page("max-age=1")
+        let stub = StubConnection(answers: [{ _ in old }]) { [gate] _ in
+            try await gate.wait()
+            return Response(
+                status: .ok, fields: [.cacheControl: "max-age=100"], body: GatedTransfer.open.body(chunks: 3))
+        }
+        let connection = try await staleCache(stub, staleIfSlow: .seconds(2))
+
+        let request = try get()
+        let caller = Task { try await connection.send(request) }
+        try await clock.waitForSleepers()
+        try await gate.waitForWaiting(1)
+        clock.advance(by: .seconds(2))
+        let response = try await caller.value
+        #expect(response.body == "old")
+        #expect(response.metadata.cacheStatus?.detail == "the server is slow")
+        gate.open()
+        try await spawner.finished()
+
+        #expect(try await connection.send(get()).body.data(upTo: 3000) == BytePattern.bytes(3000))
+        #expect(stub.requests.count == 2)
+    }
+
+    @Test func `A server that is fast enough is awaited`() async throws {
+        let old = page("max-age=1")
+        let new = page("max-age=100", "new")
+        let stub = StubConnection(answers: [{ _ in old }]) { [gate] _ in
+            try await gate.wait()
+            return new
+        }
+        let connection = try await staleCache(stub, staleIfSlow: .seconds(2))
+
+        let request = try get()
+        let caller = Task { try await connection.send(request) }
+        try await clock.waitForSleepers()
+        gate.open()
+        #expect(try await caller.value.body == "new")
+        try await spawner.finished()
+        #expect(clock.pendingSleeps.isEmpty)
+    }
+
+    @Test func `A caller cancelled while it awaits a slow server cancels the request`() async throws {
+        let old = page("max-age=1")
+        let stub = StubConnection(answers: [{ _ in old }]) { [gate] _ in
+            try await gate.wait()
+            return Response(status: .ok)
+        }
+        let connection = try await staleCache(stub, staleIfSlow: .seconds(2))
+
+        let request = try get()
+        let caller = Task { try await connection.send(request) }
+        try await gate.waitForWaiting(1)
+        caller.cancel()
+        await #expect(throws: CancellationError.self) { try await caller.value }
+        try await spawner.finished()
+        #expect(gate.waitingCount == 0)
+    }
+}

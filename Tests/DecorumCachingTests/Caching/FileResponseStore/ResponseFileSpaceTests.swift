@@ -1,0 +1,88 @@
+import Decorum
+import DecorumTestSupport
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct ResponseFileSpaceTests {
+    let folder = StoreFolder()
+
+    @Test func `The bytes are bounded at every moment, for all sizes`() async throws {
+        let limit = 1 << 20
+        let store = FileResponseStore(directory: folder.url, byteLimit: limit)
+        let generator = SeededGenerator(seed: 1)
+        let count = Footprint.isSoak ? 300 : 80
+        for number in 0..<count {
+            let length = Int(generator.next() % (number % 10 == 0 ? 262_145 : 20_000))
+            await store.store(SampleResponse.response(number, length: length), for: try SampleResponse.key(number))
+            #expect(folder.allocatedLength <= limit + limit / 10)
+            await Task.yield()
+        }
+        #expect(folder.allocatedLength > limit / 2)
+        #expect(await store.responses(for: try SampleResponse.key(count - 1)).count == 1)
+    }
+
+    @Test func `The files are listed in the background, through the spawner`() async throws {
+        let spawner = TrackingSpawner()
+        let store = FileResponseStore(directory: folder.url, byteLimit: 10 << 20, spawner: spawner)
+        for number in 0..<6 {
+            await store.store(SampleResponse.response(number, length: 20_000), for: try SampleResponse.key(number))
+        }
+        try await spawner.finished()
+        #expect(spawner.spawnedCount > 0)
+    }
+
+    @Test func `The least recently used responses are removed first`() async throws {
+        let spawner = TrackingSpawner()
+        let store = FileResponseStore(directory: folder.url, byteLimit: 1 << 20, spawner: spawner)
+        for number in 0..<20 {
+            await store.store(SampleResponse.response(number, length: 20_000), for: try SampleResponse.key(number))
+        }
+        // A listing in progress would keep older times.
+        try await spawner.finished()
+        for path in folder.files {
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSinceNow: -7200)], ofItemAtPath: path)
+        }
+        for number in 0..<10 { #expect(await store.responses(for: try SampleResponse.key(number)).count == 1) }
+
+        for number in 100..<137 {
+            await store.store(SampleResponse.response(number, length: 20_000), for: try SampleResponse.key(number))
+        }
+
+        var kept: [Int] = []
+        for number in 0..<20 where await !store.responses(for: try SampleResponse.key(number)).isEmpty {
+            kept.append(number)
+        }
+        #expect(kept.prefix(10) == Array(0..<10)[...])
+        #expect(kept.count < 20)
+    }
+
+    @Test func `Unfinished files of an ended process are removed after an hour`() async throws {
+        let store = FileResponseStore(directory: folder.url, byteLimit: 1 << 20)
+        let name = String(repeating: "0a", count: 40)
+        let files = ["1", "2"].map { folder.url.appending(path: "unfinished/\(name)-\($0)") }
+        for file in files { try Data(count: 100).write(to: file) }
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: -4000)], ofItemAtPath: files[0].path)
+
+        for number in 0..<5 {
+            await store.store(SampleResponse.response(number, length: 20_000), for: try SampleResponse.key(number))
+        }
+
+        #expect(!FileManager.default.fileExists(atPath: files[0].path))
+        #expect(FileManager.default.fileExists(atPath: files[1].path))
+    }
+
+    @Test(arguments: [0, -5, 1, 4096]) func `A store without space keeps nothing on the disk`(byteLimit: Int)
+        async throws
+    {
+        let store = FileResponseStore(directory: folder.url, byteLimit: byteLimit)
+        #expect(store.bodyLimit >= 0)
+        for number in 0..<10 {
+            await store.store(SampleResponse.response(number, length: 10), for: try SampleResponse.key(number))
+        }
+        #expect(folder.allocatedLength <= max(byteLimit, 0))
+    }
+}

@@ -1,0 +1,47 @@
+#if os(Linux)
+import Decorum
+import DecorumTestSupport
+import DecorumTesting
+import Testing
+
+extension IsolatedTests {
+    /// libcurl's transport, held to the contract of all transports.
+    ///
+    /// Builds of libcurl differ in TLS; the further ones run all other cases only with `DECORUM_SOAK=1`.
+    @Suite(.timeLimit(.minutes(3))) struct CurlConformanceTests {
+        private static let further =
+            Footprint.isSoak ? Array(rules) : TransportCase.tls + TransportCase.http2
+
+        private static let rules = TransportCase.all.excluding(
+            .refusedExpectation, because: "libcurl hides the content of a 417 from a request with Expect.")
+
+        @Test(arguments: rules, CurlBuild.all.prefix(1))
+        func `CurlConnection conforms`(rule: TransportCase, build: CurlBuild) async throws {
+            // The one run of the suite that cancels for as long as it takes to find what happens rarely.
+            try await check(rule, build, soaking: rule == .randomCancellation ? .seconds(20) : nil)
+        }
+
+        @Test(arguments: rules.exclusions)
+        func `An exclusion is one that libcurl needs`(
+            exclusion: ConformanceSuite<TransportCase>.Exclusion
+        ) async throws {
+            let build = try #require(CurlBuild.all.first)
+            await #expect(throws: ConformanceFailure.self, "“\(exclusion.excluded)” is excluded and met.") {
+                _ = try await exclusion.excluded.check { conditions in try build.connection(conditions) }
+            }
+        }
+
+        @Test(arguments: further, CurlBuild.all.dropFirst())
+        func `CurlConnection conforms with a further build`(rule: TransportCase, build: CurlBuild) async throws {
+            try await check(rule, build)
+        }
+
+        private func check(
+            _ rule: TransportCase, _ build: CurlBuild, soaking soak: Duration? = nil
+        ) async throws {
+            let outcome = try await rule.check(soaking: soak) { conditions in try build.connection(conditions) }
+            if case .skipped(let reason) = outcome { try Test.cancel("\(reason)") }
+        }
+    }
+}
+#endif

@@ -1,0 +1,207 @@
+#if os(Linux)
+@testable import Decorum
+import DecorumTestSupport
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+extension IsolatedTests {
+    @Suite(.timeLimit(.minutes(3))) struct CurlIdleTimeoutTests {
+        let clock = VirtualClock()
+        let origin: LoopbackOrigin
+
+        init() throws {
+            origin = try LoopbackOrigin()
+        }
+
+        private func request(_ idleTimeout: Duration? = nil) throws -> Request {
+            var request = try Request.get(origin.url + "/")
+            request.options.idleTimeout = idleTimeout
+            return request
+        }
+
+        @Test func `Every byte received restarts the time`() async throws {
+            let gate = Gate()
+            origin.enqueue(
+                .script(
+                    .wait(gate), .head(.init(code: 103)), .wait(gate), .head(.ok, ["Content-Length": "4"]),
+                    .wait(gate), .raw("a"), .wait(gate), .raw("b"), .wait(gate), .raw("c"), .wait(gate), .raw("d")))
+            let connection = try CurlConnection(idleTimeout: .seconds(10), clock: clock)
+            let request = try request()
+            let response = Task { try await connection.send(request) }
+            // The 103 cannot be observed here, so the clock stands still until the head has arrived.
+            for _ in 0..<2 {
+                try await gate.waitForWaiting(1)
+                gate.admit()
+            }
+
+            var reader = try await response.value.body.open()
+            for letter in "abcd" {
+                try await gate.waitForWaiting(1)
+                clock.advance(by: .seconds(9))
+                gate.admit()
+                #expect(try await reader.next() == Data(String(letter).utf8))
+            }
+            #expect(try await reader.next() == nil)
+        }
+
+        @Test func `The time that a producer takes does not count`() async throws {
+            origin.route(.post, "/", "ok")
+            let connection = try CurlConnection(clock: clock)
+            let (chunks, feed) = AsyncStream.makeStream(of: Data.self)
+            let request = try Request.post(origin.url + "/", body: Body(chunks: chunks))
+            let response = Task { try await connection.send(request) }
+            feed.yield(Data("a".utf8))
+            try await origin.waitForHeads(1)
+            for _ in 0..<200 {
+                try await connection.send(.post(origin.url + "/", body: "b")).body.drain(upTo: 100)
+            }
+
+            for _ in 0..<100 {
+                try await clock.waitForSleepers()
+                clock.advance(by: .seconds(59))
+            }
+            feed.finish()
+
+            #expect(try await response.value.status == .ok)
+        }
+
+        @Test func `Waiting for a connection counts while other requests progress`() async throws {
+            let gate = Gate()
+            origin.enqueue(
+                .script(.head(.ok, ["Content-Length": "2"]), .wait(gate), .raw("a"), .wait(gate), .raw("b")))
+            let connection = try CurlConnection(
+                pool: .init(connectionsPerHost: 1), idleTimeout: .seconds(10), clock: clock)
+            var reader = try await connection.send(request()).body.open()
+            let hasStarted = Gate()
+            let content = AsyncStream<Data> {
+                hasStarted.open()
+                return nil
+            }
+            // Its content is read only after its time has started.
+            let request = try Request.post(origin.url + "/", body: Body(chunks: content))
+            let queued = Task { try await connection.send(request) }
+            try await hasStarted.wait()
+            try await clock.waitForSleepers()
+
+            try await gate.waitForWaiting(1)
+            clock.advance(by: .seconds(9))
+            gate.admit()
+            #expect(try await reader.next() == Data("a".utf8))
+            let time = Task { [clock] in
+                while !Task.isCancelled {
+                    clock.advance(by: .milliseconds(1))
+                    await Task.yield()
+                }
+            }
+            let error = await #expect(throws: TransportError.self) { try await queued.value }
+            time.cancel()
+            #expect(error?.code == .timedOut)
+            #expect(error?.stage == .connecting)
+            #expect(origin.requests.count == 1)
+        }
+
+        @Test func `Waiting for a connection ends while no request progresses`() async throws {
+            origin.enqueue(.script(.head(.ok, ["Content-Length": "9"]), .hang))
+            let connection = try CurlConnection(
+                pool: .init(connectionsPerHost: 1), idleTimeout: .seconds(10), clock: clock)
+            let held = try await connection.send(request(.seconds(600_000)))
+            let request = try request()
+            let queued = Task { try await connection.send(request) }
+            let time = Task { [clock] in
+                while !Task.isCancelled {
+                    clock.advance(by: .seconds(1))
+                    await Task.yield()
+                }
+            }
+
+            let error = await #expect(throws: TransportError.self) { try await queued.value }
+            time.cancel()
+            #expect(error?.code == .timedOut)
+            #expect(error?.stage == .connecting)
+            #expect(origin.requests.count == 1)
+            withExtendedLifetime(held) {}
+        }
+
+        @Test(arguments: ["http", "https"], [false, true])
+        func `Each request to a silent server fails at its own time`(
+            scheme: String, isBesideOthers: Bool
+        ) async throws {
+            let gate = Gate()
+            origin.enqueue(
+                .init(
+                    steps: [.head(.ok, ["Content-Length": "99"])]
+                        + (0..<8).flatMap { _ in [.wait(gate), .raw("a")] } + [.hang]))
+            let silent = try SilentServer()
+            let connection = try CurlConnection(
+                pool: .init(connectionsPerHost: 1), idleTimeout: .seconds(2), clock: clock)
+            var reader = isBesideOthers ? try await connection.send(request(.seconds(60))).body.open() : nil
+            // Without TLS, the first request is sent at once, which counts as progress; it occupies the connection.
+            var holder = try Request.get("\(scheme)://127.0.0.1:\(silent.port)/")
+            holder.options.idleTimeout = .seconds(600)
+            let held = scheme == "http" ? Task { [holder] in try await connection.send(holder) } : nil
+            let others = (isBesideOthers ? 1 : 0) + (held == nil ? 0 : 1)
+            while connection.watch.count < others { await Task.yield() }
+            // From then on, the one connection is in use.
+            let client = held == nil ? nil : silent.acceptRequest()
+            defer { _ = client.map { close($0) } }
+
+            let start = clock.now
+            var requests: [Task<(TransportError?, Duration), Never>] = []
+            for count in 1...8 {
+                let request = try Request.get("\(scheme)://127.0.0.1:\(silent.port)/")
+                requests.append(
+                    Task { [clock] in
+                        let error = await #expect(throws: TransportError.self) { try await connection.send(request) }
+                        return (error, start.duration(to: clock.now))
+                    })
+                while connection.watch.count < count + others { await Task.yield() }
+                clock.advance(by: .milliseconds(250))
+            }
+
+            for (index, request) in requests.enumerated() {
+                let (error, time) = await request.value
+                #expect(error?.code == .timedOut)
+                #expect(time == .milliseconds(2000 + 250 * index))
+                gate.admit()
+                if isBesideOthers { #expect(try await reader?.next() == Data("a".utf8)) }
+                clock.advance(by: .milliseconds(250))
+            }
+            if let held {
+                held.cancel()
+                await #expect(throws: CancellationError.self) { try await held.value }
+            }
+        }
+
+        @Test func `A negative timeout is refused before anything is sent`() async throws {
+            let request = try request(.seconds(-1))
+            let plain = try self.request()
+
+            let error = await #expect(throws: InvalidRequestError.self) { try await CurlConnection().send(request) }
+            #expect(error?.reason == .negativeNumber)
+            await #expect(throws: InvalidRequestError.self) {
+                try await CurlConnection(idleTimeout: .seconds(-1)).send(plain)
+            }
+            #expect(origin.connectionCount == 0)
+        }
+
+        @Test func `A request with a shorter timeout than an earlier one fails first`() async throws {
+            origin.route(.get, "/", .hanging)
+            let connection = try CurlConnection(clock: clock)
+            let (long, short) = (try request(), try request(.seconds(1)))
+            let first = Task { try await connection.send(long) }
+            try await origin.waitForRequests(1)
+            let second = Task { try await connection.send(short) }
+            try await origin.waitForRequests(2)
+
+            clock.advance(by: .seconds(1))
+            await #expect(throws: TransportError.self) { _ = try await second.value }
+            #expect(origin.openConnectionCount >= 1)
+            try await clock.waitForSleepers()
+            clock.advance(by: .seconds(59))
+            await #expect(throws: TransportError.self) { _ = try await first.value }
+        }
+    }
+}
+#endif

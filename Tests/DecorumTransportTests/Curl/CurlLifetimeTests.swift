@@ -1,0 +1,170 @@
+#if os(Linux)
+@testable import Decorum
+import DecorumCurl
+import DecorumTestSupport
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+extension IsolatedTests {
+    /// The resources of a connection, and their release.
+    @Suite(.timeLimit(.minutes(3))) struct CurlLifetimeTests {
+        @Test func `Releasing a connection closes its network connections`() async throws {
+            let origin = try LoopbackOrigin()
+            origin.route(nil, "*", "ok")
+            do {
+                let connection = try CurlConnection()
+                for _ in 0..<10 {
+                    try await connection.send(.get(origin.url + "/")).body.drain(upTo: 100)
+                }
+                #expect(origin.openConnectionCount == 1)
+            }
+            try await origin.waitForOpenConnections(0)
+        }
+
+        @Test func `A response outlives its connection`() async throws {
+            let origin = try LoopbackOrigin()
+            origin.route(nil, "*", .generated(count: 4 << 20))
+            let response = try await CurlConnection().send(.get(origin.url + "/"))
+
+            #expect(BytePattern.matches(try await response.body.data(upTo: 4 << 20)))
+            try await origin.waitForOpenConnections(0)
+        }
+
+        @Test func `The engine and the exchange are freed`() async throws {
+            let origin = try LoopbackOrigin()
+            origin.route(nil, "*", "ok")
+            let library = try CurlLibrary()
+            var connection: CurlConnection? = try CurlConnection(library: library)
+            var engine = connection?.engine
+            connection = nil
+            weak let weakEngine = engine
+            let request = try Request.get(origin.url + "/")
+            weak var weakExchange: CurlExchange?
+            do {
+                let exchange = CurlExchange(
+                    request, try CurlRequestHead(request, library), upload: try await CurlUpload(.empty),
+                    idleTimeout: .seconds(60), watch: IdleTimer(clock: SystemClock()),
+                    engine: try #require(engine), library: library)
+                weakExchange = exchange
+                try await exchange.response().body.drain(upTo: 100)
+            }
+            engine = nil
+
+            try await origin.waitForOpenConnections(0)
+            #expect(weakExchange == nil)
+            #expect(weakEngine == nil)
+        }
+
+        /// The status files of the threads that the transport has started, with lines such as `SigBlk: 0000000000001000`.
+        private static func statesOfThreads() throws -> [String] {
+            let tasks = URL(filePath: "/proc/self/task")
+            let names = try FileManager.default.contentsOfDirectory(atPath: tasks.path)
+            // A thread may have ended since.
+            return names.compactMap { try? String(contentsOf: tasks.appending(path: "\($0)/status"), encoding: .utf8) }
+                .filter { $0.hasPrefix("Name:\tdecorum.curl\n") }
+        }
+
+        @Test func `The engine's thread has a name, and blocks the signal of a broken connection`()
+            async throws
+        {
+            let origin = try LoopbackOrigin()
+            origin.route(nil, "*", "ok")
+            let connection = try CurlConnection()
+            try await connection.send(.get(origin.url + "/")).body.drain(upTo: 100)
+
+            let states = try Self.statesOfThreads()
+            #expect(!states.isEmpty)
+            for state in states {
+                let line = try #require(state.split(separator: "\n").first { $0.hasPrefix("SigBlk:") })
+                let mask = try #require(UInt64(line.split(separator: "\t")[1], radix: 16))
+                #expect(mask & (1 << UInt64(SIGPIPE - 1)) != 0)
+            }
+            withExtendedLifetime(connection) {}
+        }
+
+        @Test func `A missing library is reported`() {
+            let error = #expect(throws: CurlUnavailableError.self) { try CurlLibrary(["libdecorum-nowhere.so.4"]) }
+            #expect(error?.reason == .missing)
+            #expect(error?.version == nil)
+            #expect(error?.description.contains("libdecorum-nowhere.so.4") == true)
+        }
+
+        @Test func `A library without libcurl's functions is reported`() {
+            let error = #expect(throws: CurlUnavailableError.self) { try CurlLibrary(["libm.so.6"]) }
+            #expect(error?.reason == .missing)
+        }
+
+        @Test func `A library that is too old is reported with its version`() {
+            let error = #expect(throws: CurlUnavailableError.self) {
+                try CurlLibrary.check("7.76.1", 0x07_4C_01, isComplete: false)
+            }
+            #expect(error?.reason == .tooOld)
+            #expect(error?.version == "7.76.1")
+            #expect(error?.description.contains("7.76.1") == true)
+        }
+
+        @Test func `A refused option is named`() throws {
+            let easy = try #require(CurlEasy(CurlLibrary()))
+            easy.set(DECORUM_CURL_OPTION_NOSIGNAL, 1)
+            #expect(easy.refusedName == nil)
+            easy.set(DECORUM_CURL_OPTION_SSLVERSION, 9999)
+            easy.set(DECORUM_CURL_OPTION_HTTP_VERSION, 9999)
+            #expect(easy.refusedName == "SSLVERSION")
+
+            let plain = CurlUnavailableError.unsupportedOption("8.0", "SSLVERSION", "Bad")
+            #expect(plain.description == "libcurl 8.0 refuses CURLOPT_SSLVERSION: Bad.")
+            let blob = CurlUnavailableError.unsupportedOption("8.0", "CAINFO_BLOB", "Bad")
+            #expect(blob.description.contains("Pass certificates as files"))
+        }
+
+        @Test func `Without libcurl, SystemConnection is URLSession and says why`() async throws {
+            let choice = SystemTransport(
+                connectionsPerHost: nil, idleTimeout: .seconds(60), clock: SystemClock(), libraries: ["nowhere.so"])
+            let connection = SystemConnection(choice)
+
+            #expect(connection.layers.map(\.name) == ["URLSessionConnection"])
+            #expect(connection.layers.first?.settings.last?.value == "because libcurl is missing")
+            #expect(connection.layers.description.contains("fallback: true"))
+        }
+
+        @Test func `A refused fallback says why, and how to fix it`() throws {
+            let choice = SystemTransport(
+                connectionsPerHost: nil, idleTimeout: .seconds(60), clock: SystemClock(), libraries: ["nowhere.so"])
+
+            let error = #expect(throws: CurlUnavailableError.self) {
+                try SystemConnection(choice, fallingBack: false)
+            }
+            #expect(error?.reason == .missing)
+            #expect(error?.description.contains("install libcurl") == true)
+            #expect(try SystemConnection(choice, fallingBack: true).layers.map(\.name) == ["URLSessionConnection"])
+            #expect(try SystemConnection(fallingBack: false).layers.map(\.name) == ["CurlConnection"])
+            #expect(!SystemConnection().layers.description.contains("fallback"))
+        }
+
+        @Test func `With libcurl installed, SystemConnection is libcurl`() async throws {
+            let origin = try LoopbackOrigin()
+            origin.route(nil, "*", "ok")
+            let connection = SystemConnection(connectionsPerHost: 2)
+            let response = try await connection.send(.get(origin.url + "/"))
+
+            #expect(connection.layers.map(\.name) == ["CurlConnection"])
+            #expect(connection.layers.first?.settings.last?.name == "chosen")
+            #expect(try await response.body.text(upTo: 10) == "ok")
+        }
+
+        @Test func `The layer names the library and shows no secret`() throws {
+            let proxy = try CurlConnection.Proxy("http://proxy.example:3128", user: "me", password: "secret-word")
+            let connection = try CurlConnection(proxy: proxy)
+            var text = ""
+            dump(connection, to: &text)
+
+            #expect(connection.layers.description.contains("libcurl: "))
+            #expect(connection.layers.description.contains("http://proxy.example:3128"))
+            #expect(!text.contains("secret-word"))
+            #expect(!connection.layers.description.contains("secret-word"))
+        }
+    }
+}
+#endif

@@ -1,0 +1,164 @@
+#if os(Linux)
+@testable import Decorum
+import DecorumCurl
+import DecorumTestSupport
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+extension IsolatedTests {
+    @Suite(.timeLimit(.minutes(3)), .enabled(if: SecureServer.missingForTLS == nil, "openssl is not installed"))
+    struct CurlTLSTests {
+        private func status(
+            _ url: String, _ change: (inout CurlConnection.TLS) throws -> Void
+        ) async throws -> HTTPResponse.Status {
+            var tls = CurlConnection.TLS()
+            try change(&tls)
+            let response = try await CurlConnection(tls: tls).send(.get(url + "/"))
+            try await response.body.drain(upTo: 1 << 20)
+            return response.status
+        }
+
+        private func expectRefusal(_ url: String, _ change: (inout CurlConnection.TLS) throws -> Void) async {
+            let error = await #expect(throws: TransportError.self) { try await status(url, change) }
+            #expect(error?.code == .tls)
+            #expect(error?.stage == .connecting)
+            #expect(error?.underlying is CurlError)
+        }
+
+        @Test func `Roots may be in memory, and a missing file of roots is an error`() async throws {
+            let server = try await SecureServer.openssl("-www")
+            let text = try String(contentsOf: server.root, encoding: .utf8)
+
+            #expect(try await status(server.url) { $0.roots = .pem(text) } == .ok)
+            await expectRefusal(server.url) { $0.roots = .file(URL(filePath: "/nowhere.pem")) }
+        }
+
+        /// Sends a request on a handle with another folder of certificates than the default of the library.
+        private func code(of url: String, trusting folder: URL, _ tls: CurlConnection.TLS?) throws -> Int32 {
+            let library = try CurlLibrary()
+            let multi = try #require(CurlMulti(library))
+            let easy = try #require(CurlEasy(library))
+            easy.set(DECORUM_CURL_OPTION_URL, url + "/")
+            unsafe easy.set(DECORUM_CURL_OPTION_WRITEFUNCTION) { _, size, count, _ in size * count }
+            easy.set(DECORUM_CURL_OPTION_CAPATH, folder.path)
+            var options = CurlOptions(secureVersion: 0, clearVersion: 0)
+            tls?.add(to: &options)
+            if tls != nil { options.apply(to: easy) }
+            #expect(multi.add(easy))
+            defer {
+                multi.remove(easy)
+                multi.close()
+            }
+            let deadline = ContinuousClock.now.advanced(by: .seconds(10))
+            while ContinuousClock.now < deadline {
+                if let (_, code) = multi.nextEnded() { return code }
+                multi.perform()
+                multi.poll(forMilliseconds: 1000)
+            }
+            withExtendedLifetime(options) {}
+            return -1
+        }
+
+        @Test func `With roots given, those of the library's folder are not trusted`() async throws {
+            let server = try await SecureServer.openssl("-www")
+            let folder = server.folderOfRoots
+            var file = CurlConnection.TLS()
+            file.roots = .file(server.stranger)
+            var text = CurlConnection.TLS()
+            text.roots = .pem(try String(contentsOf: server.stranger, encoding: .utf8))
+
+            #expect(try code(of: server.url, trusting: folder, nil) == DECORUM_CURL_OK)
+            #expect(try code(of: server.url, trusting: folder, CurlConnection.TLS()) == DECORUM_CURL_OK)
+            #expect(try code(of: server.url, trusting: folder, file) == 60)
+            #expect(try code(of: server.url, trusting: folder, text) == 60)
+        }
+
+        @Test func `A server without any of the pinned keys is refused`() async throws {
+            let server = try await SecureServer.openssl("-www")
+            let pin = try server.pin
+            let other = Data(repeating: 7, count: 32)
+
+            #expect(
+                try await status(server.url) { tls in
+                    tls.roots = .file(server.root)
+                    tls.pinnedKeys = [other, pin]
+                } == .ok)
+            await expectRefusal(server.url) { tls in
+                tls.roots = .file(server.root)
+                tls.pinnedKeys = [other]
+            }
+            await expectRefusal(server.url) { $0.pinnedKeys = [pin] }
+        }
+
+        @Test func `A server with too low a version of TLS is refused`() async throws {
+            let server = try await SecureServer.openssl("-www", "-tls1_2")
+
+            #expect(try await status(server.url) { $0.roots = .file(server.root) } == .ok)
+            await expectRefusal(server.url) { tls in
+                tls.roots = .file(server.root)
+                tls.minimumVersion = .tls13
+            }
+        }
+
+        @Test func `A client certificate may be in memory`() async throws {
+            let server = try await SecureServer.openssl(
+                "-www", "-tls1_2", "-Verify", "1", "-verify_return_error", "-CAfile", "root.pem")
+            let certificate = try String(contentsOf: server.identity.certificate, encoding: .utf8)
+            let key = try String(contentsOf: server.identity.key, encoding: .utf8)
+
+            #expect(
+                try await status(server.url) { tls in
+                    tls.roots = .file(server.root)
+                    tls.identity = .pem(certificate: certificate, key: key)
+                } == .ok)
+        }
+
+        @Test(arguments: ["-tls1_2", "-tls1_3"], CurlBuild.all)
+        func `Content until the end of the connection is truncated without a close_notify`(
+            version: String, build: CurlBuild
+        ) async throws {
+            let server = try await SecureServer.openssl("-www", version)
+            let forwarder = try ForwardingServer(at: .beforeAlerts, to: server.port)
+            var tls = CurlConnection.TLS()
+            tls.roots = .file(server.root)
+            let connection = try CurlConnection(library: build.library(), tls: tls)
+            for _ in 0..<2 {
+                let whole = try await connection.send(.get(server.url + "/"))
+                #expect(try await whole.body.text(upTo: 1 << 20).contains("s_server"))
+
+                let cut = try await connection.send(.get("https://127.0.0.1:\(forwarder.port)/"))
+                let error = await #expect(throws: TransportError.self) { try await cut.body.data(upTo: 1 << 20) }
+                #expect(error?.code == .truncated)
+                #expect(error?.stage == .body)
+            }
+        }
+
+        @Test func `The timings contain the duration of the handshake`() async throws {
+            let server = try await SecureServer.openssl("-www")
+            var tls = CurlConnection.TLS()
+            tls.roots = .file(server.root)
+            let response = try await CurlConnection(tls: tls).send(.get(server.url + "/"))
+
+            #expect(try #require(response.metadata.timings?.handshake) > #require(response.metadata.timings?.connect))
+        }
+
+        @Test(
+            .enabled(if: SecureServer.missingForHTTP2 == nil, "nginx is not installed"),
+            arguments: [(CurlConnection.Protocols.negotiated, "HTTP/2"), (.http1, "HTTP/1.1"), (.http2, "HTTP/2")])
+        func `The version of HTTP is the requested one`(
+            protocols: CurlConnection.Protocols, version: String
+        ) async throws {
+            let server = try await SecureServer.nginx(before: LoopbackOrigin())
+            var tls = CurlConnection.TLS()
+            tls.roots = .file(server.root)
+            let response = try await CurlConnection(protocols: protocols, tls: tls)
+                .send(.get(server.url + "/protocol"))
+
+            #expect(response.metadata.timings?.protocolVersion == version)
+            #expect(try await response.body.text(upTo: 100).hasPrefix(version))
+        }
+    }
+}
+#endif
