@@ -4,7 +4,7 @@ import Testing
 /// Tests that this target compiles every listing of the documentation.
 @Suite struct ListingTests {
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
 
     @Test func `Every listing of the documentation is in a file that is compiled`() throws {
         let compiled = try Self.files(below: "Tests", named: "Listings.swift")
