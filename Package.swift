@@ -12,6 +12,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Decorum", targets: ["Decorum"]),
+        .library(name: "DecorumArchive", targets: ["DecorumArchive"]),
         .library(name: "DecorumAsyncHTTPClient", targets: ["DecorumAsyncHTTPClient"]),
         .library(name: "DecorumTesting", targets: ["DecorumTesting"]),
         .library(name: "DecorumTestingTraits", targets: ["DecorumTestingTraits"]),
@@ -39,28 +40,33 @@ let package = Package(
         .target(name: "DecorumAsyncHTTPClient", dependencies: ["Decorum"] + asyncHTTPClient),
         .target(name: "DecorumCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
-            name: "DecorumTesting",
+            name: "DecorumArchive",
             dependencies: ["Decorum", .product(name: "HTTPTypes", package: "swift-http-types")]
+        ),
+        .target(
+            name: "DecorumTesting",
+            dependencies: ["Decorum", "DecorumArchive", .product(name: "HTTPTypes", package: "swift-http-types")]
         ),
         .target(name: "DecorumTestingTraits", dependencies: ["DecorumTesting"]),
         .executableTarget(
             name: "DecorumTour",
             dependencies: [
-                "Decorum", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "Decorum", "DecorumArchive", "DecorumTesting",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ]
         ),
         .target(name: "DecorumProbe"),
         .executableTarget(
             name: "DecorumBenchmarks",
             dependencies: [
-                "Decorum", "DecorumAsyncHTTPClient", "DecorumProbe", "DecorumTesting",
+                "Decorum", "DecorumArchive", "DecorumAsyncHTTPClient", "DecorumProbe", "DecorumTesting",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ] + asyncHTTPClient
         ),
         .testTarget(
             name: "DecorumTests",
             dependencies: [
-                "Decorum", "DecorumTestSupport", "DecorumTesting", "DecorumTestingTraits",
+                "Decorum", "DecorumArchive", "DecorumTestSupport", "DecorumTesting", "DecorumTestingTraits",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             exclude: ["Documentation/Cassettes"]
@@ -86,7 +92,7 @@ let package = Package(
         .testTarget(
             name: "DecorumTestingTests",
             dependencies: [
-                "Decorum", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "Decorum", "DecorumArchive", "DecorumTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
             ]
         ),
         .testTarget(

@@ -1,7 +1,9 @@
+import Foundation
+
 /// A request that cannot be sent, found out before anything went over the wire.
 ///
 /// The description says what to change. It shows no part of the URL that may hold a secret.
-public struct InvalidRequestError: Error, Hashable, Sendable {
+public struct InvalidRequestError: DescribableError, Hashable {
     /// What is wrong with a request, as an open set.
     public struct Reason: Hashable, Sendable {
         /// The name of the reason, fit for a metric.
@@ -52,11 +54,14 @@ public struct InvalidRequestError: Error, Hashable, Sendable {
     }
 }
 
-extension InvalidRequestError: CustomStringConvertible {
+extension InvalidRequestError {
+    /// The name of the reason.
+    public var shortDescription: String { reason.name }
+
     static let invalidURL = Self(
         .invalidURL, "The URL cannot be parsed; percent-encode blanks and characters outside of ASCII.")
     static let missingOrigin = Self(
-        .missingOrigin, "The request has no scheme and host; give it an absolute URL, or apply relative(to:).")
+        .missingOrigin, "The request has no scheme and host; give it an absolute URL, or apply resolving(against:).")
     static let invalidHost = Self(.invalidHost, "The host is empty or has characters that no host has.")
     static let invalidPort = Self(.invalidPort, "The port is not a number from 0 to 65535.")
     static let userinfo = Self(

@@ -112,13 +112,6 @@ extension String {
     }
 }
 
-extension StringProtocol {
-    /// The text in lower case; that of most schemes and hosts is, and is not made anew.
-    var inLowerCase: String {
-        utf8.allSatisfy { $0 < 0x80 && !(0x41...0x5A).contains($0) } ? String(self) : lowercased()
-    }
-}
-
 extension Origin: CustomStringConvertible {
     /// The origin as the start of a URL, without a slash at the end.
     public var description: String { "\(scheme)://\(authority)" }

@@ -34,7 +34,7 @@ public struct Request: Sendable {
     /// Creates a request from a method and a URL.
     ///
     /// A relative reference, such as `"/items"` or `"items?page=2"`, makes a request for a stack that has
-    /// ``Connection/relative(to:)``. A fragment is kept in the options, since it is never sent.
+    /// ``Connection/resolving(against:)``. A fragment is kept in the options, since it is never sent.
     ///
     /// - Parameters:
     ///   - method: The method.

@@ -80,6 +80,14 @@ extension RequestOptions {
         set { self[IdleTimeoutKey.self] = newValue }
     }
 
+    /// The origins that have redirected the request so far; empty for one that goes where its caller sent it.
+    ///
+    /// A layer that adds credentials adds none where an origin among these is not one that they were given for.
+    public var redirectingOrigins: Set<Origin> {
+        get { self[RedirectingOriginsKey.self] }
+        set { self[RedirectingOriginsKey.self] = newValue }
+    }
+
     /// Adds names of secret fields, without making a set where there was none.
     mutating func declareSecret(_ fields: Set<HTTPField.Name>) {
         if secretFields.isEmpty {
@@ -105,4 +113,8 @@ private enum RouteNameKey: RequestOptionKey {
 
 private enum IdleTimeoutKey: RequestOptionKey {
     static let defaultValue: Duration? = nil
+}
+
+private enum RedirectingOriginsKey: RequestOptionKey {
+    static let defaultValue: Set<Origin> = []
 }

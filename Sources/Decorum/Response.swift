@@ -37,3 +37,18 @@ public struct Response: Sendable {
         set { head.status = newValue }
     }
 }
+
+extension Response: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The status and where the response came from; never fields or content.
+    public var description: String {
+        "\(status.code)" + (metadata.source.map { " from \($0)" } ?? "")
+    }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// A mirror with the description and the body alone, so that `dump` shows no field.
+    public var customMirror: Mirror {
+        Mirror(self, children: ["description": description, "body": body.description])
+    }
+}

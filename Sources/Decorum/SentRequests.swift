@@ -57,19 +57,6 @@ public final class SentRequests: Sendable {
         }
     }
 
-    /// The fields that tell the server nothing about the user for whom a response is.
-    static let neutralFields = FieldNames(
-        Set(
-            [
-                "Accept", "Accept-Encoding", "Cache-Control", "Connection", "Content-Length", "Date", "Expect",
-                "If-Match",
-                "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since", "Keep-Alive", "Pragma",
-                "Priority",
-                "Range", "TE", "Trailer", "Transfer-Encoding", "User-Agent",
-                "b3", "Idempotency-Key", "traceparent", "tracestate", "X-B3-Flags", "X-B3-ParentSpanId", "X-B3-Sampled",
-                "X-B3-SpanId", "X-B3-TraceId", "X-Correlation-ID", "X-Request-ID",
-            ].compactMap { HTTPField.Name($0) }))
-
     fileprivate struct State {
         var isReported = false
         var difference: Difference?
@@ -80,12 +67,25 @@ public final class SentRequests: Sendable {
     private let asked: Asked?
     private let state = Mutex(State())
 
-    fileprivate init(_ asked: Asked?) {
+    private init(_ asked: Asked?) {
         self.asked = asked
     }
 
+    /// Creates a collector for what is sent for a request.
+    ///
+    /// - Parameters:
+    ///   - request: The request that was asked for.
+    ///   - isNeutral: Tells whether a field that was added or changed tells the server nothing about the user; it is
+    ///     given the names of the fields that the request declares secret.
+    init(
+        for request: borrowing Request,
+        isNeutral: @escaping @Sendable (_ field: HTTPField, _ secretFields: Set<HTTPField.Name>) -> Bool
+    ) {
+        asked = Asked(request, isNeutral: isNeutral)
+    }
+
     /// The collector of all requests that name a principal.
-    fileprivate static let ofPrincipal = SentRequests(nil)
+    static let ofPrincipal = SentRequests(nil)
 
     /// The first way in which something that was sent differs from what was asked for; nil where nothing does, and where
     /// the request names a principal, for which nothing is compared.
@@ -175,12 +175,14 @@ private struct Asked: Sendable {
     private let target: Target
     private let fields: [HTTPField]
     private let content: Body
+    private let isNeutral: @Sendable (HTTPField, Set<HTTPField.Name>) -> Bool
     /// The collector of a layer further out, which has to know as well.
     let outer: SentRequests?
 
     var method: HTTPRequest.Method { target.method }
 
-    init(_ request: borrowing Request) {
+    init(_ request: borrowing Request, isNeutral: @escaping @Sendable (HTTPField, Set<HTTPField.Name>) -> Bool) {
+        self.isNeutral = isNeutral
         target = Target(request.head)
         fields = Array(request.head.headerFields)
         content = request.body
@@ -208,11 +210,9 @@ private struct Asked: Sendable {
                 next += 1
                 continue
             }
-            let isNeutral =
-                field.name == .proxyAuthorization
-                || SentRequests.neutralFields.contains(field.name)
-                    && !Redaction.standard.isSecret(field, secretFields: secretFields)
-            guard isNeutral || values(of: field.name) == sent[values: field.name] else { return .field(field.name) }
+            guard isNeutral(field, secretFields) || values(of: field.name) == sent[values: field.name] else {
+                return .field(field.name)
+            }
         }
         return nil
     }
@@ -223,19 +223,6 @@ private struct Asked: Sendable {
 }
 
 extension Request {
-    /// Puts a collector into the request, which every transport further in reports to.
-    ///
-    /// Collectors of layers further out hear of the same reports.
-    ///
-    /// - Returns: The collector.
-    public mutating func collectSent() -> SentRequests {
-        // By a principal, responses are kept apart whatever is sent.
-        guard options.principal == nil else { return .ofPrincipal }
-        let sent = SentRequests(Asked(self))
-        options.sentRequests = sent
-        return sent
-    }
-
     /// Reports that the request is sent as it is now, to the layers that collect what is sent.
     ///
     /// Every transport calls it for each request before it sends it, after the last change to the head. A transport that does

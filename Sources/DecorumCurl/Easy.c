@@ -2,6 +2,8 @@
 
 #if defined(__linux__)
 
+#include <string.h>
+
 void *decorum_curl_easy_init(const decorum_curl *library) { return library->easy_init(); }
 void decorum_curl_easy_cleanup(const decorum_curl *library, void *easy) { library->easy_cleanup(easy); }
 void decorum_curl_easy_reset(const decorum_curl *library, void *easy) { library->easy_reset(easy); }
@@ -57,12 +59,29 @@ int decorum_curl_set_prerequest_callback(
     return library->easy_setopt(easy, (int)DECORUM_CURL_OPTION_PREREQFUNCTION, callback);
 }
 
+int decorum_curl_set_debug_callback(const decorum_curl *library, void *easy, decorum_curl_debug_callback callback) {
+    return library->easy_setopt(easy, (int)DECORUM_CURL_OPTION_DEBUGFUNCTION, callback);
+}
+
 int decorum_curl_set_close_callback(const decorum_curl *library, void *easy, decorum_curl_close_callback callback) {
     return library->easy_setopt(easy, (int)DECORUM_CURL_OPTION_CLOSESOCKETFUNCTION, callback);
 }
 
 int decorum_curl_set_socket_callback(const decorum_curl *library, void *easy, decorum_curl_socket_callback callback) {
     return library->easy_setopt(easy, (int)DECORUM_CURL_OPTION_OPENSOCKETFUNCTION, callback);
+}
+
+/// Whether a text that no null ends contains another one.
+static int contains(const char *text, size_t count, const char *part) {
+    size_t length = strlen(part);
+    for (size_t start = 0; start + length <= count; start++) {
+        if (memcmp(text + start, part, length) == 0) return 1;
+    }
+    return 0;
+}
+
+int decorum_curl_reports_close_notify(int type, const char *text, size_t count) {
+    return type == DECORUM_CURL_INFOTYPE_TEXT && contains(text, count, "(IN), TLS alert, close notify");
 }
 
 static int refuse_to_seek(void *context, int64_t offset, int origin) {

@@ -15,8 +15,10 @@ static enum decorum_curl_status load(struct decorum_curl *library, void *handle)
     struct decorum_curl_version_start *(*version_info)(int);
     version_info = (struct decorum_curl_version_start * (*)(int)) dlsym(handle, "curl_version_info");
     if (!version_info) return DECORUM_CURL_MISSING;
-    library->version = version_info(DECORUM_CURL_VERSION_FIRST)->version;
-    library->version_number = version_info(DECORUM_CURL_VERSION_FIRST)->version_num;
+    const struct decorum_curl_version_start *start = version_info(DECORUM_CURL_VERSION_FIRST);
+    library->version = start->version;
+    library->version_number = start->version_num;
+    library->tls_version = start->ssl_version;
 #define LOAD(result, name, parameters)                                        \
     library->name = (result(*) parameters)dlsym(handle, "curl_" #name);       \
     if (!library->name) return DECORUM_CURL_INCOMPLETE;
@@ -61,6 +63,7 @@ enum decorum_curl_status decorum_curl_open(const char *name, const decorum_curl 
 
 const char *decorum_curl_version(const decorum_curl *library) { return library->version; }
 unsigned decorum_curl_version_number(const decorum_curl *library) { return library->version_number; }
+const char *decorum_curl_tls_version(const decorum_curl *library) { return library->tls_version; }
 const char *decorum_curl_error_text(const decorum_curl *library, int code) { return library->easy_strerror(code); }
 
 const char *decorum_curl_option_name(const decorum_curl *library, int option) {

@@ -40,6 +40,9 @@ struct decorum_curl_version_start {
     int age;
     const char *version;
     unsigned version_num;
+    const char *host;
+    int features;
+    const char *ssl_version;
 };
 
 /// The start of `struct curl_easyoption`.
@@ -70,6 +73,7 @@ struct decorum_curl {
     enum decorum_curl_status status;
     const char *version;
     unsigned version_number;
+    const char *tls_version;
 #define DECLARE(result, name, parameters) result(*name) parameters;
     DECORUM_CURL_FUNCTIONS(DECLARE)
 #undef DECLARE

@@ -1,6 +1,6 @@
 import Foundation
 
-/// How much memory this process has needed.
+/// The memory that this process has needed.
 package enum ProcessMemory {}
 
 #if canImport(Darwin)

@@ -90,7 +90,7 @@ public struct StubExhaustedError: Error, Hashable, Sendable, CustomStringConvert
         self.method = method
     }
 
-    /// What happened and how to mend it.
+    /// The cause and the way to mend it.
     public var description: String {
         "The stub has no answer left for a \(method) request; queue one more, or give it a closure."
     }

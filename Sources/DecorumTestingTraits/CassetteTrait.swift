@@ -50,7 +50,7 @@ extension Trait where Self == CassetteTrait {
     /// A cassette that is named for the test's function.
     public static var cassette: Self { CassetteTrait(name: nil, rules: nil, mode: nil) }
 
-    /// A cassette with a name, rules or a mode of its own.
+    /// A cassette with its own name, rules or mode.
     ///
     /// - Parameters:
     ///   - name: The name of the file, without its extension; nil for that of the test's function.
@@ -69,7 +69,7 @@ public struct ParameterizedCassetteError: Error, Hashable, Sendable, CustomStrin
     /// The name of the test.
     public let test: String
 
-    /// What is wrong, and what to do instead.
+    /// The cause and the way to mend it.
     public var description: String {
         "The cases of \(test) would share one cassette; give each its own: withCassette(\"name-\\(argument)\") { … }"
     }

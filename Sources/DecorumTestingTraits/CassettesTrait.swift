@@ -27,8 +27,8 @@ extension Trait where Self == CassettesTrait {
     /// Rules and a mode for the cassettes of a suite's tests, and of `withCassette` within them.
     ///
     /// - Parameters:
-    ///   - rules: How they match, redact, record and play; nil for those of the suite around it.
-    ///   - mode: What they do with a request; nil for what the suite around it or the environment says.
+    ///   - rules: The rules for matching, redacting, recording and playing; nil for those of the enclosing suite.
+    ///   - mode: The reaction to a request; nil for the mode of the enclosing suite or of the environment.
     /// - Returns: A trait for a suite.
     public static func cassettes(rules: CassetteRules? = nil, mode: CassetteMode? = nil) -> Self {
         CassettesTrait(defaults: CassetteDefaults(rules: rules, mode: mode))

@@ -3,16 +3,16 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Sees whether a part of a test fails.
+/// Observes whether a part of a test fails.
 ///
-/// The framework tells nobody whether a test has failed, so its issues are looked at on their way through.
+/// Swift Testing does not report whether a test has failed, so this trait observes its issues.
 final class IssueWatch: Sendable {
     private let failed = Mutex(false)
 
     /// Whether anything has failed until now.
     var hasFailed: Bool { failed.withLock { $0 } }
 
-    /// Runs a part of a test, and looks at its issues.
+    /// Runs a part of a test, and observes its issues.
     func watch(
         _ test: Test, _ testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {

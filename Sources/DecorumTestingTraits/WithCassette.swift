@@ -16,19 +16,19 @@ public import Testing
 /// }
 /// ```
 ///
-/// What a detached task expects is not seen, since that task does not belong to the test.
+/// It does not see the expectations of a detached task, since that task does not belong to the test.
 ///
 /// - Parameters:
-///   - name: The name of the cassette; nil for that of the function. Give one that tells the cases of a parameterised test
-///     apart.
-///   - rules: How it matches, redacts, records and plays; nil for those of the suite.
-///   - mode: What it does with a request; nil for what the suite or the environment says.
+///   - name: The name of the cassette; nil for that of the function. Give each case of a parameterised test its
+///     own name.
+///   - rules: The rules for matching, redacting, recording and playing; nil for those of the suite.
+///   - mode: The reaction to a request; nil for the mode of the suite or of the environment.
 ///   - filePath: The file of the test.
 ///   - function: The function of the test.
-///   - sourceLocation: Where a warning of interactions that were never played is shown.
+///   - sourceLocation: The place of a warning of interactions that were never played.
 ///   - body: The test. It runs where the caller does.
-/// - Returns: What the test returns.
-/// - Throws: What the test throws, or what `Cassette.finish()` throws behind it.
+/// - Returns: The result of the test.
+/// - Throws: The error of the test, or the error of `Cassette.finish()` after it.
 public func withCassette<Result>(
     _ name: String? = nil, rules: CassetteRules? = nil, mode: CassetteMode? = nil, filePath: String = #filePath,
     function: String = #function, sourceLocation: SourceLocation = #_sourceLocation,
@@ -49,7 +49,7 @@ public func withCassette<Result>(
     }
 }
 
-/// A part of a test on its way through the framework, which takes only what may run anywhere.
+/// A part of a test in a form that Swift Testing accepts, which takes only closures that may run on any thread.
 ///
 /// `@unchecked Sendable`: one task alone touches it, on the actor of the caller, which waits for it.
 private final class TestPart<Result>: @unchecked Sendable {
@@ -70,7 +70,7 @@ private final class TestPart<Result>: @unchecked Sendable {
         result = try await body(cassette)
     }
 
-    /// What the part has returned; an error where the framework has not run it.
+    /// The result of the part; an error where the framework has not run it.
     func takeResult() throws -> Result {
         guard let result else { throw CancellationError() }
         return result

@@ -32,7 +32,7 @@ struct Stage {
             .identifyingClient(as: ClientInformation(name: "tour", version: PackageVersion.current))
             .addingDefaultFields([.accept: "*/*"])
             .overridingFields(with: [.cacheControl: "max-age=0"])
-            .relative(to: origin.url)
+            .resolving(against: origin.url)
             .logging(to: LogSink(terminal.log))
             .observing(statistics)
             .validatingStatus()

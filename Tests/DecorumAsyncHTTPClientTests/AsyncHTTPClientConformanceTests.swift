@@ -17,16 +17,6 @@ extension IsolatedTests {
             if case .skipped(let reason) = outcome { try Test.cancel("\(reason)") }
         }
 
-        @Test func `Bytes that wait on an idle connection are never an answer, though a request may fail`() async throws
-        {
-            do {
-                _ = try await TransportCase.waitingBytes.check { conditions in try .make(conditions) }
-            } catch let failure as ConformanceFailure {
-                // SwiftNIO reads the bytes a moment later, and then closes the connection.
-                #expect((failure.underlying as? TransportError)?.code == .connectionLost, "\(failure)")
-            }
-        }
-
         @Test(arguments: TransportCase.all.excludingLimitationsOfAsyncHTTPClient.exclusions)
         func `An exclusion is one that AsyncHTTPClient needs`(
             exclusion: ConformanceSuite<TransportCase>.Exclusion
@@ -74,12 +64,8 @@ extension ConformanceSuite<TransportCase> {
     fileprivate var excludingAccidentsOfAsyncHTTPClient: Self {
         excluding(.lowStatus, because: "A status below 100 ends the process.")
             .excluding(
-                .waitingBytes,
-                because: "A request on a pooled connection whose waiting bytes were not read yet fails."
-            )
-            .excluding(
-                .closedIdle,
-                because: "A request that meets a pooled connection while the server closes it fails."
+                .closedIdle, .requestBesideWaitingBytes,
+                because: "A request that meets a pooled connection while it is being closed fails."
             )
             .excluding(
                 .thousand.overHTTP2,

@@ -7,7 +7,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedTests {
+extension ProcessTests {
     /// Memory, descriptors and random cancellation, each in its own process.
     ///
     /// With `DECORUM_SOAK=1` in the environment, the numbers are those of the long form.

@@ -183,7 +183,7 @@ import Testing
     }
 }
 
-extension IsolatedTests {
+extension ProcessTests {
     /// Responses that come before the content was sent, in processes that end where AsyncHTTPClient traps.
     @Suite(.timeLimit(.minutes(3)), .disabled(if: SecureServer.missingForTLS != nil))
     struct AsyncHTTPClientEarlyAnswerTests {

@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 // This target is built as an app is today: on the main actor by default, without the package's upcoming features.
-// That it compiles is the first thing it shows.
+// Its first purpose is to compile.
 
 struct CountingConnection<Base: Connection>: ComposedConnection {
     let base: Base

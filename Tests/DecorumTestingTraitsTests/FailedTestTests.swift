@@ -17,7 +17,7 @@ import Testing
     private func run(_ name: String, _ body: @Sendable @escaping () async throws -> Void) async throws -> [String] {
         let test = try #require(Test.current)
         let issues = Mutex<[String]>([])
-        // What the inner test reports is collected here, so that this one does not fail for it.
+        // The issues of the inner test are collected here, so that the outer test does not fail for them.
         let collecting: IssueHandlingTrait = .compactMapIssues { issue in
             issues.withLock { $0.append("\(issue)") }
             return nil

@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 import DecorumTesting
 import Foundation
 import HTTPTypes

@@ -3,7 +3,7 @@ import DecorumTesting
 import Foundation
 import Testing
 
-extension IsolatedTests {
+extension ProcessTests {
     /// Load on every layer at once, over real sockets, in a process of its own so that what it leaves behind can be counted.
     @Suite(.timeLimit(.minutes(5))) struct WholeStackTests {
         @Test func `Ten thousand requests in a row and a thousand at once leave nothing behind`() async {
@@ -117,7 +117,7 @@ private struct Load {
             .identifyingClient(as: ClientInformation(name: "test"))
             .addingDefaultFields([.accept: "*/*"])
             .overridingFields(with: [.cacheControl: "max-age=0"])
-            .relative(to: origin.url)
+            .resolving(against: origin.url)
             .logging(to: LogSink { _ in })
             .observing(statistics)
             .validatingStatus()

@@ -8,7 +8,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-extension IsolatedTests {
+extension ProcessTests {
     /// Flaws of URLSession on Linux that no code around it can remove, and calls that its users must not make.
     ///
     /// Each test runs in its own process, since it ends in a trap, hangs or changes the environment. When one fails, the

@@ -30,7 +30,7 @@ extension IsolatedTests {
     }
 }
 
-extension IsolatedTests {
+extension ProcessTests {
     @Suite(
         .enabled(if: SecureServer.missingForTLS == nil, "There is no openssl on this machine."), .timeLimit(.minutes(3))
     )

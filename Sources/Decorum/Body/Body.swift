@@ -222,3 +222,21 @@ extension Body: ExpressibleByStringLiteral {
         self.init(value)
     }
 }
+
+extension Body: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The kind and the length; never the content.
+    public var description: String {
+        let length = length.map { "\($0) bytes" } ?? "unknown length"
+        return switch storage {
+        case .bytes: length
+        case .file: "\(length) in a file"
+        case .stream: "a stream of \(length), read \(replay)"
+        }
+    }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// A mirror without the content.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}

@@ -111,7 +111,7 @@ private final class UnwantedBody: Sendable {
 }
 
 /// A body has more bytes than the caller wants to hold.
-public struct BodyLimitError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct BodyLimitError: DescribableError, Hashable {
     /// The largest number of bytes that was acceptable.
     public let limit: Int
 

@@ -96,7 +96,7 @@ struct DataBodyReader: BodyReader {
 }
 
 /// A body was opened for the second time that may be read only once.
-public struct BodyReadTwiceError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct BodyReadTwiceError: DescribableError, Hashable {
     /// Creates an error.
     public init() {}
 
@@ -107,7 +107,7 @@ public struct BodyReadTwiceError: Error, Hashable, Sendable, CustomStringConvert
 }
 
 /// A body was opened at an offset that it does not have, or cannot start from.
-public struct BodyOffsetError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct BodyOffsetError: DescribableError, Hashable {
     /// The offset that was asked for, in bytes.
     public let offset: Int64
 
@@ -123,7 +123,7 @@ public struct BodyOffsetError: Error, Hashable, Sendable, CustomStringConvertibl
 }
 
 /// A body gave fewer or more bytes than its length promised.
-public struct BodyLengthError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct BodyLengthError: DescribableError, Hashable {
     /// Creates an error.
     public init() {}
 

@@ -1,19 +1,36 @@
-/// A date and time of the Gregorian calendar in UTC, which needs no calendar of the system's.
-package struct CivilDate: Equatable {
+/// A date and time of the Gregorian calendar in UTC, computed without the calendars of the system.
+///
+/// Parts that no date has, such as the 30th of February, are not refused: compare ``day`` with ``daysInMonth``.
+public struct CivilDate: Sendable, Hashable {
     static let weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
     static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
     private static let daysPerEra = 146_097
     private static let secondsPerDay = 86_400
 
-    package var year: Int
-    package var month: Int
-    package var day: Int
-    package var hour = 0
-    package var minute = 0
-    package var second = 0
+    /// The year, where 0 is the one before the year 1.
+    public var year: Int
+    /// The month, from 1.
+    public var month: Int
+    /// The day of the month, from 1.
+    public var day: Int
+    /// The hour, from 0.
+    public var hour = 0
+    /// The minute, from 0.
+    public var minute = 0
+    /// The second, from 0; 60 is a leap second.
+    public var second = 0
 
-    package init(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0) {
+    /// Creates a date.
+    ///
+    /// - Parameters:
+    ///   - year: The year.
+    ///   - month: The month, from 1.
+    ///   - day: The day of the month, from 1.
+    ///   - hour: The hour.
+    ///   - minute: The minute.
+    ///   - second: The second.
+    public init(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0) {
         self.year = year
         self.month = month
         self.day = day
@@ -23,7 +40,7 @@ package struct CivilDate: Equatable {
     }
 
     /// The number of days in the month; 0 for a month that does not exist.
-    package var daysInMonth: Int {
+    public var daysInMonth: Int {
         switch month {
         case 2: year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400)) ? 29 : 28
         case 4, 6, 9, 11: 30
@@ -38,7 +55,7 @@ package struct CivilDate: Equatable {
     }
 
     /// The seconds since 1970; a leap second counts as the one after it.
-    package var seconds: Int {
+    public var seconds: Int {
         daysSince1970 * Self.secondsPerDay + hour * 3600 + minute * 60 + second
     }
 
@@ -54,7 +71,10 @@ package struct CivilDate: Equatable {
 }
 
 extension CivilDate {
-    package init(seconds: Int) {
+    /// Creates the date of a number of seconds since 1970.
+    ///
+    /// - Parameter seconds: The seconds, which may be negative.
+    public init(seconds: Int) {
         let secondOfDay = (seconds % Self.secondsPerDay + Self.secondsPerDay) % Self.secondsPerDay
         let days = (seconds - secondOfDay) / Self.secondsPerDay + 719_468
         let era = (days >= 0 ? days : days - Self.daysPerEra + 1) / Self.daysPerEra

@@ -10,7 +10,7 @@ public import Foundation
 /// See RFC 9110, section 5.6.7.
 public struct HTTPDate: Sendable, Hashable {
     /// The seconds since 1970, within the years 1 to 9999, which are those that the format can write.
-    package let seconds: Int
+    public let seconds: Int
 
     /// Creates a date from a point in time, whose fraction of a second is cut off.
     ///

@@ -3,8 +3,12 @@
 /// A comma may stand within a cookie, as in `Expires=Thu, 01 Jan`. A new cookie starts behind a comma where a name
 /// and an equals sign follow (RFC 6265, section 4.1.1). A value that itself holds `, name=` is split in the wrong
 /// place: nothing tells it from two cookies.
-package enum SetCookieSplitting {
-    package static func split(_ joined: String) -> [String] {
+public enum SetCookieSplitting: Sendable {
+    /// Splits a joined value.
+    ///
+    /// - Parameter joined: The value, which may hold one cookie or several.
+    /// - Returns: The values of the single fields.
+    public static func split(_ joined: String) -> [String] {
         let bytes = joined.utf8
         var cookies: [String] = []
         var start = bytes.startIndex

@@ -63,22 +63,3 @@ struct OverridingFieldsConnection<Base: Connection>: ComposedConnection {
         return try await base.send(request)
     }
 }
-
-extension HTTPFields {
-    /// Replaces all fields of each name that is given.
-    mutating func override(with fields: HTTPFields) {
-        // One field that was not there, as a token is, needs no search for others of its name.
-        if fields.count == 1, let field = fields.first, !contains(field.name) {
-            append(field)
-            return
-        }
-        for (index, field) in fields.enumerated() where !fields[..<index].contains(where: { $0.name == field.name }) {
-            let isAlone = !fields[(index + 1)...].contains { $0.name == field.name }
-            if isAlone, !contains(field.name) {
-                append(field)
-            } else {
-                self[fields: field.name] = fields[fields: field.name]
-            }
-        }
-    }
-}

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 
 extension Connection {
@@ -32,7 +33,7 @@ extension Connection {
     /// or dropped.
     ///
     /// It belongs outside of cookies, caching, retries and authentication, which then see every request on the way, and
-    /// inside of ``relative(to:)``. See RFC 9110, sections 10.2.2 and 15.4, and the Fetch standard.
+    /// inside of ``resolving(against:)``. See RFC 9110, sections 10.2.2 and 15.4, and the Fetch standard.
     ///
     /// - Parameters:
     ///   - limit: The largest number of redirections to follow for one request; a negative one counts as 0.
@@ -111,5 +112,36 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
             return nil
         }
         return trail.end(with: response, to: request)
+    }
+}
+
+/// A request was redirected more often than is acceptable.
+public struct RedirectionLimitError: DescribableError, Hashable {
+    /// The largest number of redirections that was acceptable.
+    public let limit: Int
+    /// The redirections, of which the last was not followed.
+    public let redirections: [Redirection]
+
+    /// What happened.
+    public var description: String {
+        "The request was redirected more than \(limit) times, lastly by \(redirections.lastOrigin)."
+    }
+}
+
+/// A request was redirected to where it had been before.
+public struct RedirectionLoopError: DescribableError, Hashable {
+    /// The redirections, of which the last was not followed.
+    public let redirections: [Redirection]
+
+    /// What happened.
+    public var description: String {
+        "Redirection \(redirections.count), by \(redirections.lastOrigin), leads to a URL that was requested before."
+    }
+}
+
+extension [Redirection] {
+    /// The origin that redirected last; a whole URL may hold secrets.
+    fileprivate var lastOrigin: String {
+        last.flatMap { try? Origin($0.from.absoluteString) }?.description ?? "an unknown origin"
     }
 }

@@ -45,34 +45,3 @@ struct RedirectionTrail {
         return response
     }
 }
-
-/// A request was redirected more often than is acceptable.
-public struct RedirectionLimitError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The largest number of redirections that was acceptable.
-    public let limit: Int
-    /// The redirections, of which the last was not followed.
-    public let redirections: [Redirection]
-
-    /// What happened.
-    public var description: String {
-        "The request was redirected more than \(limit) times, lastly by \(redirections.lastOrigin)."
-    }
-}
-
-/// A request was redirected to where it had been before.
-public struct RedirectionLoopError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The redirections, of which the last was not followed.
-    public let redirections: [Redirection]
-
-    /// What happened.
-    public var description: String {
-        "Redirection \(redirections.count), by \(redirections.lastOrigin), leads to a URL that was requested before."
-    }
-}
-
-extension [Redirection] {
-    /// The origin that redirected last; a whole URL may hold secrets.
-    fileprivate var lastOrigin: String {
-        last.flatMap { try? Origin($0.from.absoluteString) }?.description ?? "an unknown origin"
-    }
-}

@@ -15,8 +15,8 @@ enum DecoratorRows {
 
     private static func preparation(_ memory: MemoryConnection) throws -> [Row] {
         [
-            try row("relative", to: "/v1/feed?page=2", 7600, 1, memory.relative(to: "https://api.example.com")),
-            try row("relative, absolute URL", 440, 0, memory.relative(to: "https://api.example.com")),
+            try row("resolving", to: "/v1/feed?page=2", 7600, 1, memory.resolving(against: "https://api.example.com")),
+            try row("relative, absolute URL", 440, 0, memory.resolving(against: "https://api.example.com")),
             try row("addingDefaultFields", 2300, 1, memory.addingDefaultFields([.acceptEncoding: "gzip"])),
             try row("addingDefaultFields, there already", 580, 0, memory.addingDefaultFields([.accept: "*/*"])),
             try row("overridingFields", 2270, 1, memory.overridingFields(with: [.cacheControl: "max-age=0"])),

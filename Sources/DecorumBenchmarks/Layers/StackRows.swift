@@ -81,7 +81,7 @@ func canonicalStack(over transport: any Connection, for origin: Origin) throws -
         .identifyingClient(as: ClientInformation(name: "benchmarks", version: "1"))
         .addingDefaultFields([.accept: "*/*"])
         .overridingFields(with: [.acceptEncoding: "gzip"])
-        .relative(to: origin.description)
+        .resolving(against: origin.description)
         .logging(to: LogSink { _ in })
         .observing(statistics)
         .validatingStatus()

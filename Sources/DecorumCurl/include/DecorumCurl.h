@@ -23,6 +23,7 @@ enum decorum_curl_status {
 
 enum decorum_curl_number_option {
     DECORUM_CURL_OPTION_SSLVERSION = 32,
+    DECORUM_CURL_OPTION_VERBOSE = 41,
     DECORUM_CURL_OPTION_NOPROGRESS = 43,
     DECORUM_CURL_OPTION_NOBODY = 44,
     DECORUM_CURL_OPTION_UPLOAD = 46,
@@ -32,6 +33,7 @@ enum decorum_curl_number_option {
     DECORUM_CURL_OPTION_BUFFERSIZE = 98,
     DECORUM_CURL_OPTION_NOSIGNAL = 99,
     DECORUM_CURL_OPTION_CONNECTTIMEOUT_MS = 156,
+    DECORUM_CURL_OPTION_HTTP_TRANSFER_DECODING = 157,
     DECORUM_CURL_OPTION_HTTP_CONTENT_DECODING = 158,
     DECORUM_CURL_OPTION_PROTOCOLS = 181,
     DECORUM_CURL_OPTION_PATH_AS_IS = 234,
@@ -76,6 +78,7 @@ enum decorum_curl_pointer_option {
     DECORUM_CURL_OPTION_HTTPHEADER = 10023,
     DECORUM_CURL_OPTION_HEADERDATA = 10029,
     DECORUM_CURL_OPTION_XFERINFODATA = 10057,
+    DECORUM_CURL_OPTION_DEBUGDATA = 10095,
     DECORUM_CURL_OPTION_OPENSOCKETDATA = 10164,
     DECORUM_CURL_OPTION_CLOSESOCKETDATA = 10209,
     DECORUM_CURL_OPTION_RESOLVE = 10203,
@@ -99,6 +102,7 @@ enum decorum_curl_data_callback_option {
 
 /// The options of other callbacks, which have a setter each.
 enum decorum_curl_callback_option {
+    DECORUM_CURL_OPTION_DEBUGFUNCTION = 20094,
     DECORUM_CURL_OPTION_OPENSOCKETFUNCTION = 20163,
     DECORUM_CURL_OPTION_SEEKFUNCTION = 20167,
     DECORUM_CURL_OPTION_CLOSESOCKETFUNCTION = 20208,
@@ -142,6 +146,7 @@ enum {
     DECORUM_CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE = 5,
     DECORUM_CURL_SSLVERSION_TLSv1_2 = 6,
     DECORUM_CURL_SSLVERSION_TLSv1_3 = 7,
+    DECORUM_CURL_INFOTYPE_TEXT = 0,
     DECORUM_CURL_PAUSE_RECEIVING = 1,
     DECORUM_CURL_PAUSE_SENDING = 4,
     DECORUM_CURL_WRITE_PAUSE = 0x10000001,
@@ -169,6 +174,7 @@ struct decorum_curl_address {
     int protocol;
 };
 
+typedef int (*decorum_curl_debug_callback)(void *easy, int type, char *bytes, size_t count, void *context);
 /// Gives a descriptor, or -1.
 typedef int (*decorum_curl_socket_callback)(void *context, int purpose, struct decorum_curl_address *address);
 typedef int (*decorum_curl_close_callback)(void *context, int socket);
@@ -182,6 +188,8 @@ enum decorum_curl_status decorum_curl_open(const char *name, const decorum_curl 
 
 const char *decorum_curl_version(const decorum_curl *library);
 unsigned decorum_curl_version_number(const decorum_curl *library);
+/// The TLS library and its version, as in `OpenSSL/3.0.15`; null where there is none.
+const char *decorum_curl_tls_version(const decorum_curl *library);
 const char *decorum_curl_error_text(const decorum_curl *library, int code);
 /// The name of an option of any kind, as in `CAINFO_BLOB`; null where the library does not know it.
 const char *decorum_curl_option_name(const decorum_curl *library, int option);
@@ -214,6 +222,7 @@ int decorum_curl_set_trailers_callback(
     const decorum_curl *library, void *easy, decorum_curl_trailers_callback callback);
 int decorum_curl_set_prerequest_callback(
     const decorum_curl *library, void *easy, decorum_curl_prerequest_callback callback);
+int decorum_curl_set_debug_callback(const decorum_curl *library, void *easy, decorum_curl_debug_callback callback);
 int decorum_curl_set_close_callback(const decorum_curl *library, void *easy, decorum_curl_close_callback callback);
 int decorum_curl_set_socket_callback(const decorum_curl *library, void *easy, decorum_curl_socket_callback callback);
 /// Opens a socket that no child process inherits; -1 where the system gives none.
@@ -223,6 +232,10 @@ int decorum_curl_close_socket(int descriptor);
 int decorum_curl_local_port(int descriptor);
 /// Whether a read would not wait, since there are bytes, the end or an error.
 int decorum_curl_has_input(int descriptor);
+/// Whether a message for a debug callback reports that the server's close_notify has arrived.
+///
+/// libcurl reports it with OpenSSL and LibreSSL, on connections that were opened by a verbose transfer.
+int decorum_curl_reports_close_notify(int type, const char *text, size_t count);
 /// Lets no content be sent from its start again.
 int decorum_curl_refuse_rewinding(const decorum_curl *library, void *easy);
 

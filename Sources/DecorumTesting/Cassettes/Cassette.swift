@@ -20,19 +20,19 @@ public final class Cassette: Sendable {
 
     /// The file.
     public let file: URL
-    /// What the cassette does with a request: never ``CassetteMode/once``, which is settled when it is opened.
+    /// The reaction of the cassette to a request: never ``CassetteMode/once``, which is settled when it is opened.
     public let mode: CassetteMode
-    /// How it matches, redacts, records and plays.
+    /// The rules for matching, redacting, recording and playing.
     public let rules: CassetteRules
     let clock: any DatedClock
     /// The file as it was when it was opened.
     let opened: CassetteContent
-    /// What is matched and played of it.
+    /// The part of the file that is matched and played.
     let content: CassetteContent
     let redactor: CassetteRedactor
     /// The run of a suite in which the file is written anew; nil where no other test shares it.
     let run: RewritingRun?
-    /// What stood in the file before that run.
+    /// The content of the file before that run.
     let original: CassetteContent
 
     /// The task that has opened the cassette, which lives as long as its test does.
@@ -76,7 +76,7 @@ public final class Cassette: Sendable {
             throw CassetteError(
                 file: path, reason: "it is a cassette of \(format), which is only replayed; record on another file")
         }
-        // What is written anew is not matched, and may be what cannot be read any more.
+        // A file that is written anew is not matched, and may be unreadable.
         content = self.mode == .rewrite ? opened : try opened.rewritten(by: rules)
         run = self.mode == .rewrite ? CassetteDefaults.current.run : nil
         original = run?.original(of: file, opened: opened) ?? opened
@@ -186,7 +186,7 @@ public final class Cassette: Sendable {
     /// A number for the task that runs, which another may have when this one is over.
     private static var currentTask: Int { unsafe withUnsafeCurrentTask { unsafe $0?.hashValue ?? 0 } }
 
-    /// Ends the run: what was recorded is written, what was never played is reported, what has changed is told.
+    /// Ends the run: writes new recordings, and reports interactions that were never played and answers that have changed.
     ///
     /// - Throws: ``UnusedInteractionsError`` in ``CassetteMode/replay``, unless the rules allow them;
     ///   ``CassetteDriftError`` in ``CassetteMode/verify``; ``SecretFoundError`` or ``CassetteError`` where the file is not
@@ -196,14 +196,25 @@ public final class Cassette: Sendable {
         case .replay:
             let unplayed = unplayed
             guard rules.unused == .fail, !unplayed.isEmpty else { return }
-            throw try UnusedInteractionsError(self, unplayed)
+            throw try unused(unplayed)
         case .append, .rewrite: try save()
         case .verify: try verify()
         case .once, .live: return
         }
     }
 
-    /// What was recorded, without its secrets, in the order in which the file has it.
+    private func unused(_ ordinals: [Int]) throws -> UnusedInteractionsError {
+        let scanner = SecretScanner(rules)
+        return UnusedInteractionsError(
+            file: file.relativePath,
+            requests: try ordinals.map { ordinal in
+                let request = redactor.matchable(try content.request(at: ordinal))
+                return scanner.masked("\(request.method) \(request.url)")
+            },
+            advice: adviceToRecord(or: "CASSETTE=rewrite records it anew"))
+    }
+
+    /// The recorded interactions, without their secrets, in the order of the file.
     ///
     /// It is the order in which the requests were sent if the task that opened the cassette sent them all, or if they
     /// have to come in it again. The order among several tasks is chance, so it is then that of the requests' own text.
@@ -224,8 +235,16 @@ public final class Cassette: Sendable {
     }
 }
 
+extension Cassette: CustomStringConvertible, CustomReflectable {
+    /// The name of the file, and what the cassette does with a request.
+    public var description: String { "cassette \(file.lastPathComponent), \(mode.rawValue)" }
+
+    /// A mirror with the description alone: an exchange that is under way is not redacted yet.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
 extension CassetteRules {
-    /// What is recorded of an exchange; nil where the rules leave it out.
+    /// The interaction to record; nil where the rules leave it out.
     fileprivate func rewritten(_ interaction: Interaction, number: Int, of file: URL) throws -> Interaction? {
         var interaction = interaction
         if content == .decoded { interaction.decodeContent() }

@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 import Foundation
 
 /// What a cassette's file holds: in our format, decoded when it is needed; in all others, decoded at once.

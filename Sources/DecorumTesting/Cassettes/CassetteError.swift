@@ -1,7 +1,7 @@
 public import Decorum
 import Foundation
 
-/// Why a cassette cannot be read, written or used.
+/// A cassette cannot be read, written or used.
 ///
 /// It names the file, the place within it, and the cause; never what the cassette holds.
 public struct CassetteError: Error, Hashable, Sendable {
@@ -9,7 +9,7 @@ public struct CassetteError: Error, Hashable, Sendable {
     public let file: String
     /// Where in the file, such as `line 12` or `interactions[3].request`; empty where it is the whole of it.
     public let place: String
-    /// What is wrong, as a sentence without its full stop.
+    /// The cause, as a sentence without its full stop.
     public let reason: String
 
     /// Creates an error.

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What a cassette does with a request.
+/// The reaction of a cassette to a request.
 public enum CassetteMode: String, Sendable, CaseIterable {
     /// Plays what is recorded; a request that is not is a miss, and nothing goes out. The default where `CI` is set.
     case replay
@@ -37,7 +37,7 @@ public enum CassetteMode: String, Sendable, CaseIterable {
 
 /// The environment names a mode that does not exist.
 public struct CassetteModeError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What the variable holds.
+    /// The value of the variable.
     public let name: String
 
     /// Creates an error.
@@ -47,7 +47,7 @@ public struct CassetteModeError: Error, Hashable, Sendable, CustomStringConverti
         self.name = name
     }
 
-    /// What is wrong, and what could stand there.
+    /// The cause, and the values that are allowed.
     public var description: String {
         let names = CassetteMode.allCases.map(\.rawValue).joined(separator: ", ")
         return "CASSETTE is \(name.debugDescription), which is no mode; it may be \(names)."

@@ -9,7 +9,7 @@ public import HTTPTypes
 /// }
 /// ```
 public struct CassetteRules: Sendable {
-    /// What happens when all that is recorded for a request has been played.
+    /// The reaction to a request whose recorded interactions have all been played.
     public enum Repeats: Sendable, Hashable {
         /// The next one is a miss.
         case once
@@ -25,7 +25,7 @@ public struct CassetteRules: Sendable {
         case strict
     }
 
-    /// What is made of interactions that were never played.
+    /// The reaction to interactions that were never played.
     public enum Unused: Sendable, Hashable {
         /// They fail the test.
         case fail
@@ -39,7 +39,7 @@ public struct CassetteRules: Sendable {
     public enum Content: Sendable, Hashable {
         /// Without its content coding, so that it reads well and its secrets are found.
         case decoded
-        /// As it went over the wire, which tests what undoes a content coding.
+        /// As it was transferred, which tests the layer that undoes a content coding.
         ///
         /// Nothing in coded content is redacted. What can be decoded is looked through all the same, and is not written
         /// if anything in it would have to be.
@@ -58,13 +58,13 @@ public struct CassetteRules: Sendable {
 
     /// In what a request has to agree with a recorded one; the method, the URL and the body.
     public var matching: [MatchingRule]
-    /// What counts as secret, in what is written and in what is matched; the standard one.
+    /// The values that count as secret when a cassette is written and matched; the standard redaction.
     public var redaction: Redaction
-    /// What happens when all that is recorded for a request has been played; the next one is a miss.
+    /// The reaction to a request whose recorded interactions have all been played; the next request is a miss.
     public var repeats: Repeats
     /// In which order requests may come; any.
     public var order: Order
-    /// What is made of interactions that were never played, in ``CassetteMode/replay``; they fail the test.
+    /// The reaction to interactions that were never played, in ``CassetteMode/replay``; they fail the test.
     public var unused: Unused
     /// How fast content is played; at once.
     public var timing: Timing

@@ -4,9 +4,9 @@ import Foundation
 /// Runs a test with a cassette, and finishes it when the test has passed.
 ///
 /// The file is `Cassettes/<file of the test>/<name>.json` beside the file of the test. A body that throws leaves the file
-/// as it was. An assertion that fails and throws nothing does so only if `hasFailed` tells of it: in XCTest, pass
-/// `testRun?.totalFailureCount != 0`. In Swift Testing, import `DecorumTestingTraits`, whose function of this name sees
-/// by itself what fails.
+/// as it was. An assertion that fails without throwing does so only if `hasFailed` reports it: in XCTest, pass
+/// `testRun?.totalFailureCount != 0`. In Swift Testing, import `DecorumTestingTraits`, whose function of this name
+/// observes failures itself.
 ///
 /// ```swift
 /// try await withCassette { cassette in
@@ -17,16 +17,16 @@ import Foundation
 /// ```
 ///
 /// - Parameters:
-///   - name: The name of the cassette; nil for that of the function. Give one that tells the cases of a parameterised test
-///     apart.
-///   - rules: How it matches, redacts, records and plays; nil for those of the scope around it.
-///   - mode: What it does with a request; nil for what the environment says.
-///   - hasFailed: Whether the test has failed without throwing, asked when it is over.
+///   - name: The name of the cassette; nil for that of the function. Give each case of a parameterised test its own
+///     name.
+///   - rules: The rules for matching, redacting, recording and playing; nil for those of the enclosing scope.
+///   - mode: The reaction to a request; nil for the mode of the environment.
+///   - hasFailed: Whether the test has failed without throwing, evaluated after the test.
 ///   - filePath: The file of the test.
 ///   - function: The function of the test.
 ///   - body: The test.
-/// - Returns: What the test returns.
-/// - Throws: What the test throws, or what ``Cassette/finish()`` throws behind it.
+/// - Returns: The result of the test.
+/// - Throws: The error of the test, or the error of ``Cassette/finish()`` after it.
 @_disfavoredOverload
 public func withCassette<Result>(
     _ name: String? = nil, rules: CassetteRules? = nil, mode: CassetteMode? = nil,
@@ -40,13 +40,13 @@ public func withCassette<Result>(
     return result
 }
 
-/// What the cassettes of a scope have in common.
+/// The rules and the mode that the cassettes of a scope share.
 package struct CassetteDefaults: Sendable {
     @TaskLocal package static var current = CassetteDefaults()
 
     package var rules: CassetteRules?
     package var mode: CassetteMode?
-    /// What is written anew by all tests of the scope; nil where each is by itself.
+    /// The files that all tests of the scope rewrite together; nil where each test stands alone.
     package var run: RewritingRun?
 
     package init(rules: CassetteRules? = nil, mode: CassetteMode? = nil, run: RewritingRun? = nil) {
@@ -61,7 +61,7 @@ package struct CassetteDefaults: Sendable {
     }
 }
 
-/// Where the cassettes of tests are.
+/// The paths of the cassettes of tests.
 package enum CassettePath {
     /// The path of a cassette beside the file of a test; characters that a file system may refuse become hyphens.
     package static func path(_ name: String, beside filePath: String) -> String {
@@ -81,7 +81,7 @@ package enum CassettePath {
         let hyphenated = String(name.map { $0.isLetter || $0.isNumber || "._-".contains($0) ? $0 : "-" })
         let visible = hyphenated.hasPrefix(".") ? "-" + hyphenated.dropFirst() : hyphenated
         guard visible.utf8.count > lengthLimit else { return visible }
-        // What is cut off still tells two names apart.
+        // The checksum distinguishes two names that differ in the part that is cut off.
         var start = ""
         for character in visible {
             guard start.utf8.count + character.utf8.count <= lengthLimit else { break }

@@ -1,22 +1,3 @@
-/// One demand of a conformance suite: a name, and what it demands in a sentence.
-public protocol ConformanceCase: Sendable, Hashable, CustomStringConvertible {
-    /// The name, which is what a test report shows.
-    var name: String { get }
-    /// What is demanded, in a sentence.
-    var demand: String { get }
-}
-
-extension ConformanceCase {
-    /// The name.
-    public var description: String { name }
-
-    /// Compares by name.
-    public static func == (lhs: Self, rhs: Self) -> Bool { lhs.name == rhs.name }
-
-    /// Hashes the name.
-    public func hash(into hasher: inout Hasher) { hasher.combine(name) }
-}
-
 /// The cases that a subject is held to, and those that it is excused from, each with a reason.
 ///
 /// ```swift
@@ -32,7 +13,7 @@ public struct ConformanceSuite<Case: ConformanceCase>: Sendable {
     public struct Exclusion: Sendable, Hashable, CustomStringConvertible {
         /// The case.
         public let excluded: Case
-        /// Why the subject need not meet it, for the subject's users.
+        /// The reason why the subject need not meet the case, for the subject's users.
         public let reason: String
 
         /// The name of the case and the reason.
@@ -45,7 +26,7 @@ public struct ConformanceSuite<Case: ConformanceCase>: Sendable {
 
     /// Creates a suite.
     ///
-    /// - Parameter cases: The cases, in the order in which they are told.
+    /// - Parameter cases: The cases, in the order of the report.
     public init(_ cases: [Case]) {
         self.cases = cases
     }

@@ -2,9 +2,9 @@ public import Decorum
 public import Foundation
 import Synchronization
 
-/// A clock on which nobody waits: a sleep ends at once and moves the time to its deadline.
+/// A clock on which every sleep ends at once and moves the time to its deadline.
 ///
-/// It is the clock for a subject that waits where a suite asks for the outcome alone, such as a layer that retries.
+/// Use it for a subject that waits, such as a layer that retries, where a suite examines the outcome alone.
 public final class ImpatientClock: DatedClock {
     private let start = ContinuousClock.now
     private let elapsed = Mutex(Duration.zero)

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Synchronization
 
-/// What a test told an origin to answer: a queue, and routes.
+/// The answers that a test has prepared for an origin: a queue, and routes.
 final class AnswerBook: Sendable {
     struct Entry: Sendable {
         let moment: LoopbackOrigin.AnswerMoment
@@ -37,13 +37,13 @@ final class AnswerBook: Sendable {
         return queued ?? routes.match(request)?.entry ?? .notFound
     }
 
-    /// Forgets everything, and with it what the closures hold: possibly the origin.
+    /// Forgets all answers, and so releases what their closures hold, which may be the origin.
     func clear() {
         let state = state.withLock { state in
             defer { state = State() }
             return state
         }
-        // Outside of the lock, since what the closures hold may end with them.
+        // Outside of the lock, since releasing a closure may run other code.
         _ = consume state
     }
 }

@@ -89,7 +89,7 @@ final class Channel: Sendable {
     }
 }
 
-/// What the reactor's thread tells a channel.
+/// An event that the reactor's thread reports to a channel.
 extension Channel {
     func wake(_ direction: Direction) {
         let continuation = state.withLock { state in

@@ -16,7 +16,7 @@ struct ConnectionServer {
     struct Exchange {
         let number: Int
         let request: ReceivedRequest
-        /// The version and the fields of the request ask for it, and no answer forbids it.
+        /// Whether the version and the fields of the request ask to keep the connection, and no answer forbids it.
         var keepsConnection: Bool
         var expectsContinue: Bool
         var receivedLength: Int64 = 0
@@ -48,7 +48,7 @@ struct ConnectionServer {
         }
     }
 
-    /// Tells whether the connection may serve another request.
+    /// Serves one request and returns whether the connection may serve another one.
     private mutating func serveNext() async throws -> Bool {
         guard let head = try await receiveHead() else { return false }
         let request = ReceivedRequest(head, connection: channel.number)
@@ -65,7 +65,7 @@ struct ConnectionServer {
         try await perform(answer)
 
         guard exchange?.expectsContinue != true else {
-            // The client was answered before it was told to go on: it may or may not send the body.
+            // The client got an answer before a 100 Continue, so it may or may not send the body.
             return false
         }
         guard exchange?.keepsConnection == true else { return false }
@@ -88,10 +88,10 @@ struct ConnectionServer {
         }
     }
 
-    /// Closes in order.
+    /// Closes the connection after all bytes were sent.
     private mutating func close() async {
         if parser.hasUnreadBytes || exchange?.isReceived == false {
-            // Closing with bytes unread would send a reset, which may destroy the answer on its way.
+            // Closing with unread bytes would send a reset, which may destroy the answer before the client has read it.
             channel.socket.endWriting()
             while await channel.receive() != nil {}
         }
@@ -110,7 +110,7 @@ struct ConnectionServer {
     }
 }
 
-/// Receiving.
+/// Receives requests.
 extension ConnectionServer {
     private mutating func receiveHead() async throws -> RequestParser.Head? {
         while true {
@@ -163,7 +163,7 @@ extension ReceivedRequest {
     }
 }
 
-/// An end of the connection that a script asks for.
+/// A script asks to end the connection.
 enum ConnectionEnd: Error {
     case close
     case reset

@@ -2,7 +2,7 @@ public import Foundation
 public import HTTPTypes
 
 extension LoopbackOrigin {
-    /// What the origin does once it has a request: an ordinary response, or a list of steps.
+    /// The reaction of the origin to a request: an ordinary response, or a list of steps.
     ///
     /// ```swift
     /// origin.route(.get, "/hello", "hello")
@@ -12,7 +12,7 @@ extension LoopbackOrigin {
     /// ```
     ///
     /// An ordinary response gets `Content-Length` or `Transfer-Encoding` where its fields name neither, and
-    /// `Connection` where the connection is about to close or an HTTP/1.0 client keeps it. It gets nothing else, not
+    /// `Connection` where the connection is about to close or an HTTP/1.0 client keeps it. It gets no other field, not
     /// even a `Date`. It has no content for `HEAD`, 204 and 304.
     ///
     /// After the last step the connection serves the next request, unless the client or a `Connection: close` in the
@@ -32,7 +32,7 @@ extension LoopbackOrigin {
         ///
         /// - Parameters:
         ///   - status: The status.
-        ///   - fields: The field lines, as they are to go over the wire.
+        ///   - fields: The field lines, which are sent as they are.
         ///   - body: The content.
         public init(_ status: HTTPResponse.Status = .ok, fields: RawFields = [:], body: Data = Data()) {
             self.init(steps: [.response(status, fields, .bytes(body))])
@@ -42,13 +42,13 @@ extension LoopbackOrigin {
         ///
         /// - Parameters:
         ///   - status: The status.
-        ///   - fields: The field lines, as they are to go over the wire.
+        ///   - fields: The field lines, which are sent as they are.
         ///   - body: The content, sent in UTF-8.
         public init(_ status: HTTPResponse.Status = .ok, fields: RawFields = [:], body: String) {
             self.init(status, fields: fields, body: Data(body.utf8))
         }
 
-        /// Lets steps go before those of this answer, such as a pause or a `103 Early Hints`.
+        /// Adds steps before those of this answer, such as a pause or a `103 Early Hints`.
         ///
         /// - Parameter steps: The steps, in order.
         /// - Returns: An answer with all steps.
@@ -87,7 +87,7 @@ extension LoopbackOrigin.Answer {
     ///
     /// - Parameters:
     ///   - status: The status.
-    ///   - fields: The field lines, as they are to go over the wire.
+    ///   - fields: The field lines, which are sent as they are.
     ///   - chunks: The chunks; those without bytes are left out, since they would end the body.
     ///   - trailers: The field lines after the last chunk.
     /// - Returns: The answer.
@@ -101,7 +101,7 @@ extension LoopbackOrigin.Answer {
     ///
     /// - Parameters:
     ///   - status: The status.
-    ///   - fields: The field lines, as they are to go over the wire.
+    ///   - fields: The field lines, which are sent as they are.
     ///   - chunks: The chunks, sent in UTF-8; those without bytes are left out, since they would end the body.
     ///   - trailers: The field lines after the last chunk.
     /// - Returns: The answer.
@@ -115,7 +115,7 @@ extension LoopbackOrigin.Answer {
     ///
     /// - Parameters:
     ///   - status: The status.
-    ///   - fields: The field lines, as they are to go over the wire.
+    ///   - fields: The field lines, which are sent as they are.
     ///   - body: The content.
     /// - Returns: The answer.
     public static func untilClose(
@@ -128,7 +128,7 @@ extension LoopbackOrigin.Answer {
     ///
     /// - Parameters:
     ///   - status: The status.
-    ///   - fields: The field lines, as they are to go over the wire.
+    ///   - fields: The field lines, which are sent as they are.
     ///   - body: The content, sent in UTF-8.
     /// - Returns: The answer.
     public static func untilClose(
@@ -141,7 +141,7 @@ extension LoopbackOrigin.Answer {
     ///
     /// - Parameters:
     ///   - status: The status.
-    ///   - fields: The field lines, as they are to go over the wire.
+    ///   - fields: The field lines, which are sent as they are.
     ///   - count: The number of bytes; a negative one counts as zero.
     ///   - isChunked: Whether the content goes in the chunked coding, without its length.
     /// - Returns: The answer.

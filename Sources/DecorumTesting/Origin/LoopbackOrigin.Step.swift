@@ -2,9 +2,9 @@ public import Foundation
 public import HTTPTypes
 
 extension LoopbackOrigin {
-    /// One thing that the origin does while it answers; what a script is made of.
+    /// One action of the origin while it answers; a script consists of steps.
     ///
-    /// Nothing is added to what the steps say, and nothing is checked: a script can break every rule.
+    /// Nothing is added to the steps, and nothing is checked: a script can break every rule.
     ///
     /// ```swift
     /// let answer = LoopbackOrigin.Answer.script(
@@ -41,7 +41,7 @@ extension LoopbackOrigin {
     }
 }
 
-/// Bytes.
+/// Steps that send bytes.
 extension LoopbackOrigin.Step {
     /// Sends bytes as they are.
     ///
@@ -93,7 +93,7 @@ extension LoopbackOrigin.Step {
         raw("0\r\n\(trailers.serialized)\r\n")
     }
 
-    /// Sends the first bytes of ``BytePattern``, as fast as the client reads and without holding them.
+    /// Sends the first bytes of ``BytePattern``, as fast as the client reads and without holding them in memory.
     ///
     /// - Parameter count: The number of bytes.
     /// - Returns: The step.
@@ -105,7 +105,7 @@ extension LoopbackOrigin.Step {
     ///
     /// - Parameters:
     ///   - bytes: The bytes.
-    ///   - count: How many to send at a time; less than one counts as one.
+    ///   - count: The number of bytes to send at a time; less than one counts as one.
     ///   - interval: The pause between, on the origin's clock.
     /// - Returns: The step.
     public static func trickle(_ bytes: Data, by count: Int = 1, every interval: Duration) -> Self {
@@ -116,7 +116,7 @@ extension LoopbackOrigin.Step {
     ///
     /// - Parameters:
     ///   - text: The text, sent in UTF-8.
-    ///   - count: How many bytes to send at a time; less than one counts as one.
+    ///   - count: The number of bytes to send at a time; less than one counts as one.
     ///   - interval: The pause between, on the origin's clock.
     /// - Returns: The step.
     public static func trickle(_ text: String, by count: Int = 1, every interval: Duration) -> Self {
@@ -124,11 +124,11 @@ extension LoopbackOrigin.Step {
     }
 }
 
-/// Time, and the request.
+/// Steps that wait, or read the request.
 extension LoopbackOrigin.Step {
     /// Waits on the origin's clock.
     ///
-    /// - Parameter duration: How long.
+    /// - Parameter duration: The length of the pause.
     /// - Returns: The step.
     public static func pause(_ duration: Duration) -> Self {
         Self(action: .pause(duration))
@@ -147,19 +147,19 @@ extension LoopbackOrigin.Step {
 
     /// Reads a part of the request's body, in an answer that is given after the head.
     ///
-    /// - Parameter count: How many bytes of content must have arrived in all; fewer where the body ends before.
+    /// - Parameter count: The number of bytes of content that must have arrived in total; fewer where the body ends before.
     /// - Returns: The step.
     public static func receive(atLeast count: Int64) -> Self {
         Self(action: .receive(count))
     }
 }
 
-/// Ends.
+/// Steps that end the connection.
 extension LoopbackOrigin.Step {
     /// Closes the connection in order, whatever was promised.
     ///
-    /// Where the request has not been read to its end, the origin sends no more, and drops what still comes until the
-    /// client closes too; use ``reset`` for a server that breaks an upload off.
+    /// Where the request has not been read to its end, the origin sends no more, and drops further bytes until the client
+    /// closes too; use ``reset`` for a server that breaks an upload off.
     public static let close = Self(action: .close)
     /// Resets the connection, so that the client's system reports an error.
     public static let reset = Self(action: .reset)

@@ -17,10 +17,10 @@ import Foundation
 /// origin.stop()
 /// ```
 ///
-/// It listens as soon as it exists, on a free port, and stops when it is told to or let go of. It is one thread, and a
-/// task for each connection; a thousand exchanges at the same time are no burden. It speaks HTTP as a strict server
+/// It listens on a free port as soon as it exists, and stops at ``stop()`` or when it is released. It uses one thread, and
+/// a task for each connection; it serves a thousand exchanges at the same time easily. It speaks HTTP as a strict server
 /// does: it keeps connections alive, takes pipelined requests, reads chunked bodies with trailers, sends
-/// `100 Continue` to those who wait for it, answers what is not HTTP with 400, and closes.
+/// `100 Continue` to a client that waits for it, answers bytes that are not HTTP with 400, and closes the connection.
 ///
 /// ## Answers
 ///
@@ -28,7 +28,7 @@ import Foundation
 /// 404.** An answer is taken when the head of the request has arrived, and given when its body has, unless the test
 /// asks for another ``AnswerMoment``. A closure that throws makes a 500.
 ///
-/// A script can do wrong whatever a server can do wrong: see ``Answer`` and ``Step``.
+/// A script can make every mistake that a server can make: see ``Answer`` and ``Step``.
 ///
 /// ## When the client goes away
 ///
@@ -39,7 +39,7 @@ public final class LoopbackOrigin: Sendable {
     public enum AnswerMoment: Sendable {
         /// When the whole request has arrived.
         case afterBody
-        /// When the head has arrived; what the steps have not read of the body is read, and recorded, after the answer.
+        /// When the head has arrived; the rest of the body that the steps have not read is read and recorded after the answer.
         case afterHead
     }
 
@@ -54,8 +54,9 @@ public final class LoopbackOrigin: Sendable {
     /// Starts an origin.
     ///
     /// - Parameters:
-    ///   - clock: The time that the pauses of scripts go by.
-    ///   - keptBodyBytes: How much of each request's body is kept, so that large ones need no memory; all is counted.
+    ///   - clock: The clock for the pauses of scripts.
+    ///   - keptBodyBytes: The number of bytes of each request's body that are kept, so that large bodies need little memory;
+    ///     all bytes are counted.
     ///   - headLimit: The largest head of a request; a larger one is answered with 431.
     /// - Throws: ``SocketError`` when the system has no descriptor or port left.
     public convenience init(
@@ -97,9 +98,9 @@ public final class LoopbackOrigin: Sendable {
 
     /// Creates an origin that refuses every connection.
     ///
-    /// Its port is bound, so that nobody else gets it, but nothing listens.
+    /// Its port is bound, so that no other program gets it, but nothing listens.
     ///
-    /// - Returns: An origin that refuses until it is let go of.
+    /// - Returns: An origin that refuses connections until it is released.
     /// - Throws: ``SocketError`` when the system has no descriptor or port left.
     public static func refusing() throws -> LoopbackOrigin {
         let (listener, port) = try Socket.bound()

@@ -1,12 +1,12 @@
-/// What an origin has seen, and the tasks that wait to see more.
+/// The requests and connections that an origin has seen, and the tasks that wait for more.
 final class OriginLedger: Sendable {
     struct State: Sendable {
         var requests: [ReceivedRequest] = []
-        /// How many requests were forgotten; the number of a request minus this is its index.
+        /// The number of forgotten requests; the number of a request minus this is its index.
         var forgottenCount = 0
         /// The numbers of the requests that are still to be answered.
         var unanswered: Set<Int> = []
-        /// Those of them that were forgotten, since their answers look at them all the same.
+        /// The unanswered requests that were forgotten; their answers still need them.
         var forgotten: [Int: ReceivedRequest] = [:]
         var completeCount = 0
         var rejections: [RequestSyntaxError] = []
@@ -53,7 +53,7 @@ final class OriginLedger: Sendable {
         monitor.update { $0.rejections.append(error) }
     }
 
-    /// Gives the number of the request.
+    /// Records a request and returns its number.
     func begin(_ request: ReceivedRequest) -> Int {
         monitor.update { state in
             state.requests.append(request)
@@ -63,7 +63,7 @@ final class OriginLedger: Sendable {
         }
     }
 
-    /// Lets go of a request that was answered, or never will be.
+    /// Releases a request that was answered, or never will be.
     func release(_ number: Int) {
         monitor.update { state in
             state.unanswered.remove(number)
@@ -116,8 +116,8 @@ extension OriginLedger.State {
     }
 }
 
-/// A test waits for something that a stopped origin will never see.
+/// A test waits for an event that a stopped origin can no longer see.
 public struct OriginStoppedError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What happened.
-    public var description: String { "The loopback origin has been stopped; what the test waits for will not come." }
+    /// A sentence that says so.
+    public var description: String { "The loopback origin has been stopped, so the awaited event cannot come." }
 }

@@ -1,7 +1,7 @@
 import Decorum
 public import HTTPTypes
 
-/// Field lines in the order, the spelling and the number in which they go over the wire.
+/// Field lines in the order, the spelling and the number in which they are sent.
 ///
 /// ```swift
 /// let fields: RawFields = ["Set-Cookie": "a=1", "SET-COOKIE": "b=2"]
@@ -73,7 +73,7 @@ public struct RawFields: Sendable, Hashable {
         }
     }
 
-    /// The lines as they go over the wire.
+    /// The lines as they are sent.
     var serialized: String {
         lines.map { "\($0.name): \($0.value)\r\n" }.joined()
     }

@@ -45,7 +45,7 @@ public struct ReceivedRequest: Sendable, Hashable {
         String(originForm.prefix { $0 != "?" })
     }
 
-    /// What follows the first question mark of the target; nil where there is none.
+    /// The part of the target after the first question mark; nil where there is none.
     public var query: String? {
         let query = originForm.drop { $0 != "?" }
         return query.isEmpty ? nil : String(query.dropFirst())

@@ -131,7 +131,7 @@ struct RequestParser: Sendable {
 private struct ByteQueue: Sendable {
     private var bytes: [UInt8] = []
     private var start = 0
-    /// Where the search for the end of the line goes on, so that a line that trickles in is searched once.
+    /// The position at which the search for the end of the line goes on, so that no byte is searched twice.
     private var searched = 0
 
     var isEmpty: Bool { start == bytes.count }

@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// The grammar of a request's head (RFC 9112), as functions of values.
+/// The grammar of a request's head (RFC 9112), as pure functions.
 enum RequestSyntax {
     enum Framing: Sendable, Equatable {
         case none
@@ -25,7 +25,7 @@ enum RequestSyntax {
             method: method, target: parts[1], version: parts[2], fields: fields, bytes: bytes)
     }
 
-    /// Finds out how long the body is (RFC 9112, section 6.3).
+    /// Determines the length of the body (RFC 9112, section 6.3).
     static func framing(_ head: RequestParser.Head) throws(RequestSyntaxError) -> Framing {
         let codings = head.fields.values(of: "Transfer-Encoding")
         let lengths = head.fields.values(of: "Content-Length")

@@ -9,10 +9,10 @@ import Musl
 import Glibc
 #endif
 
-/// A socket that never blocks; a thin cover of the system calls.
+/// A socket that never blocks, with the system calls as its methods.
 ///
-/// Calls on a socket that another task has closed fail, and never reach a descriptor that the system has given to
-/// somebody else: each call holds the lock that closing takes.
+/// Calls on a socket that another task has closed fail. They never reach a descriptor that the system has reused, since
+/// each call holds the lock that closing takes.
 final class Socket: Sendable {
     enum Transfer<Success> {
         case done(Success)
@@ -69,7 +69,7 @@ final class Socket: Sendable {
                     SocketPlatform.setOption(TCP_NODELAY, at: Int32(IPPROTO_TCP), of: accepted)
                     return .done(socket)
                 }
-                // A connection that was aborted in the queue says nothing of those behind it.
+                // A connection that was aborted in the queue does not affect the next ones.
                 switch SocketPlatform.lastError {
                 case EINTR, ECONNABORTED: continue
                 case EAGAIN, EWOULDBLOCK: return .wouldBlock
@@ -80,7 +80,7 @@ final class Socket: Sendable {
         }
     }
 
-    /// Reads what has arrived; no bytes mean that the peer sends no more.
+    /// Reads the bytes that have arrived; an empty array means that the peer sends no more.
     func receiveBytes(upTo count: Int) -> Transfer<[UInt8]> {
         descriptor.withLock { descriptor in
             while descriptor >= 0 {
@@ -101,7 +101,7 @@ final class Socket: Sendable {
         }
     }
 
-    /// Writes a part of some bytes, and gives the number of those written.
+    /// Writes a part of some bytes, and returns the number of bytes written.
     func sendBytes(of data: Data, in range: Range<Int>) -> Transfer<Int> {
         descriptor.withLock { descriptor in
             while descriptor >= 0 {
@@ -121,7 +121,7 @@ final class Socket: Sendable {
         }
     }
 
-    /// Tells the peer that nothing more will come.
+    /// Signals the peer that no more bytes will come.
     func endWriting() {
         descriptor.withLock { descriptor in
             guard descriptor >= 0 else { return }
@@ -129,7 +129,7 @@ final class Socket: Sendable {
         }
     }
 
-    /// Makes closing send a reset and drop what was not sent yet.
+    /// Makes closing send a reset and drop the bytes that were not sent yet.
     func resetOnClose() {
         descriptor.withLock { descriptor in
             guard descriptor >= 0 else { return }
@@ -180,6 +180,6 @@ public struct SocketError: Error, Hashable, Sendable, CustomStringConvertible {
         code = SocketPlatform.lastError
     }
 
-    /// What failed and with which error.
+    /// The system call and its error number.
     public var description: String { "The system call \(call) failed with error \(code)." }
 }

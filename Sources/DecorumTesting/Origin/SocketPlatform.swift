@@ -6,7 +6,7 @@ import Musl
 import Glibc
 #endif
 
-/// What the platforms spell differently.
+/// The declarations that differ between platforms.
 package enum SocketPlatform {}
 
 #if canImport(Darwin)
@@ -15,7 +15,7 @@ extension SocketPlatform {
     package static let datagramType = SOCK_DGRAM
     static let descriptorResource = RLIMIT_NOFILE
     package static let sendFlags: Int32 = 0
-    /// The event of a peer that sends no more; here poll(2) tells it as a hang-up.
+    /// The event of a peer that sends no more, which poll(2) reports as a hang-up here.
     static let peerClosedEvents = Int16(POLLHUP)
 
     static func silenceBrokenPipes(_ descriptor: Int32) {

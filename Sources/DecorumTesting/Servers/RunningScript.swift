@@ -1,7 +1,9 @@
-#if os(macOS) || os(Linux)
 package import Foundation
 
-/// A shell script in a folder of its own, both of which end with the value, and the script also with this process.
+#if os(macOS) || os(Linux)
+/// A shell script that runs in its own temporary folder.
+///
+/// The script ends and the folder is deleted when the value is released or this process ends.
 package final class RunningScript: Sendable {
     // The end of the pipe that this process holds closes when the process does, however it ends. Signals would not do:
     // a child of Swift's has them blocked, for which reason the shell cannot `wait` for a job either.
@@ -15,17 +17,17 @@ package final class RunningScript: Sendable {
         rm -rf "$PWD"
         """
 
-    /// Where the script runs.
+    /// The folder in which the script runs.
     package let folder: URL
     private let process = Process()
     private let input = Pipe()
 
-    /// Starts a script, whose last command shall be the `exec` of what goes on.
+    /// Starts a script, whose last command should be the `exec` of the program that keeps running.
     ///
     /// - Parameters:
     ///   - script: The text of the script, which finds the files in its folder.
-    ///   - files: The names of files and their content.
-    /// - Throws: The system's error where there can be no folder or process.
+    ///   - files: The content of each file by its name.
+    /// - Throws: The system's error where the folder or the process cannot be created.
     package init(_ script: String, files: [String: String] = [:]) throws {
         folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("decorum-\(UInt64.random(in: 0 ... .max))")
@@ -51,7 +53,7 @@ package final class RunningScript: Sendable {
         try? input.fileHandleForWriting.close()
     }
 
-    /// Finds a program of the machine; a variable of the environment names another one than that of the path.
+    /// Finds a program of the machine: the one that an environment variable names, or else the first in the search path.
     package static func program(_ name: String, variable: String) -> String? {
         let environment = ProcessInfo.processInfo.environment
         let folders = (environment["PATH"] ?? "").split(separator: ":").map(String.init) + ["/usr/sbin"]
@@ -59,7 +61,7 @@ package final class RunningScript: Sendable {
         return candidates.first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// Waits for some words in what the script writes, and returns all that it has written.
+    /// Waits until the script has written some words, and returns everything that it has written so far.
     package func waitForOutput(of words: String) async throws -> String {
         try await wait(for: words) {
             let output = try self.output
@@ -75,7 +77,7 @@ package final class RunningScript: Sendable {
 
     private var output: String {
         get throws {
-            // What a client sends may be anything.
+            // A server also writes the bytes that a client sent, which need not be UTF-8.
             String(decoding: try Data(contentsOf: folder.appendingPathComponent("output")), as: UTF8.self)
         }
     }
@@ -90,12 +92,48 @@ package final class RunningScript: Sendable {
         while true {
             let hasEnded = FileManager.default.fileExists(atPath: folder.appendingPathComponent("ended").path)
             if let value = try look() { return value }
-            guard !hasEnded else {
-                throw ConformanceFailure("A server ended before it said “\(what)”: \(try output)")
-            }
-            // Nothing tells of a change of a file.
+            guard !hasEnded else { throw ScriptEndedError(awaited: what, output: try output) }
+            // Foundation has no notification for a new file.
             try await Task.sleep(for: .milliseconds(5))
         }
     }
 }
+#else
+/// Stands for a script on systems where a process cannot start another one.
+package final class RunningScript: Sendable {
+    /// A folder that is never created.
+    package let folder: URL
+
+    /// Always throws.
+    package init(_ script: String, files: [String: String] = [:]) throws {
+        folder = FileManager.default.temporaryDirectory
+        throw MissingProgramError(reason: "An app cannot start other programs on this system.")
+    }
+
+    /// Returns nil.
+    package static func program(_ name: String, variable: String) -> String? { nil }
+
+    /// Returns an empty text.
+    package func waitForOutput(of words: String) async throws -> String { "" }
+
+    /// Returns an empty text.
+    package func waitForEnd() async throws -> String { "" }
+
+    /// Does nothing.
+    package func waitForFile(_ name: String) async throws {}
+}
 #endif
+
+/// The machine lacks a program that a server consists of, so the test that needs it cannot run here.
+struct MissingProgramError: Error {
+    let reason: String
+}
+
+/// A script ended before it wrote the words or the file that a test waits for.
+struct ScriptEndedError: Error, CustomStringConvertible {
+    let awaited: String
+    /// Everything that the script has written.
+    let output: String
+
+    var description: String { "A server ended before it said “\(awaited)”: \(output)" }
+}

@@ -1,18 +1,18 @@
 package import Foundation
 
-/// A program of the machine that serves over TLS until the value is let go of.
+/// A program of the machine that serves over TLS until the value is released.
 package final class SecureServer: Sendable {
     private static let opensslPath = RunningScript.program("openssl", variable: "DECORUM_OPENSSL")
     private static let nginxPath = RunningScript.program("nginx", variable: "DECORUM_NGINX")
 
-    /// Why there can be no server of openssl; nil where there can.
+    /// The reason why no openssl server can run here; nil where one can.
     package static var missingForTLS: String? {
-        opensslPath == nil ? "There is no openssl, which would make certificates, on this machine." : nil
+        opensslPath == nil ? "This machine has no openssl, which makes the certificates." : nil
     }
 
-    /// Why there can be no server of HTTP/2; nil where there can.
+    /// The reason why no HTTP/2 server can run here; nil where one can.
     package static var missingForHTTP2: String? {
-        missingForTLS ?? (nginxPath == nil ? "There is no nginx, which would speak HTTP/2, on this machine." : nil)
+        missingForTLS ?? (nginxPath == nil ? "This machine has no nginx, which speaks HTTP/2." : nil)
     }
 
     private let script: RunningScript
@@ -26,32 +26,30 @@ package final class SecureServer: Sendable {
 
     /// The start of every URL.
     package var url: String { "https://127.0.0.1:\(port)" }
-    /// The certificate that the server's leads to.
+    /// The root certificate that signed the server's certificate.
     package var root: URL { script.folder.appendingPathComponent("root.pem") }
-    /// A folder that holds ``root`` under the name that OpenSSL looks for; of a server of openssl.
+    /// A folder that holds ``root`` under the name that OpenSSL looks for; only an openssl server has it.
     package var folderOfRoots: URL { script.folder.appendingPathComponent("roots") }
-    /// A certificate that a server's of openssl does not lead to.
+    /// A root certificate that did not sign the certificate of an openssl server.
     package var stranger: URL { script.folder.appendingPathComponent("stranger.pem") }
-    /// The SHA-256 digest of the public key of a server of openssl.
+    /// The SHA-256 digest of the public key of an openssl server.
     package var pin: Data { get throws { try Data(contentsOf: script.folder.appendingPathComponent("pin")) } }
-    /// What a client can show of itself to a server of openssl.
-    package var identity: TransportConditions.Identity {
-        TransportConditions.Identity(
-            certificate: script.folder.appendingPathComponent("client.pem"),
-            key: script.folder.appendingPathComponent("client-key.pem"))
-    }
+    /// A certificate that a client can show to an openssl server.
+    package var clientCertificate: URL { script.folder.appendingPathComponent("client.pem") }
+    /// The key of ``clientCertificate``.
+    package var clientKey: URL { script.folder.appendingPathComponent("client-key.pem") }
 
-    /// Starts a server that writes down what it receives; with `-www` among the options it answers with a page.
+    /// Starts an openssl server, which writes down what it receives; with the option `-www` it answers with a page.
     ///
     /// - Parameters:
-    ///   - options: Those of `openssl s_server`; `root.pem` names the certificate that signed the client's.
-    ///   - certificate: What the server shows.
-    /// - Returns: A server that accepts.
-    /// - Throws: A skip where there is no openssl.
+    ///   - options: Options of `openssl s_server`; `root.pem` names the certificate that signed the client's.
+    ///   - certificate: The certificate that the server shows.
+    /// - Returns: A server that already accepts connections.
+    /// - Throws: `MissingProgramError` where there is no openssl.
     package static func openssl(
         _ options: String..., certificate: TestCertificate = TestCertificate()
     ) async throws -> SecureServer {
-        if let missing = missingForTLS { throw ConformanceSkip(reason: missing) }
+        if let missing = missingForTLS { throw MissingProgramError(reason: missing) }
         let script = try RunningScript(
             certificate.script + certificate.furtherScript
                 + "exec $openssl s_server -accept 127.0.0.1:0 -cert server.pem -key server-key.pem "
@@ -62,21 +60,22 @@ package final class SecureServer: Sendable {
         return SecureServer(script, port: line.flatMap { Int($0.drop { $0 != ":" }.dropFirst()) } ?? 0)
     }
 
-    /// Starts a server of HTTP/2 and HTTP/1.1 that asks an origin for its answers and adds `$server_protocol` as
-    /// `/protocol`, and the number of the connection as `/connection`.
+    /// Starts nginx as a server of HTTP/2 and HTTP/1.1 that forwards requests to an origin.
+    ///
+    /// It answers `/protocol` with the version of the request, and `/connection` with the number of its connection.
     ///
     /// - Parameters:
-    ///   - origin: Where the answers come from.
-    ///   - requestCount: The number of requests after which a connection is retired.
-    /// - Returns: A server that accepts.
-    /// - Throws: A skip where there is no nginx.
+    ///   - origin: The origin that answers.
+    ///   - requestCount: The number of requests after which nginx closes a connection.
+    /// - Returns: A server that already accepts connections.
+    /// - Throws: `MissingProgramError` where there is no nginx or no openssl.
     package static func nginx(
         before origin: LoopbackOrigin, keepingConnectionFor requestCount: Int = 1_000_000
     ) async throws -> SecureServer {
-        if let missing = missingForHTTP2 { throw ConformanceSkip(reason: missing) }
+        if let missing = missingForHTTP2 { throw MissingProgramError(reason: missing) }
         let certificate = TestCertificate()
         while true {
-            // Free a moment ago: nobody tells nginx to take any port, so that another program may be faster.
+            // nginx cannot choose a free port itself, and another program may take this one first.
             let port = try freePort()
             let script = try RunningScript(
                 certificate.script + "exec \(nginxPath ?? "nginx") -p . -c nginx.conf -e error.log",
@@ -87,7 +86,7 @@ package final class SecureServer: Sendable {
             do {
                 try await script.waitForFile("nginx.pid")
                 return SecureServer(script, port: port)
-            } catch let failure as ConformanceFailure where failure.description.contains("Address already in use") {
+            } catch let error as ScriptEndedError where error.output.contains("Address already in use") {
                 continue
             }
         }
@@ -97,7 +96,7 @@ package final class SecureServer: Sendable {
         try Socket.bound().port
     }
 
-    // Nothing is buffered, so that each side of nginx is in step with the other.
+    // Without buffering, both sides of nginx see each byte as soon as it is sent.
     private static func configuration(port: Int, origin: LoopbackOrigin, requestCount: Int) -> String {
         """
         daemon off; master_process off; pid nginx.pid; error_log error.log;
@@ -121,7 +120,7 @@ package final class SecureServer: Sendable {
         """
     }
 
-    /// Waits until the server has ended, such as one that takes a single connection, and returns all that it received.
+    /// Waits until the server has ended, as one does that takes a single connection, and returns everything it received.
     package func outputOfAll() async throws -> String {
         try await script.waitForEnd()
     }

@@ -1,13 +1,13 @@
-/// The certificate that a server shows, made for it by the machine's `openssl` and valid for two days.
+/// The certificate of a server, which the machine's `openssl` creates and which is valid for two days.
 package struct TestCertificate: Sendable {
-    /// The names that it is for, as openssl writes them.
+    /// The names that the certificate is for, in openssl's notation.
     package var names = "IP:127.0.0.1,DNS:localhost"
-    /// Whether its days are those of 2020.
+    /// Whether it expired in 2020.
     package var isExpired = false
 
     package init() {}
 
-    /// Makes `root.pem`, and `server.pem` with its key, which the root has signed.
+    /// Creates `root.pem`, and `server.pem` with its key, which the root signs.
     var script: String {
         """
         openssl=${DECORUM_OPENSSL:-openssl}
@@ -28,8 +28,8 @@ package struct TestCertificate: Sendable {
         """
     }
 
-    /// Goes on with `client.pem` and its key, which the root has signed too; `stranger.pem`, a root that has signed
-    /// nothing; `roots`, a folder with the root; and `pin`, the digest of the server's public key.
+    /// Also creates `client.pem` with its key, which the root signs; `stranger.pem`, a root that signs nothing; `roots`, a
+    /// folder with the root; and `pin`, the digest of the server's public key.
     var furtherScript: String {
         """
         make_root stranger 2>>openssl.log
@@ -42,7 +42,7 @@ package struct TestCertificate: Sendable {
         """
     }
 
-    /// The configuration of openssl, apart from that of the machine.
+    /// The configuration of openssl, used in place of the machine's.
     var configuration: String {
         """
         [ca]

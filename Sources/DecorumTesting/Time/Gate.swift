@@ -7,8 +7,8 @@
 /// gate.open()
 /// ```
 ///
-/// A gate is closed at first. ``open()`` lets everybody pass from then on; ``admit(_:)`` lets a number of tasks pass,
-/// those that wait already and then those that come later.
+/// A gate is closed at first. ``open()`` lets all tasks pass from then on; ``admit(_:)`` lets a number of tasks
+/// pass: first those that already wait, then those that come later.
 public final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -21,18 +21,18 @@ public final class Gate: Sendable {
     /// Creates a closed gate.
     public init() {}
 
-    /// Whether everybody may pass.
+    /// Whether all tasks may pass.
     public var isOpen: Bool { monitor.state.isOpen }
 
     /// The number of tasks that wait at the gate.
     public var waitingCount: Int { monitor.state.waiting }
 
-    /// Lets everybody pass, now and from now on.
+    /// Lets all tasks pass, now and from now on.
     public func open() {
         monitor.update { $0.isOpen = true }
     }
 
-    /// Stops everybody who comes from now on, and takes back the admissions that nobody has used.
+    /// Stops all tasks that come from now on, and takes back unused admissions.
     public func close() {
         monitor.update { state in
             state.isOpen = false
@@ -42,7 +42,7 @@ public final class Gate: Sendable {
 
     /// Lets a number of tasks pass, in the order in which they came.
     ///
-    /// - Parameter count: The number of tasks; zero or less admits nobody.
+    /// - Parameter count: The number of tasks; zero or less admits none.
     public func admit(_ count: Int = 1) {
         monitor.update { $0.permits += min(max(0, count), .max - $0.permits) }
     }

@@ -104,7 +104,7 @@ final class Monitor<State: Sendable>: Sendable {
 }
 
 extension Monitor<Int> {
-    /// Adds one, and tells the sum.
+    /// Adds one and returns the sum.
     func increment() -> Int {
         update { count in
             count += 1

@@ -48,7 +48,7 @@ public final class VirtualClock: DatedClock {
     /// One nanosecond.
     public var minimumResolution: Duration { .nanoseconds(1) }
 
-    /// How long each sleeping task still has to sleep, shortest first.
+    /// The remaining time of each sleeping task, shortest first.
     public var pendingSleeps: [Duration] {
         monitor.read(\.pendingSleeps).sorted()
     }
@@ -72,11 +72,11 @@ public final class VirtualClock: DatedClock {
         try await monitor.wait { $0.elapsed >= deadline }
     }
 
-    /// Waits until at least so many tasks sleep on the clock.
+    /// Waits until at least a number of tasks sleep on the clock.
     ///
     /// - Parameters:
     ///   - count: The number of tasks to wait for.
-    ///   - limit: How long to wait, in real time, before the test is told that nobody sleeps.
+    ///   - limit: The real time to wait before the method throws because too few tasks sleep.
     /// - Throws: ``NobodySleepsError`` at the limit, `CancellationError` when the waiting task is cancelled.
     public func waitForSleepers(_ count: Int = 1, within limit: Duration = .seconds(20)) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -96,7 +96,7 @@ public struct NobodySleepsError: Error, Hashable, Sendable, CustomStringConverti
     /// The number of tasks that were waited for.
     public let count: Int
 
-    /// What happened and where to look.
+    /// The cause and where to look.
     public var description: String {
         "Fewer than \(count) tasks sleep on the clock; was it given to the layer, and does that layer wait at all?"
     }

@@ -44,7 +44,7 @@ struct KeptResponses: Step {
             connection = try SystemConnection()
                 .printingWire(on: stage.terminal)
                 .caching(in: FileResponseStore(directory: folder), clock: clock, spawner: spawner)
-                .relative(to: stage.origin.url)
+                .resolving(against: stage.origin.url)
         }
 
         func get(expecting status: String) async throws {

@@ -19,7 +19,7 @@ struct TwoUsers: Step {
                 return try await base.send(request)
             }
             .caching(in: MemoryResponseStore())
-            .relative(to: stage.origin.url)
+            .resolving(against: stage.origin.url)
 
         for (user, isNamed, isHit) in [
             ("alice", false, false), ("bob", false, false), ("alice", true, false), ("bob", true, false),

@@ -70,7 +70,7 @@ import Testing
         #expect(!text.contains("s3cr3t"))
     }
 
-    /// What looks like a secret although no name says so, put together so that nothing finds it here.
+    /// A value with the shape of a secret under no secret name, put together so that no scanner finds it in this file.
     static let token = "ghp_" + "x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1o"
 
     @Test(arguments: [
@@ -111,7 +111,7 @@ import Testing
         #expect(text.contains("nothing  →  client __secret__"))
     }
 
-    @Test func `What was never played, and what has drifted, is told without secrets`() async throws {
+    @Test func `Unplayed and drifted interactions are reported without secrets`() async throws {
         try folder.write(
             """
             {"cassette": 1, "interactions": [{"request": {"method": "GET", "url": "https://example.com/\(Self.token)"},
@@ -144,7 +144,7 @@ import Testing
         #expect(text.contains("interaction 2 matches, but is not the next one"))
     }
 
-    @Test func `What was never played fails the run`() async throws {
+    @Test func `An interaction that was never played fails the run`() async throws {
         let cassette = try Cassette(at: folder.path("feed.json"), mode: .replay)
         _ = try await CassetteConnection(cassette).send(.get("https://api.example.com/feed"))
         let error = #expect(throws: UnusedInteractionsError.self) { try cassette.finish() }

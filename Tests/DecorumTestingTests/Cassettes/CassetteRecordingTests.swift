@@ -37,7 +37,7 @@ import Testing
         Response(status: .ok, fields: [.contentType: "application/json"], body: Body(text))
     }
 
-    @Test func `What is recorded is replayed without anything behind it`() async throws {
+    @Test func `A recording is replayed without a base`() async throws {
         let requests = [
             try Request.get("https://example.com/feed?page=1"),
             try Request.post("https://example.com/feed", body: "{\"q\": 1}"),
@@ -129,8 +129,8 @@ import Testing
         #expect(try await run(.replay, [second, first]) == ["2", "1"])
     }
 
-    @Test func `What stands in the file is neither read nor written anew`() async throws {
-        // Whoever decodes this fails.
+    @Test func `Stored interactions are neither read nor written again`() async throws {
+        // Decoding this fails.
         let interaction = #"{"response":{"base64":"%%%" ,"status":200},  "request":{"url":"/a","method":"GET"}}"#
         try folder.write(#"{"cassette": 1, "interactions": [\#(interaction)]}"#, to: "feed.json")
         _ = try await run(.append, [try Request.get("https://example.com/b")]) { _ in Self.json("2") }
@@ -287,7 +287,7 @@ import Testing
         #expect(files.count == 1)
     }
 
-    /// Sends each request in a task of its own, one after the other, as a layer may do.
+    /// Sends each request in a separate task, one after the other, as a layer may do.
     private func sendInTasks(_ paths: [String], _ cassette: Cassette) async throws {
         let connection = CassetteConnection(cassette, recording: StubConnection { _ in Self.json("1") })
         for path in paths {
@@ -307,7 +307,7 @@ import Testing
         }
     }
 
-    @Test func `What has to be played in order is recorded in order, whoever sends it`() async throws {
+    @Test func `Requests that must be played in order are recorded in order, whichever task sends them`() async throws {
         let rules = CassetteRules(order: .strict)
         for round in 0..<20 {
             for mode in [CassetteMode.once, .replay] {
@@ -318,7 +318,7 @@ import Testing
         }
     }
 
-    @Test func `What one task sends stays in its order`() async throws {
+    @Test func `Requests of one task stay in their order`() async throws {
         let requests = try ["/b", "/a"].map { try Request.get("https://example.com" + $0) }
         _ = try await run(.once, requests) { _ in Self.json("1") }
         #expect(

@@ -79,7 +79,7 @@ import Testing
         var file: String?
         for round in 0..<Self.rounds {
             let path = folder.path("\(round).json")
-            // Those that are opened after the first has finished find the file, so they add to it.
+            // Cassettes that are opened after the first has finished find the file, so they add to it.
             let recorded = try await run(.append) { _ in path }
             let written = try folder.text("\(round).json")
             #expect(written == file ?? written)

@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 import Foundation
 import HTTPTypes
 import Testing
@@ -165,7 +166,7 @@ import Testing
         #expect(try index.take(Self.get(live)) { _ in Self.get(recorded) } == (isFound ? .interaction(0) : .nothing))
     }
 
-    @Test func `What is the same goes before what is the same but for a secret, and that in its order`() throws {
+    @Test func `An equal request is played before one that differs in a secret, and those in their order`() throws {
         let recorded = ["/__secret__/x", "/b/x", "/a__secret__/x", "/__secret__/x"].map(Self.get)
         var index = index(recorded)
         let findings = try ["/b/x", "/ab/x", "/ab/x", "/ab/x", "/ab/x"].map { path in

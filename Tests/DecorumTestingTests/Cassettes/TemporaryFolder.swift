@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder of its own for a test, gone with the value that holds it.
+/// A temporary folder for one test, deleted when the value is released.
 final class TemporaryFolder: Sendable {
     let url: URL
 

@@ -19,7 +19,7 @@ import Testing
         ("GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n", 400),
         ("GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n", 400),
     ])
-    func `What is not HTTP is refused and the connection closed`(bytes: String, status: Int) async throws {
+    func `Bytes that are not HTTP are refused, and the connection is closed`(bytes: String, status: Int) async throws {
         let origin = try LoopbackOrigin()
         let client = try RawClient(port: origin.port)
 

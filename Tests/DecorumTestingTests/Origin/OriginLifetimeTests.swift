@@ -98,7 +98,7 @@ import Testing
             origin.stop()
         }
 
-        // Tests that run beside this one have descriptors and threads of their own, but not hundreds.
+        // Tests that run beside this one use descriptors and threads too, but not hundreds.
         #expect(try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count < descriptors + 200)
         #expect(try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count < threads + 200)
     }

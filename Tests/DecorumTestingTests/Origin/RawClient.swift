@@ -12,7 +12,7 @@ import Glibc
 
 /// A client that sends and receives bytes, and knows nothing of HTTP.
 ///
-/// Calls that block run on threads of their own, since the tasks of the origin need those of the language.
+/// Blocking calls run on separate threads, since the tasks of the origin need the threads of Swift's pool.
 final class RawClient: Sendable {
     struct Failure: Error, Equatable {
         let code: Int32
@@ -125,7 +125,7 @@ final class RawClient: Sendable {
         }
     }
 
-    /// Reads and drops what comes, and tells whether the other side closed or reset within the time for reading.
+    /// Reads and drops all bytes, and returns whether the other side closed or reset within the time for reading.
     func reachesEnd() async -> Bool {
         do {
             while try await !receive().isEmpty {}

@@ -43,7 +43,7 @@ import Testing
         #expect(origin.requests.map(\.text) == ["abcd", ""])
     }
 
-    @Test func `A script reads as much of the body as it is told`() async throws {
+    @Test func `A script reads as much of the body as it asks for`() async throws {
         let origin = try LoopbackOrigin()
         let client = try RawClient(port: origin.port)
         origin.enqueue(

@@ -40,7 +40,7 @@ import Testing
         #expect(gate.waitingCount == 0)
     }
 
-    @Test(arguments: [0, -1, Int.min]) func `Admitting nobody admits nobody`(count: Int) async throws {
+    @Test(arguments: [0, -1, Int.min]) func `Admitting no task admits none`(count: Int) async throws {
         let gate = Gate()
         gate.admit(count)
         let task = Task { try await gate.wait() }

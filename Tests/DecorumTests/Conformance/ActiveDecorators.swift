@@ -38,7 +38,7 @@ extension LawfulDecorator {
             answering: [.overloaded]
         ) { base, _ in base.validatingStatus() },
         .init("relative, in use", answering: [.relative]) { base, _ in
-            try base.relative(to: DecoratorLaw.origin + "/api/")
+            try base.resolving(against: DecoratorLaw.origin + "/api/")
         },
         .init("addingDefaultFields that are secret", adding: [.vendor]) { base, _ in
             base.addingDefaultFields(secretFields: [.vendor]) { _ in [.vendor: "secret"] }

@@ -241,7 +241,7 @@ private final class Box<Value: Sendable>: Sendable {
 }
 
 extension Error {
-    /// What wraps an error, unless it is a cancellation.
+    /// The error wrapped in another one, unless it is a cancellation.
     fileprivate var wrapped: any Error {
         self is CancellationError ? self : TransportError(.other, at: .head, underlying: self)
     }

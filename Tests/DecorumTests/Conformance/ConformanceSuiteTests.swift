@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 @Suite struct ConformanceSuiteTests {
-    @Test func `What is excluded is left out, with its reason`() {
+    @Test func `Excluded cases are left out, with their reason`() {
         let suite = DecoratorLaw.all.excluding(.statuses, .errors, because: "it throws").excluding(
             .release, because: "no")
 
@@ -17,7 +17,7 @@ import Testing
         #expect(DecoratorLaw.all.exclusions.isEmpty)
     }
 
-    @Test func `Every case has a name of its own and a demand that is a sentence`() {
+    @Test func `Every case has a unique name and a demand that is a sentence`() {
         #expect(Set(DecoratorLaw.all.map(\.name)).count == DecoratorLaw.all.count)
         #expect(Set(TransportCase.all.map(\.name)).count == TransportCase.all.count)
         for demand in DecoratorLaw.all.map(\.demand) + TransportCase.all.map(\.demand) {
@@ -40,7 +40,7 @@ import Testing
         #expect(error.description.hasPrefix("Set-Cookie: The cookies: [] in place of"))
     }
 
-    @Test func `An error of the subject is told with the demand that it breaks, and kept`() async throws {
+    @Test func `An error of the subject is reported with the demand that it breaks, and kept`() async throws {
         let thrown = TransportError(.other, at: .connecting)
         let broken = try await #require(throws: ConformanceFailure.self) {
             _ = try await TransportCase.fixedLength.check { _ in ClosureConnection { _ in throw thrown } }
@@ -80,7 +80,7 @@ import Testing
         #expect(!error.sentence.contains("missing"))
     }
 
-    @Test func `Fields and bytes are told in a form that can be read`() async throws {
+    @Test func `Fields and bytes are shown in a readable form`() async throws {
         #expect("\(["ETag": "a", "etag": "b"] as RawFields)" == "[ETag: a, etag: b]")
 
         let error = try await #require(throws: ConformanceFailure.self) {
@@ -91,7 +91,7 @@ import Testing
         #expect(error.sentence.hasSuffix(#"“a\xC3\xA9” of 3 bytes in place of “na\xEFve\xFF\x80” of 7 bytes."#))
     }
 
-    @Test func `A clock on which nobody waits moves to the deadlines`() async throws {
+    @Test func `An impatient clock moves to the deadlines`() async throws {
         let clock = ImpatientClock()
         let (start, date) = (clock.now, clock.date)
 
@@ -102,7 +102,7 @@ import Testing
         #expect(clock.date.timeIntervalSince(date) == 3600)
     }
 
-    @Test func `A clock on which nobody waits throws in a cancelled task`() async {
+    @Test func `An impatient clock throws in a cancelled task`() async {
         let clock = ImpatientClock()
         let task = Task {
             while !Task.isCancelled { await Task.yield() }

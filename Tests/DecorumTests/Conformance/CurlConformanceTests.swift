@@ -6,7 +6,7 @@ import Testing
 extension IsolatedTests {
     /// libcurl's transport, held to the contract of all transports.
     ///
-    /// What builds of libcurl differ in is TLS: the further ones are held to all of it with `DECORUM_SOAK=1` alone.
+    /// Builds of libcurl differ in TLS; the further ones run all other cases only with `DECORUM_SOAK=1`.
     @Suite(.timeLimit(.minutes(3))) struct CurlConformanceTests {
         private static let further =
             Footprint.isSoak ? Array(rules) : TransportCase.tls + TransportCase.http2

@@ -92,7 +92,7 @@ struct LawfulDecorator: Sendable, CustomTestStringConvertible {
         .init("logging lines") { $0.logging(to: LogSink { _ in }) },
         .init("logging fields") { $0.logging(to: LogSink { _ in }, detail: .fields) },
         .init("logging bodies") { $0.logging(to: LogSink { _ in }, detail: .bodies()) },
-        .init("relative") { try $0.relative(to: DecoratorLaw.origin + "/api/") },
+        .init("resolving") { try $0.resolving(against: DecoratorLaw.origin + "/api/") },
         .init("addingDefaultFields", adding: [.userAgent]) { $0.addingDefaultFields([.userAgent: "law"]) },
         .init("addingDefaultFields that are there") { $0.addingDefaultFields([.accept: "text/html"]) },
         .init("overridingFields", adding: [.accept]) { $0.overridingFields(with: [.accept: "text/html"]) },

@@ -28,12 +28,12 @@ import Testing
             .caching(in: MemoryResponseStore())
             .followingRedirects()
             .addingDefaultFields([.accept: "application/json"])
-            .relative(to: "https://api.example.com/v1/")
+            .resolving(against: "https://api.example.com/v1/")
             .observing(statistics)
             .validatingStatus()
 
         let names = [
-            "validatingStatus", "observing", "relative", "addingDefaultFields", "followingRedirects", "caching",
+            "validatingStatus", "observing", "resolving", "addingDefaultFields", "followingRedirects", "caching",
             "retrying", "authenticating", "observing", "logging",
         ]
         #expect(connection.layers.map(\.name) == names + SystemConnection().layers.map(\.name))

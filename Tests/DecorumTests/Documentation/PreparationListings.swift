@@ -3,7 +3,7 @@ import Decorum
 struct PreparationListings {
     func relative() async throws {
         let connection = try SystemConnection()
-            .relative(to: "https://api.example.com/v1/")
+            .resolving(against: "https://api.example.com/v1/")
         let response = try await connection.send(.get("items?page=2"))
         // GET https://api.example.com/v1/items?page=2
         _ = response

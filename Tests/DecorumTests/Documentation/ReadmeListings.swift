@@ -11,7 +11,7 @@ import Testing
             .retrying()
             .caching(in: MemoryResponseStore())
             .followingRedirects()
-            .relative(to: "https://api.example.com/v1/")
+            .resolving(against: "https://api.example.com/v1/")
             .logging(to: .standardError)
             .validatingStatus()
 

@@ -83,7 +83,7 @@ import Testing
 
     @Test func askingWhatWasSent() async throws {
         let stub = StubConnection(Response(status: .ok, body: #"["news"]"#))
-        let connection = try stub.relative(to: "https://api.example.com/v1/")
+        let connection = try stub.resolving(against: "https://api.example.com/v1/")
 
         let response = try await connection.send(.get("feed"))
         let titles = try await response.body.decode([String].self, upTo: 1 << 10)

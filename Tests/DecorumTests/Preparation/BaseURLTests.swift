@@ -9,7 +9,7 @@ import Testing
     let stub = StubConnection { _ in Response(status: .ok) }
 
     private func sent(_ request: Request, base: String) async throws -> String? {
-        _ = try await stub.relative(to: base).send(request)
+        _ = try await stub.resolving(against: base).send(request)
         return stub.requests.last?.url?.absoluteString
     }
 
@@ -39,7 +39,7 @@ import Testing
 
     @Test(arguments: ["https://other.example/items?x=1", "http://api.example.com/", "https://api.example.com:8443/v1"])
     func `A request with an absolute URL passes unchanged`(url: String) async throws {
-        _ = try await stub.relative(to: "https://api.example.com/v1/").send(.get(url))
+        _ = try await stub.resolving(against: "https://api.example.com/v1/").send(.get(url))
         #expect(stub.requests == [try .get(url)])
     }
 
@@ -50,7 +50,7 @@ import Testing
     ])
     func `A path that names a server is refused`(path: String) async throws {
         let head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: path)
-        let connection = try stub.relative(to: "https://api.example.com/v1/")
+        let connection = try stub.resolving(against: "https://api.example.com/v1/")
         let error = try #require(
             await #expect(throws: InvalidRequestError.self) {
                 try await connection.send(Request(head: head))
@@ -66,7 +66,7 @@ import Testing
     ])
     func `A path of any other shape stays at the origin`(path: String) async throws {
         let head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: path)
-        _ = try await stub.relative(to: "https://api.example.com/v1/").send(Request(head: head))
+        _ = try await stub.resolving(against: "https://api.example.com/v1/").send(Request(head: head))
 
         #expect(try Origin(stub.requests[0].head) == Origin("https://api.example.com"))
         try stub.requests[0].validate()
@@ -75,7 +75,7 @@ import Testing
     @Test(arguments: ["/x\r\nHost: evil.example", "/ x", "\0", "/\u{7F}", "\n//evil.example/", "\t", ":80/x"])
     func `An odd path is refused or stays at the origin`(path: String) async throws {
         let head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: path)
-        let connection = try stub.relative(to: "https://api.example.com/v1/")
+        let connection = try stub.resolving(against: "https://api.example.com/v1/")
         do {
             _ = try await connection.send(Request(head: head))
         } catch {
@@ -91,7 +91,7 @@ import Testing
     @Test func `No path of random characters leaves the origin`() async throws {
         let generator = SeededGenerator(seed: 3)
         let alphabet = Array("/\\:@?#.%[]a \r\n\0\u{E9}evil2F")
-        let connection = try stub.relative(to: "https://api.example.com/v1/")
+        let connection = try stub.resolving(against: "https://api.example.com/v1/")
         let origin = try Origin("https://api.example.com")
 
         for _ in 0..<2000 {
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test func `An asterisk is for the server when it is asked for its options`() async throws {
-        let connection = try stub.relative(to: "https://api.example.com/v1/")
+        let connection = try stub.resolving(against: "https://api.example.com/v1/")
         for method in [HTTPRequest.Method.options, .get] {
             let head = HTTPRequest(method: method, scheme: nil, authority: nil, path: "*")
             _ = try await connection.send(Request(head: head))
@@ -127,7 +127,7 @@ import Testing
     @Test func `Everything else of the request stays`() async throws {
         var request = try Request.post("items", fields: [.accept: "a"], body: "content")
         request.options.routeName = "items"
-        _ = try await stub.relative(to: "https://api.example.com/").send(request)
+        _ = try await stub.resolving(against: "https://api.example.com/").send(request)
 
         #expect(stub.requests == [try .post("https://api.example.com/items", fields: [.accept: "a"], body: "content")])
         #expect(stub.requests[0].options.routeName == "items")
@@ -148,14 +148,14 @@ import Testing
         ("https://api.example.com/\0", .invalidURL),
     ])
     func `A bad base is refused when the stack is composed`(base: String, reason: InvalidRequestError.Reason) throws {
-        let error = try #require(throws: InvalidRequestError.self) { _ = try stub.relative(to: base) }
+        let error = try #require(throws: InvalidRequestError.self) { _ = try stub.resolving(against: base) }
         #expect(error.reason == reason)
         #expect(!String(reflecting: error).contains("secret"))
     }
 
     @Test func `The layer shows the base without its query`() throws {
-        let layer = try stub.relative(to: "https://api.example.com/v1/?key=secret").layers[0]
-        #expect(layer.description == "relative(to: https://api.example.com/v1/)")
+        let layer = try stub.resolving(against: "https://api.example.com/v1/?key=secret").layers[0]
+        #expect(layer.description == "resolving(against: https://api.example.com/v1/)")
         #expect(layer.role == .preparation)
     }
 }

@@ -116,7 +116,7 @@ private struct ResponseFileBodyReader: BodyReader {
 /// What was given out before is right, and the file is verified once more before it is found again. A body that is found
 /// damaged earlier is not given out at all, so this needs a disk that fails, or somebody who writes to the files of the
 /// store.
-public struct StoredBodyError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct StoredBodyError: DescribableError, Hashable {
     /// Creates an error.
     public init() {}
 

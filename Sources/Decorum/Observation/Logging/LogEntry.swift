@@ -83,18 +83,21 @@ struct LogEntry {
 
     private func content(of body: BodyTally.Reading, fields: HTTPFields) -> String {
         let mediaType = fields[.contentType]
-        let isReadable =
-            switch ContentKind(mediaType: mediaType) {
-            case .json, .form: true
-            case .text, .markup: redaction == .none
-            case .binary, .multipart, .unknown: false
-            }
-        guard isReadable, !fields.contains(.contentEncoding), !body.preview.isEmpty else {
-            return "(\(body.count) bytes)"
-        }
-        let shown = redaction.applied(to: body.preview, mediaType: mediaType)
+        guard !fields.contains(.contentEncoding), !body.preview.isEmpty,
+            let shown = shown(body.preview, ContentKind(mediaType: mediaType))
+        else { return "(\(body.count) bytes)" }
         let rest = body.count - Int64(body.preview.count)
         return String(decoding: shown, as: UTF8.self) + (rest > 0 ? " (\(rest) more bytes)" : "")
+    }
+
+    /// Content with its secrets replaced; nil for a kind in which they cannot be found.
+    private func shown(_ content: Data, _ kind: ContentKind) -> Data? {
+        switch kind {
+        case .json: redaction.applied(toJSON: content)
+        case .form: redaction.applied(toForm: content)
+        case .text, .markup: redaction == .none ? content : nil
+        case .binary, .multipart, .unknown: nil
+        }
     }
 
     /// Writes control characters as escapes, so that no value starts a line or drives a terminal.

@@ -2,7 +2,7 @@
 import DecorumCurl
 
 extension CurlConnection {
-    /// How many connections to servers there may be, and how long they are kept.
+    /// The number of connections to servers, and how long unused ones are kept.
     public struct Pool: Sendable, Hashable {
         /// The largest number of connections to one host at a time; further requests wait.
         ///
@@ -11,11 +11,11 @@ extension CurlConnection {
         public let connectionsPerHost: Int
         /// The largest number of connections to all hosts at a time; nil for any number.
         public let connections: Int?
-        /// The largest number of connections that are kept while nothing uses them.
+        /// The largest number of unused connections that are kept.
         public let idleConnections: Int
-        /// How long a connection that nothing uses may still be used again; zero for not at all.
+        /// How long an unused connection may still be reused; zero for not at all.
         public let idleLifetime: Duration
-        /// How long after it was made a connection may be used again, so that names are resolved anew; nil for ever.
+        /// How long after it was opened a connection may be reused, so that names are resolved again; nil for no limit.
         public let lifetime: Duration?
 
         /// Creates limits; a number less than 1 counts as 1, a negative duration as zero.
@@ -23,12 +23,11 @@ extension CurlConnection {
         /// - Parameters:
         ///   - connectionsPerHost: The largest number of connections to one host at a time; further requests wait.
         ///   - connections: The largest number of connections to all hosts at a time; nil for any number.
-        ///   - idleConnections: The largest number of connections that are kept while nothing uses them.
-        ///   - idleLifetime: How long a connection that nothing uses may still be used again, in whole seconds, of which a
-        ///     part counts as one; zero for not at all.
-        ///   - lifetime: How long after it was made a connection may be used again, in whole seconds, of which a part counts
-        ///     as one; nil for ever. A request that is under way is not cut off, and a connection of HTTP/2 is replaced once
-        ///     no request is under way on it.
+        ///   - idleConnections: The largest number of unused connections that are kept.
+        ///   - idleLifetime: How long an unused connection may still be reused, rounded up to whole seconds; zero for not
+        ///     at all.
+        ///   - lifetime: How long after it was opened a connection may be reused, rounded up to whole seconds; nil for no
+        ///     limit. A running request is not interrupted, and an HTTP/2 connection is replaced once no request uses it.
         public init(
             connectionsPerHost: Int = 64, connections: Int? = nil, idleConnections: Int = 128,
             idleLifetime: Duration = .seconds(90), lifetime: Duration? = .seconds(300)
@@ -43,22 +42,19 @@ extension CurlConnection {
 }
 
 extension CurlConnection.Pool {
-    func apply(to inbox: CurlInbox) {
-        set(DECORUM_CURL_MULTI_MAX_HOST_CONNECTIONS, connectionsPerHost, of: inbox)
-        set(DECORUM_CURL_MULTI_MAX_TOTAL_CONNECTIONS, connections ?? 0, of: inbox)
-        set(DECORUM_CURL_MULTI_MAXCONNECTS, idleConnections, of: inbox)
-    }
-
-    private func set(_ option: decorum_curl_multi_option, _ value: Int, of inbox: CurlInbox) {
-        let value = min(value, Int(Int32.max))
-        _ = unsafe decorum_curl_multi_set_number(inbox.library.functions, inbox.multi, option, value)
-    }
-
-    func apply(to easy: CurlEasy) {
+    func add(to options: inout CurlOptions) {
+        options.limits = [
+            (DECORUM_CURL_MULTI_MAX_HOST_CONNECTIONS, connectionsPerHost),
+            (DECORUM_CURL_MULTI_MAX_TOTAL_CONNECTIONS, connections ?? 0),
+            (DECORUM_CURL_MULTI_MAXCONNECTS, idleConnections),
+        ]
         // libcurl takes zero for no limit.
-        guard idleLifetime > .zero, lifetime.map({ $0 > .zero }) ?? true else { return easy.closeConnection() }
-        easy.set(DECORUM_CURL_OPTION_MAXAGE_CONN, Self.wholeSeconds(idleLifetime))
-        if let lifetime { easy.set(DECORUM_CURL_OPTION_MAXLIFETIME_CONN, Self.wholeSeconds(lifetime)) }
+        guard idleLifetime > .zero, lifetime.map({ $0 > .zero }) ?? true else {
+            options.add(.number(DECORUM_CURL_OPTION_FORBID_REUSE, 1))
+            return
+        }
+        options.add(.number(DECORUM_CURL_OPTION_MAXAGE_CONN, Self.wholeSeconds(idleLifetime)))
+        if let lifetime { options.add(.number(DECORUM_CURL_OPTION_MAXLIFETIME_CONN, Self.wholeSeconds(lifetime))) }
     }
 
     private static func wholeSeconds(_ duration: Duration) -> Int {

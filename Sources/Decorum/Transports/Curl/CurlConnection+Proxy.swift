@@ -1,13 +1,15 @@
 #if os(Linux)
+import DecorumCurl
+
 extension CurlConnection {
-    /// A server that requests go through.
+    /// A proxy server through which requests are sent.
     ///
-    /// Of a proxy that is reached over TLS, the certificate has to lead to the roots of ``CurlConnection/TLS`` too, with
-    /// no lower version. Pinned keys are those of the servers behind it, and no certificate is shown to it.
+    /// The certificate of a proxy that is reached over TLS must lead to the roots of ``CurlConnection/TLS`` too, with no
+    /// lower version. Pinned keys belong to the servers behind the proxy, and the proxy is shown no client certificate.
     public struct Proxy: Sendable {
         /// The URL of the proxy, as in `http://proxy.example:3128`, `https://…` or `socks5h://…`.
         public let url: String
-        /// The hosts that are reached without the proxy; a domain stands for its hosts too.
+        /// The hosts that are reached without the proxy; a domain includes its hosts.
         public var exceptions: [String]
         let user: Secret?
         let password: Secret?
@@ -15,13 +17,13 @@ extension CurlConnection {
         /// Creates a proxy.
         ///
         /// - Parameters:
-        ///   - url: The URL of the proxy, without a user name: its scheme, which is `http`, `https`, `socks4`, `socks4a`,
-        ///     `socks5` or `socks5h`, or `http` where it has none; its host; and its port, or else 1080, and 443 for
-        ///     `https`.
-        ///   - user: The name that the proxy knows the client by; it is sent with the `Basic` scheme.
-        ///   - password: The password.
-        ///   - exceptions: The hosts that are reached without the proxy; a domain stands for its hosts too.
-        /// - Throws: ``InvalidRequestError`` when the URL holds a user name, has another scheme or no host.
+        ///   - url: The URL of the proxy, without a user name. Its scheme is `http`, `https`, `socks4`, `socks4a`,
+        ///     `socks5` or `socks5h`, by default `http`. Its port is by default 443 for `https` and 1080 for the others.
+        ///   - user: The user name for the proxy; it is sent with the `Basic` scheme.
+        ///   - password: The password for the proxy.
+        ///   - exceptions: The hosts that are reached without the proxy; a domain includes its hosts.
+        /// - Throws: ``InvalidRequestError`` when the URL has a user name, another scheme, an invalid port or no valid
+        ///   host.
         public init(
             _ url: String, user: String? = nil, password: String? = nil, exceptions: [String] = []
         ) throws(InvalidRequestError) {
@@ -37,7 +39,18 @@ extension CurlConnection {
     }
 }
 
-/// The parts of a proxy's URL, which libcurl would look at when the first request is sent.
+extension CurlConnection.Proxy {
+    /// Adds the options of the proxy, and those of TLS where the proxy is reached over it.
+    func add(to options: inout CurlOptions, _ tls: CurlConnection.TLS) {
+        options.add(.text(DECORUM_CURL_OPTION_PROXY, url))
+        options.add(.text(DECORUM_CURL_OPTION_NOPROXY, exceptions.joined(separator: ",")))
+        if let user { options.add(.secret(DECORUM_CURL_OPTION_PROXYUSERNAME, user)) }
+        if let password { options.add(.secret(DECORUM_CURL_OPTION_PROXYPASSWORD, password)) }
+        if url.lowercased().hasPrefix("https:") { tls.addForProxy(to: &options) }
+    }
+}
+
+/// The parts of a proxy's URL, which libcurl itself would check only when the first request is sent.
 private enum ProxyAddress {
     static let schemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
 
@@ -46,17 +59,17 @@ private enum ProxyAddress {
         if let end = url.firstRange(of: "://") {
             guard schemes.contains(url[..<end.lowerBound].lowercased()) else {
                 throw InvalidRequestError(
-                    .unsupportedScheme, "The scheme of the proxy is none of \(schemes.joined(separator: ", ")).")
+                    .unsupportedScheme, "The scheme of the proxy must be one of \(schemes.joined(separator: ", ")).")
             }
             rest = url[end.upperBound...]
         }
         if rest.last == "/" { rest.removeLast() }
         let (host, port) = parts(of: rest)
-        // What else libcurl refuses, it refuses; these it would take for no proxy, or for a part of the host.
+        // libcurl refuses other characters by itself; these it would accept, and use no proxy or another host.
         let isHost = host.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && !"/?#\\".utf8.contains($0) }
         guard !host.isEmpty, isHost else {
             throw InvalidRequestError(
-                .invalidHost, "The host of the proxy is empty or has characters that no host has.")
+                .invalidHost, "The host of the proxy is empty or has characters that are not allowed in a host.")
         }
         if let port {
             guard let port = UInt16(port), port > 0 else {
@@ -71,7 +84,7 @@ private enum ProxyAddress {
             let rest = authority[authority.index(after: end)...]
             let host = authority[..<end].dropFirst()
             guard !rest.isEmpty else { return (host, nil) }
-            // What is no port behind a bracket is no number either.
+            // Only a port may follow the bracket; an empty port is refused as not a number.
             return (host, rest.first == ":" ? rest.dropFirst() : "")
         }
         guard let colon = authority.firstIndex(of: ":") else { return (authority, nil) }

@@ -3,7 +3,7 @@ import DecorumCurl
 public import Foundation
 
 extension CurlConnection {
-    /// How a server is trusted, and what the client shows of itself.
+    /// Which servers are trusted, and how the client identifies itself.
     public struct TLS: Sendable {
         /// A version of TLS.
         public struct Version: Sendable, Hashable, CustomStringConvertible {
@@ -17,7 +17,7 @@ extension CurlConnection {
             public static let tls13 = Version(description: "TLS 1.3", number: Int32(DECORUM_CURL_SSLVERSION_TLSv1_3))
         }
 
-        /// The certificates that a server's own has to lead to.
+        /// The root certificates to which a server's certificate must lead.
         public struct Roots: Sendable, Hashable {
             enum Source: Sendable, Hashable {
                 case system
@@ -27,23 +27,23 @@ extension CurlConnection {
 
             let source: Source
 
-            /// Those that the system's libcurl was built to use.
+            /// The certificates that the system's libcurl was built to use.
             public static let system = Roots(source: .system)
 
-            /// Those of a file alone.
+            /// Only the certificates of a file.
             ///
             /// - Parameter file: The URL of a file in the PEM format.
             /// - Returns: The roots.
             public static func file(_ file: URL) -> Roots { Roots(source: .file(file)) }
 
-            /// Those of a text alone; Debian's build of libcurl with GnuTLS cannot take them.
+            /// Only the certificates of a text; Debian's build of libcurl with GnuTLS does not support this.
             ///
             /// - Parameter text: The certificates in the PEM format.
             /// - Returns: The roots.
             public static func pem(_ text: String) -> Roots { Roots(source: .pem(text)) }
         }
 
-        /// A certificate and its key, which are shown to a server that asks who the client is.
+        /// A client certificate and its key, which are shown to a server that asks for them.
         public struct Identity: Sendable {
             enum Source: Sendable {
                 case files(certificate: URL, key: URL)
@@ -56,21 +56,21 @@ extension CurlConnection {
             /// A certificate and its key in files.
             ///
             /// - Parameters:
-            ///   - certificate: The URL of a file in the PEM format; those in between may follow the client's own.
+            ///   - certificate: The URL of a file in the PEM format; intermediate certificates may follow the client's.
             ///   - key: The URL of a file in the PEM format.
-            ///   - password: What the key is encrypted with.
+            ///   - password: The password with which the key is encrypted; nil where it is not.
             /// - Returns: The identity.
             public static func files(certificate: URL, key: URL, password: String? = nil) -> Identity {
                 Identity(
                     source: .files(certificate: certificate, key: key), password: password.map { Secret(value: $0) })
             }
 
-            /// A certificate and its key in memory; Debian's build of libcurl with GnuTLS cannot take them.
+            /// A certificate and its key in memory; Debian's build of libcurl with GnuTLS does not support this.
             ///
             /// - Parameters:
-            ///   - certificate: The text of the certificate in the PEM format; those in between may follow.
-            ///   - key: The text of the key in the PEM format.
-            ///   - password: What the key is encrypted with.
+            ///   - certificate: The certificate in the PEM format; intermediate certificates may follow.
+            ///   - key: The key in the PEM format.
+            ///   - password: The password with which the key is encrypted; nil where it is not.
             /// - Returns: The identity.
             public static func pem(certificate: String, key: String, password: String? = nil) -> Identity {
                 Identity(
@@ -79,19 +79,67 @@ extension CurlConnection {
             }
         }
 
-        /// The lowest version to agree to.
+        /// The lowest version that is accepted.
         public var minimumVersion = Version.tls12
-        /// The certificates that a server's own has to lead to.
+        /// The root certificates to which a server's certificate must lead.
         public var roots = Roots.system
-        /// The SHA-256 digests of the public keys that a server may have; empty for any that is trusted.
+        /// The SHA-256 digests of the public keys that a server may have; empty for any key that is trusted.
         ///
-        /// A digest is that of the key's `SubjectPublicKeyInfo` (RFC 7469, section 2.4). Trust is checked all the same.
+        /// A digest is that of the key's `SubjectPublicKeyInfo` (RFC 7469, section 2.4). The certificate must lead to the
+        /// roots as well.
         public var pinnedKeys: [Data] = []
-        /// What is shown to a server that asks who the client is; nil shows nothing.
+        /// The certificate that is shown to a server that asks for one; nil for none.
         public var identity: Identity?
 
-        /// Creates options that trust whom the system trusts.
+        /// Creates options that trust the servers that the system trusts.
         public init() {}
+    }
+}
+
+extension CurlConnection.TLS {
+    func add(to options: inout CurlOptions) {
+        options.add(.number(DECORUM_CURL_OPTION_SSLVERSION, Int(minimumVersion.number)))
+        if let roots = roots.option(DECORUM_CURL_OPTION_CAINFO, DECORUM_CURL_OPTION_CAINFO_BLOB) {
+            options.add(roots)
+            // By default, libcurl trusts the certificates of the system's folder too.
+            options.add(.noText(DECORUM_CURL_OPTION_CAPATH))
+        }
+        if !pinnedKeys.isEmpty {
+            let pins = pinnedKeys.map { "sha256//" + $0.base64EncodedString() }
+            options.add(.text(DECORUM_CURL_OPTION_PINNEDPUBLICKEY, pins.joined(separator: ";")))
+        }
+        guard let identity else { return }
+        switch identity.source {
+        case .files(let certificate, let key):
+            options.add(.text(DECORUM_CURL_OPTION_SSLCERT, certificate.path))
+            options.add(.text(DECORUM_CURL_OPTION_SSLKEY, key.path))
+        case .pem(let certificate, let key):
+            options.add(.bytes(DECORUM_CURL_OPTION_SSLCERT_BLOB, CurlBytes(certificate)))
+            options.add(.bytes(DECORUM_CURL_OPTION_SSLKEY_BLOB, CurlBytes(key.value)))
+        }
+        if let password = identity.password { options.add(.secret(DECORUM_CURL_OPTION_KEYPASSWD, password)) }
+    }
+
+    /// Adds the options that hold for a proxy too: not the pins, which name keys of other servers, nor the identity.
+    func addForProxy(to options: inout CurlOptions) {
+        options.add(.number(DECORUM_CURL_OPTION_PROXY_SSLVERSION, Int(minimumVersion.number)))
+        guard let roots = roots.option(DECORUM_CURL_OPTION_PROXY_CAINFO, DECORUM_CURL_OPTION_PROXY_CAINFO_BLOB) else {
+            return
+        }
+        options.add(roots)
+        options.add(.noText(DECORUM_CURL_OPTION_PROXY_CAPATH))
+    }
+}
+
+extension CurlConnection.TLS.Roots {
+    fileprivate func option(
+        _ file: decorum_curl_text_option, _ bytes: decorum_curl_bytes_option
+    ) -> CurlOptions.Option? {
+        switch source {
+        case .system: nil
+        case .file(let url): .text(file, url.path)
+        case .pem(let text): .bytes(bytes, CurlBytes(text))
+        }
     }
 }
 #endif

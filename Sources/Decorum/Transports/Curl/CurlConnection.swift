@@ -1,10 +1,12 @@
 #if os(Linux)
+import DecorumCurl
+import Foundation
+
 /// Sends requests with the system's libcurl: the fast transport on Linux.
 ///
-/// It holds a server back while its body is not read, and a body that is sent while the server does not take it;
-/// it gives fields in their order and spelling, trailer fields and informational responses; and it sends a request once:
-/// where a pooled connection turns out to be dead, the request fails with ``TransportError/Code/connectionLost``
-/// instead of being sent again in silence.
+/// It applies back-pressure in both directions, keeps the order and spelling of fields, and reports trailer fields and
+/// informational responses. It sends a request only once: where a pooled connection turns out to be dead, the request fails
+/// with ``TransportError/Code/connectionLost`` instead of being sent again in silence.
 ///
 /// ```swift
 /// var tls = CurlConnection.TLS()
@@ -14,35 +16,42 @@
 /// ```
 ///
 /// The library, version 7.80 or later, is opened when the connection is created; nothing is linked. Redirections,
-/// cookies, content codings and authentication are left to other layers. Proxies are used only where one is configured;
-/// the environment is ignored, other than with URLSession on Linux.
+/// cookies, content codings and authentication are left to other layers. A proxy is used only where one is configured:
+/// unlike URLSession on Linux, this transport ignores the proxies of the environment.
 ///
-/// The trailer fields of a request go out over HTTP/1.1 alone: over HTTP/2, libcurl drops them in silence.
+/// Limits of libcurl over HTTP/2, which `protocols: .http1` avoids:
+/// - The trailer fields of a request are not sent.
+/// - A response that is not read occupies up to 32 MiB, which libcurl allows a server to send on each stream; over HTTP/1.1
+///   it occupies 256 KiB.
+/// - A complete response without `Content-Length` that arrives before the end of the request's content ends only when all
+///   of that content is sent, or with the idle timeout.
+/// - Content without `Content-Length` counts as complete when the server resets its stream with `NO_ERROR`.
 ///
-/// A response that nobody reads holds 256 KiB over HTTP/1.1, and over HTTP/2 up to the 32 MiB that libcurl lets a server
-/// send on each stream; where many of them wait at a time, pass `protocols: .http1`.
+/// Over HTTP/1.1 with TLS, content without `Content-Length` or chunks must end with a close_notify alert (RFC 9112, section
+/// 9.8). Otherwise reading it fails with ``TransportError/Code/truncated``, since an attacker may have cut it.
 ///
-/// ``ResponseMetadata/timings`` tells how long each part of an exchange took.
-public struct CurlConnection: Connection {
+/// ``ResponseMetadata/timings`` contains the duration of each part of an exchange.
+public struct CurlConnection: ClosableConnection {
     let engine: CurlEngine
     let watch: IdleTimer
     private let library: CurlLibrary
-    private let settings: CurlSettings
+    private let layer: Layer
+    private let showsClientCertificate: Bool
     private let idleTimeout: Duration
 
-    /// Creates a connection with a thread and a pool of its own, which live as long as the connection and what it sent.
+    /// Creates a connection with its own thread and pool, which exist until the connection and its responses are released.
     ///
     /// - Parameters:
     ///   - protocols: The versions of HTTP that are offered.
-    ///   - pool: How many connections to servers there may be.
-    ///   - tls: How a server is trusted, and what the client shows of itself.
-    ///   - proxy: The server that requests go through; nil for none, whatever the environment says.
-    ///   - unixSocket: The path of a socket that every request goes to, whatever its host is; nil for the network.
-    ///   - routes: The addresses of hosts that are not asked for by name.
-    ///   - idleTimeout: How long a transfer may stand still where the request does not say. More than seven days count
-    ///     as seven days.
-    ///   - clock: The clock that the idle timeout goes by.
-    /// - Throws: ``CurlUnavailableError`` when libcurl is missing, too old, or cannot do what is asked for.
+    ///   - pool: The number of connections to servers, and how long unused ones are kept.
+    ///   - tls: Which servers are trusted, and how the client identifies itself.
+    ///   - proxy: The proxy for all requests; nil for none, whatever the environment says.
+    ///   - unixSocket: The path of a Unix socket to which all requests are sent, whatever their host; nil for the network.
+    ///   - routes: The addresses of hosts whose names are not looked up.
+    ///   - idleTimeout: How long a transfer may wait without progress, where the request has no idle timeout. More than
+    ///     seven days count as seven days.
+    ///   - clock: The clock that measures the idle timeout.
+    /// - Throws: ``CurlUnavailableError`` when libcurl is missing, too old, or does not support an option.
     public init(
         protocols: Protocols = .negotiated,
         pool: Pool = Pool(),
@@ -69,37 +78,46 @@ public struct CurlConnection: Connection {
         idleTimeout: Duration = .seconds(60),
         clock: any DatedClock = SystemClock()
     ) throws(CurlUnavailableError) {
-        let list = routes.isEmpty ? nil : CurlList(library)
-        for route in routes {
-            list?.append(route.line)
+        var options = CurlOptions(secureVersion: protocols.secureVersion, clearVersion: protocols.clearVersion)
+        pool.add(to: &options)
+        tls.add(to: &options)
+        if let proxy {
+            proxy.add(to: &options, tls)
+        } else {
+            // Without this, libcurl would take a proxy from the environment.
+            options.add(.text(DECORUM_CURL_OPTION_PROXY, ""))
         }
-        settings = CurlSettings(
-            protocols: protocols, pool: pool, tls: tls, proxy: proxy, unixSocket: unixSocket, routes: list)
-        engine = try CurlEngine(library, settings)
+        if !routes.isEmpty {
+            let list = CurlList(library)
+            for route in routes { list.append(route.line) }
+            options.add(.list(DECORUM_CURL_OPTION_RESOLVE, list))
+        }
+        options.unixSocket = unixSocket
+        try options.check(library)
+        guard let multi = CurlMulti(library) else { throw .unusable(library.version) }
+        let queue = CurlCommandQueue(multi)
+        Thread.detachNewThread { [options] in CurlLoop(queue, options).run() }
+        engine = CurlEngine(queue)
         watch = IdleTimer(clock: clock)
         self.library = library
         self.idleTimeout = idleTimeout
+        showsClientCertificate = tls.identity != nil
+
+        var settings: [Layer.Setting] = [
+            .init("libcurl", library.version), .init("protocols", protocols),
+            .init("connectionsPerHost", pool.connectionsPerHost), .init("idleTimeout", idleTimeout),
+            .init("minimumVersion", tls.minimumVersion),
+        ]
+        if !tls.pinnedKeys.isEmpty { settings.append(.init("pinnedKeys", tls.pinnedKeys.count)) }
+        if let proxy { settings.append(.init("proxy", proxy.url)) }
+        if let unixSocket { settings.append(.init("unixSocket", unixSocket)) }
+        layer = Layer(name: "CurlConnection", role: .transport, settings: settings, facts: [.readsClock])
     }
 
     /// One layer, the transport.
-    public var layers: [Layer] {
-        var shown: [Layer.Setting] = [
-            .init("libcurl", library.version), .init("protocols", settings.protocols),
-            .init("connectionsPerHost", settings.pool.connectionsPerHost), .init("idleTimeout", idleTimeout),
-            .init("minimumVersion", settings.tls.minimumVersion),
-        ]
-        if !settings.tls.pinnedKeys.isEmpty { shown.append(.init("pinnedKeys", settings.tls.pinnedKeys.count)) }
-        if let proxy = settings.proxy { shown.append(.init("proxy", proxy.url)) }
-        if let unixSocket = settings.unixSocket { shown.append(.init("unixSocket", unixSocket)) }
-        return [Layer(name: "CurlConnection", role: .transport, settings: shown, facts: [.readsClock])]
-    }
+    public var layers: [Layer] { [layer] }
 
-    /// Ends what is under way in its own time, and refuses new requests.
-    ///
-    /// A request that is sent from now on fails with ``TransportError/Code/closed``, at the stage
-    /// ``TransportError/Stage/connecting``. The call returns when every response that is under way has been read to its
-    /// end, was dropped or has failed. Where the task that calls is cancelled, it returns at once. To close a second time
-    /// does no harm.
+    /// Closes the connection as ``ClosableConnection/close()`` says.
     public func close() async {
         await engine.close()
     }
@@ -117,7 +135,7 @@ public struct CurlConnection: Connection {
         guard idleTimeout > .zero else { throw TransportError(.timedOut, at: .connecting) }
 
         try engine.transfers.begin()
-        request.reportSending(showingClientCertificate: settings.tls.identity != nil)
+        request.reportSending(showingClientCertificate: showsClientCertificate)
         let upload: CurlUpload
         do {
             upload = try await CurlUpload(request.body)

@@ -1,13 +1,11 @@
 #if os(Linux)
 import DecorumCurl
 
-/// A handle of libcurl for one transfer at a time; used by one thread.
+/// A handle of libcurl for one transfer at a time, which one thread uses.
 @safe final class CurlEasy {
     let library: CurlLibrary
     let pointer: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
-    /// The exchange that uses the handle.
-    var exchange: CurlExchange?
     /// The code of the first option that was refused since the last reset.
     private(set) var refusal: Int32 = 0
     private var refusedOption: UInt32?
@@ -25,16 +23,15 @@ import DecorumCurl
         unsafe errorText.deallocate()
     }
 
-    /// A number that no other handle has at the same time.
+    /// The number under which a ``CurlMulti`` returns the handle; no other handle has it at the same time.
     var identifier: Int { unsafe Int(bitPattern: pointer) }
 
-    /// Takes back all options; connections and names are the engine's and stay.
+    /// Resets all options; connections and resolved names stay, since they belong to the ``CurlMulti``.
     func reset() {
         unsafe decorum_curl_easy_reset(library.functions, pointer)
         unsafe errorText.pointee = 0
         refusal = 0
         refusedOption = nil
-        exchange = nil
     }
 
     /// The name of the first option that was refused since the last reset.
@@ -46,7 +43,7 @@ import DecorumCurl
         return unsafe String(cString: name)
     }
 
-    /// What libcurl says of the last failure; it may hold parts of the request.
+    /// The text of libcurl about the last failure; it may contain parts of the request.
     var detail: String { unsafe String(cString: errorText) }
 
     func keepDetail() {
@@ -57,15 +54,15 @@ import DecorumCurl
         note(unsafe decorum_curl_set_number(library.functions, pointer, option, value), of: option.rawValue)
     }
 
-    /// Lets the connection close at the end of the transfer, unless others use it.
+    /// Closes the connection at the end of the transfer, unless others use it.
     ///
-    /// Where a stream of HTTP/2 ends early, libcurl 7.88 writes that down, and sends it with the next thing that the
-    /// connection has to send. On one that has nothing else to do, the server would never hear of it.
+    /// Where an HTTP/2 stream ends early, libcurl 7.88 queues its RST_STREAM frame behind the next frame that the
+    /// connection sends. Where the connection has nothing else to send, the server would never receive it.
     func closeConnection() {
         set(DECORUM_CURL_OPTION_FORBID_REUSE, 1)
     }
 
-    /// Sets an option that the transfer can do without.
+    /// Sets an option, and ignores a refusal, because the transfer works without it.
     func suggest(_ option: decorum_curl_number_option, _ value: Int) {
         _ = unsafe decorum_curl_set_number(library.functions, pointer, option, value)
     }
@@ -78,7 +75,7 @@ import DecorumCurl
         note(unsafe decorum_curl_set_text(library.functions, pointer, option, value), of: option.rawValue)
     }
 
-    /// Takes a text away, also one that is there without having been set; a library without the option has none.
+    /// Removes a text, also one that libcurl has by default; a library without the option has no such text.
     func clear(_ option: decorum_curl_text_option) {
         _ = unsafe decorum_curl_set_text(library.functions, pointer, option, nil)
     }
@@ -87,7 +84,7 @@ import DecorumCurl
         note(unsafe decorum_curl_set_pointer(library.functions, pointer, option, value), of: option.rawValue)
     }
 
-    /// Sets bytes, which somebody must hold for as long as the handle has them.
+    /// Sets bytes, which the caller must keep for as long as the handle has them.
     func set(_ option: decorum_curl_bytes_option, _ value: CurlBytes) {
         note(
             unsafe decorum_curl_set_bytes(library.functions, pointer, option, value.pointer, value.count),
@@ -122,6 +119,12 @@ import DecorumCurl
             of: DECORUM_CURL_OPTION_CLOSESOCKETFUNCTION.rawValue)
     }
 
+    func setDebugCallback(_ value: @escaping decorum_curl_debug_callback) {
+        note(
+            unsafe decorum_curl_set_debug_callback(library.functions, pointer, value),
+            of: DECORUM_CURL_OPTION_DEBUGFUNCTION.rawValue)
+    }
+
     func setSocketCallback(_ value: @escaping decorum_curl_socket_callback) {
         note(
             unsafe decorum_curl_set_socket_callback(library.functions, pointer, value),
@@ -144,7 +147,7 @@ import DecorumCurl
         unsafe decorum_curl_number(library.functions, pointer, information)
     }
 
-    /// A time since the start of the transfer; nil where there is none.
+    /// A time since the start of the transfer; nil where libcurl has none.
     func time(_ information: decorum_curl_offset_information) -> Duration? {
         let microseconds = unsafe decorum_curl_offset(library.functions, pointer, information)
         return microseconds > 0 ? .microseconds(microseconds) : nil
@@ -155,7 +158,7 @@ import DecorumCurl
         return unsafe text.pointee == 0 ? nil : String(cString: text)
     }
 
-    /// Says which directions stand still; the other ones go on, before this returns.
+    /// Pauses the given directions and resumes the others, which may call back before this returns.
     func pause(receiving: Bool, sending: Bool) {
         let directions =
             (receiving ? DECORUM_CURL_PAUSE_RECEIVING : 0) | (sending ? DECORUM_CURL_PAUSE_SENDING : 0)
@@ -165,4 +168,26 @@ import DecorumCurl
 
 @available(*, unavailable)
 extension CurlEasy: Sendable {}
+
+/// Bytes at a fixed address, so that every handle can point to them.
+///
+/// `@unchecked Sendable`, since they never change, and are freed when the last reference to them is released.
+@safe final class CurlBytes: @unchecked Sendable {
+    private let bytes: UnsafeMutableRawBufferPointer
+
+    init(_ text: String) {
+        let utf8 = Array(text.utf8)
+        unsafe bytes = .allocate(byteCount: utf8.count, alignment: 1)
+        unsafe bytes.copyBytes(from: utf8)
+    }
+
+    deinit {
+        // They may be a private key.
+        unsafe bytes.initializeMemory(as: UInt8.self, repeating: 0)
+        unsafe bytes.deallocate()
+    }
+
+    var pointer: UnsafeRawPointer? { unsafe UnsafeRawPointer(bytes.baseAddress) }
+    var count: Int { unsafe bytes.count }
+}
 #endif

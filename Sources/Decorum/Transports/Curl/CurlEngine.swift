@@ -1,34 +1,89 @@
 #if os(Linux)
-import DecorumCurl
-import Foundation
-
-/// Owns the thread that all transfers of a connection run on, and ends it once nobody can start another.
+/// Ends the thread that all transfers of a connection run on, once nothing can start another transfer.
 ///
-/// The connection and each exchange hold the engine; the thread holds only the inbox.
+/// The connection and each exchange hold the engine; the thread holds only the queue.
 final class CurlEngine: Sendable {
-    private let inbox: CurlInbox
+    private let queue: CurlCommandQueue
     /// Counts the exchanges, each from before it starts until its end.
     let transfers = OpenTransfers()
 
-    init(_ library: CurlLibrary, _ settings: CurlSettings) throws(CurlUnavailableError) {
-        try settings.check(library)
-        guard let inbox = CurlInbox(library) else { throw .unusable(library.version) }
-        self.inbox = inbox
-        Thread.detachNewThread { CurlLoop(inbox, settings).run() }
+    init(_ queue: CurlCommandQueue) {
+        self.queue = queue
     }
 
     deinit {
-        inbox.post(.stop)
+        queue.post(.stop)
     }
 
-    /// Starts nothing more, and ends the thread with its idle connections once nothing is under way.
+    /// Refuses new exchanges, and ends the thread with its idle connections once no exchange is running.
     func close() async {
         await transfers.close()
-        if transfers.isOver { inbox.post(.stop) }
+        if transfers.isOver { queue.post(.stop) }
     }
 
-    func post(_ command: CurlInbox.Command) {
-        inbox.post(command)
+    func post(_ command: CurlCommandQueue.Command) {
+        queue.post(command)
+    }
+}
+
+/// The commands for an engine's thread.
+///
+/// The lock makes sure that no thread wakes the handle after it was freed.
+final class CurlCommandQueue: Sendable {
+    enum Command {
+        case start(CurlExchange)
+        case receive(CurlExchange)
+        case send(CurlExchange)
+        case remove(CurlExchange)
+        case stop
+    }
+
+    private struct State {
+        var commands: [Command] = []
+        var isSleeping = false
+        var isClosed = false
+    }
+
+    let multi: CurlMulti
+    private let state = Locked(State())
+
+    init(_ multi: CurlMulti) {
+        self.multi = multi
+    }
+
+    func post(_ command: Command) {
+        state.withLock { state in
+            guard !state.isClosed else { return }
+            state.commands.append(command)
+            guard state.isSleeping else { return }
+            state.isSleeping = false
+            multi.wakeUp()
+        }
+    }
+
+    /// Moves all commands into an empty array, whose storage is reused for the next ones.
+    func take(into commands: inout [Command]) {
+        state.withLock { swap(&$0.commands, &commands) }
+    }
+
+    /// Waits until the network or a command needs the thread, or the time is over.
+    func sleep(forMilliseconds milliseconds: Int32) {
+        let isIdle = state.withLock { state in
+            state.isSleeping = state.commands.isEmpty
+            return state.isSleeping
+        }
+        guard isIdle else { return }
+        multi.poll(forMilliseconds: milliseconds)
+        state.withLock { $0.isSleeping = false }
+    }
+
+    /// Frees the handle, and ignores later commands.
+    func close() {
+        state.withLock { state in
+            state.isClosed = true
+            state.commands = []
+        }
+        multi.close()
     }
 }
 #endif

@@ -1,13 +1,34 @@
 #if os(Linux)
 import Foundation
+import HTTPTypes
 
-/// What the reader of the response does, on any thread.
+/// Reads the body of a response while it arrives.
+struct CurlBodyReader: BodyReader {
+    private let lease: TransferLease<CurlExchange>
+    private var batch: ArraySlice<Data> = []
+    // Kept here, since the exchange forgets its trailers where the caller is cancelled after its end.
+    private(set) var trailers: HTTPFields?
+
+    init(_ lease: TransferLease<CurlExchange>) {
+        self.lease = lease
+    }
+
+    mutating func next() async throws -> Data? {
+        if !Task.isCancelled, let chunk = batch.popFirst() { return chunk }
+        switch try await lease.exchange.read() {
+        case .content(let chunks): batch = chunks[...]
+        case .end(let lines): (batch, trailers) = ([], lines.trailers)
+        }
+        return batch.popFirst()
+    }
+}
+
 extension CurlExchange {
-    /// Takes what has arrived of the body, or waits for it.
-    func read() async throws -> Arrival {
+    /// Takes the part of the body that has arrived, or waits for one.
+    func read() async throws -> Part {
         if Task.isCancelled { cancel() }
-        let (ready, mayGoOn) = state.withLock { state in (state.takeContent(), state.resumesReceiving) }
-        if mayGoOn { engine.post(.receive(self)) }
+        let (ready, resumes) = state.withLock { state in (state.takeContent(), state.resumesReceiving) }
+        if resumes { engine.post(.receive(self)) }
         if let ready { return try ready.get() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -23,17 +44,20 @@ extension CurlExchange {
         }
     }
 
-    /// Wakes whoever waits for what has arrived, and starts the idle time anew where bytes were sent or received.
+    /// Wakes the task that waits for the head or the body, and restarts the idle time where bytes were sent or received.
     func wakeReader(notingProgressAt instant: ContinuousClock.Instant? = nil) {
         let wake = state.withLock { state in
-            if let instant { state.lastProgress = instant }
+            if let instant {
+                state.lastProgress = instant
+                state.hasUnnotedProgress = false
+            }
             return state.takeWake()
         }
         switch wake {
         case .none: break
         case .head(let waiter, let result): waiter.resume(with: result)
-        case .content(let waiter, let result, let mayGoOn):
-            if mayGoOn { engine.post(.receive(self)) }
+        case .content(let waiter, let result, let resumes):
+            if resumes { engine.post(.receive(self)) }
             waiter.resume(with: result)
         }
     }
@@ -44,7 +68,7 @@ extension CurlExchange.State {
         case none
         case head(CheckedContinuation<CurlExchange.Head, any Error>, Result<CurlExchange.Head, any Error>)
         case content(
-            CheckedContinuation<CurlExchange.Arrival, any Error>, Result<CurlExchange.Arrival, any Error>, mayGoOn: Bool
+            CheckedContinuation<CurlExchange.Part, any Error>, Result<CurlExchange.Part, any Error>, resumes: Bool
         )
     }
 
@@ -61,16 +85,16 @@ extension CurlExchange.State {
         }
         guard let waiter = contentWaiter, let content = takeContent() else { return .none }
         contentWaiter = nil
-        return .content(waiter, content, mayGoOn: resumesReceiving)
+        return .content(waiter, content, resumes: resumesReceiving)
     }
 
-    /// Takes the content that waits, or else the end; nil where there is neither.
-    fileprivate mutating func takeContent() -> Result<CurlExchange.Arrival, any Error>? {
+    /// Takes the content that has arrived, or else the end; nil where there is neither.
+    fileprivate mutating func takeContent() -> Result<CurlExchange.Part, any Error>? {
         guard content.isEmpty else { return .success(.content(content.take())) }
         return end.map { $0.map { .end(trailers: $0) } }
     }
 
-    /// Whether libcurl has to be told to go on, which is true once for each pause.
+    /// Whether libcurl has to be resumed, which is true once for each pause.
     fileprivate var resumesReceiving: Bool {
         mutating get {
             guard receiving == .paused, content.isEmpty, end == nil else { return false }

@@ -4,46 +4,48 @@ import HTTPTypes
 
 /// One request and its response, from the first byte asked for to the last one received.
 ///
-/// The engine's thread tells it what happens; it wakes whoever waits for the head or the body. It ends once, and what
-/// comes later is ignored.
+/// Any thread may use it: the caller's task reads the response, a task reads the content of the request, and the engine's
+/// thread moves both between them and libcurl. The exchange ends once, and ignores later events.
 ///
-/// `@unchecked Sendable`: `state` is behind its lock, `wire` is touched by the engine's thread alone, and the rest
-/// never changes.
+/// `@unchecked Sendable`: `state` is behind its lock, only the engine's thread uses `transfer`, and the rest never
+/// changes.
 final class CurlExchange: TransportExchange, @unchecked Sendable {
     struct State {
         var headWaiter: CheckedContinuation<Head, any Error>?
         var head: Head?
-        var content = CurlContent()
-        var contentWaiter: CheckedContinuation<Arrival, any Error>?
+        var content = CurlContentBuffer()
+        var contentWaiter: CheckedContinuation<Part, any Error>?
         var upload: CurlUpload
         var pump: Task<Void, Never>?
-        /// The trailers, or what kept the exchange from its end.
-        var end: Result<RawHead, any Error>?
+        /// The trailers, or the error that has ended the exchange; nil while it is running.
+        var end: Result<CurlResponseHead, any Error>?
         var stage = TransportError.Stage.connecting
         var receiving = Flow.going
         var sending = Flow.going
         var lastProgress: ContinuousClock.Instant
+        /// Content has arrived, and the loop will note when at the end of its turn.
+        var hasUnnotedProgress = false
     }
 
     /// Whether libcurl waits for the reader, or for the producer of the request's content.
     enum Flow {
         case going
         case paused
-        /// The engine was asked to let it go on.
+        /// The engine was asked to resume.
         case resuming
     }
 
-    /// What has arrived before the body.
+    /// The head of the response, with the informational ones before it.
     struct Head {
-        let final: RawHead
-        let informational: [RawHead]
+        let final: CurlResponseHead
+        let informational: [CurlResponseHead]
         let timings: TransferTimings
     }
 
-    /// What has arrived of the body.
-    enum Arrival {
+    /// The next part of the body.
+    enum Part {
         case content([Data])
-        case end(trailers: RawHead)
+        case end(trailers: CurlResponseHead)
     }
 
     let method: HTTPRequest.Method
@@ -52,7 +54,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
     let engine: CurlEngine
     let library: CurlLibrary
     let state: Locked<State>
-    let wire = CurlWire()
+    let transfer: CurlTransfer
     private let url: String?
     private let idleTimeout: Duration
     let watch: IdleTimer
@@ -74,12 +76,13 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         self.watch = watch
         self.engine = engine
         self.library = library
+        transfer = CurlTransfer(answersHead: request.head.method == .head)
         state = Locked(State(upload: upload, lastProgress: watch.clock.now))
     }
 
-    /// The longest time that libcurl may take for a connection, of which each address of a host gets a share.
+    /// The longest time that libcurl may take to connect, which it divides between the addresses of a host.
     var connectTimeout: Duration {
-        // The exchange's own timeout is exact; this one keeps libcurl from spending all of it on the first address.
+        // The idle timeout is exact; this one only keeps libcurl from spending all of it on the first address.
         max(idleTimeout, .seconds(5))
     }
 
@@ -113,7 +116,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
     }
 
     private func answer(_ head: Head) throws -> Response {
-        guard let final = head.final.response, final.contentLength ?? 0 >= 0 else {
+        guard let final = head.final.response else {
             let error = TransportError(.malformedResponse, at: .head)
             abort(with: error)
             throw error
@@ -137,18 +140,24 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         let now = watch.clock.now
         return state.withLock { state in
             guard state.end == nil else { return nil }
-            // After the head, content that is still to be made may wait for the server itself.
+            // After the head, the producer of the content may itself wait for the server.
             let isHeldBack = state.receiving != .going || (state.sending != .going && state.stage != .body)
-            guard !isHeldBack else { return now.advanced(by: idleTimeout) }
+            // A reader may have taken content before the loop has noted it.
+            guard !isHeldBack, !state.hasUnnotedProgress else { return now.advanced(by: idleTimeout) }
             return state.lastProgress.advanced(by: idleTimeout)
         }
     }
 
     func timeOut() {
-        abort(with: TransportError(.timedOut, at: state.withLock { $0.stage }))
+        abort(with: TransportError(.timedOut, at: stage))
     }
 
-    /// Ends the exchange before its time, and its transfer with it.
+    /// How far the exchange has come.
+    var stage: TransportError.Stage { state.withLock { $0.stage } }
+
+    var isRunning: Bool { state.withLock { $0.end == nil } }
+
+    /// Fails the exchange and ends its transfer.
     func abort(with error: any Error) {
         if finish(.failure(error)) { engine.post(.remove(self)) }
     }
@@ -162,8 +171,8 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         if isLive { engine.post(.remove(self)) }
     }
 
-    /// Ends the exchange, where only the first end counts, and returns whether this is it.
-    @discardableResult func finish(_ end: Result<RawHead, any Error>) -> Bool {
+    /// Ends the exchange unless it has ended; returns whether it was running.
+    @discardableResult func finish(_ end: Result<CurlResponseHead, any Error>) -> Bool {
         let (isFirst, pump, producer) = state.withLock { state in
             guard state.end == nil else {
                 return (false, nil as Task<Void, Never>?, nil as CheckedContinuation<Bool, Never>?)
@@ -178,6 +187,55 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         wakeReader()
         engine.transfers.end()
         return true
+    }
+}
+
+/// The content of the request: a task reads it, and libcurl takes it.
+extension CurlExchange {
+    /// Opens the body, starts the transfer, and reads the body while it is sent.
+    private func startPump(reading body: Body) {
+        let pump = Task { await send(body) }
+        let isWanted = state.withLock { state in
+            if state.end == nil { state.pump = pump }
+            return state.end == nil
+        }
+        if !isWanted { pump.cancel() }
+    }
+
+    private func send(_ body: Body) async {
+        do {
+            var reader = try await body.open()
+            start()
+            while let chunk = try await reader.next() {
+                guard await offer(chunk) else { return }
+            }
+            change { $0.finish(trailers: reader.trailers) }
+        } catch let error as CancellationError {
+            abort(with: error)
+        } catch {
+            abort(with: TransportError(.unreadableBody, at: stage, underlying: error))
+        }
+    }
+
+    /// Adds a chunk, and waits while much is left to send; returns false once the exchange has ended.
+    private func offer(_ chunk: Data) async -> Bool {
+        await withCheckedContinuation { continuation in
+            var result: Bool? = false
+            change { upload in result = upload.offer(chunk, from: continuation) ? true : nil }
+            if let result { continuation.resume(returning: result) }
+        }
+    }
+
+    /// Changes the content, unless the exchange has ended, and resumes libcurl where it waits for content.
+    private func change(_ change: (inout CurlUpload) -> Void) {
+        let resumes = state.withLock { state in
+            guard state.end == nil else { return false }
+            change(&state.upload)
+            guard state.sending == .paused else { return false }
+            state.sending = .resuming
+            return true
+        }
+        if resumes { engine.post(.send(self)) }
     }
 }
 #endif

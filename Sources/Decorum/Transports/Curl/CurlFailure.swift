@@ -1,21 +1,21 @@
 #if os(Linux)
 import Foundation
 
-/// What a failed transfer means.
+/// The result of a failed transfer, and the error that it stands for.
 struct CurlFailure: Sendable {
     let code: Int32
     /// How far the exchange had come.
     let stage: TransportError.Stage
-    /// What the system said of the socket; 0 for nothing.
+    /// The `errno` of the socket; 0 for none.
     var systemError: Int32 = 0
     /// The status with which a proxy refused to connect; 0 for none.
     var proxyStatus = 0
     /// Whether the system had no descriptor or memory for a socket.
     var lacksSockets = false
-    /// What libcurl says in detail; only looked at.
+    /// The detailed text of libcurl, which may contain parts of the request and is not passed on.
     var detail = ""
 
-    /// The cause, as precise as libcurl tells it.
+    /// The cause, as precisely as libcurl reports it.
     var cause: TransportError.Code {
         if stage == .connecting, lacksSockets { return .limitExceeded }
         return switch code {
@@ -24,15 +24,16 @@ struct CurlFailure: Sendable {
         case 97: .unreachable
         case 28: .timedOut
         case 18: .truncated
-        // Before the head, libcurl takes what is not HTTP for another protocol, and a line that is too long for too much.
+        // Before the head, libcurl takes bytes that are not HTTP for another protocol, and reports a line that is too
+        // long as too little memory.
         case 1, 8, 27, 100: stage == .connecting ? .other : .malformedResponse
         case 16: .malformedResponse
-        // nghttp2 resets a stream that it refuses with an error of the protocol (RFC 9113, section 8.1.1).
+        // nghttp2 resets a stream with a malformed head with PROTOCOL_ERROR (RFC 9113, section 8.1.1).
         case 92: stage == .head && detail.contains("PROTOCOL_ERROR") ? .malformedResponse : .connectionLost
         case 52, 65, 95: .connectionLost
-        // 43 stands for the wrong use of a function; a head that starts with a folded line leads to one.
+        // 43 means a wrong use of a function, which a head that starts with a folded line causes.
         case 43: stage == .connecting ? .other : .malformedResponse
-        // Only the text tells broken chunks from a broken connection.
+        // Only the text distinguishes broken chunks from a broken connection.
         case 23, 55, 56: detail.contains("chunk") ? .malformedResponse : brokenCause
         case 61: .undecodableContent
         case 89: .limitExceeded
@@ -50,12 +51,15 @@ struct CurlFailure: Sendable {
     }
 
     private var brokenCause: TransportError.Code {
-        stage == .connecting && proxyStatus >= 300 ? .proxyRefused : .connectionLost
+        if stage == .connecting, proxyStatus >= 300 { return .proxyRefused }
+        // The TLS connection ended without close_notify, in the words of GnuTLS and of OpenSSL.
+        let isCut = detail.contains("non-properly terminated") || detail.contains("unexpected eof")
+        return stage == .body && isCut ? .truncated : .connectionLost
     }
 
     /// The error to throw.
     func error(underlying: CurlError) -> any Error {
-        // libcurl parses more of a URL than was checked.
+        // libcurl checks a URL more strictly than `Request.validate()`.
         guard code != 3 else { return InvalidRequestError.invalidURL }
         return TransportError(cause, at: stage, underlying: underlying)
     }

@@ -1,24 +1,26 @@
 #if os(Linux)
 import DecorumCurl
 
-/// The machine's libcurl, opened.
+/// The system's libcurl, opened.
 ///
-/// `@unchecked Sendable`, since the table of functions behind the pointer is neither changed nor freed once it is open.
+/// `@unchecked Sendable`, since the table of functions behind the pointer is neither changed nor freed after it is opened.
 @safe struct CurlLibrary: @unchecked Sendable {
-    /// Debian's and everybody else's name, then that of Debian's build with GnuTLS.
+    /// The usual name, then the name of Debian's build with GnuTLS.
     static let names = ["libcurl.so.4", "libcurl-gnutls.so.4"]
 
-    /// 7.80, the first that tells before each attempt to send.
+    /// 7.80, the first version with a callback before each attempt to send.
     static let oldestVersion: UInt32 = 0x07_50_00
 
     let functions: OpaquePointer
     let version: String
     private let number: UInt32
+    /// Whether OpenSSL or LibreSSL provides TLS.
+    let usesOpenSSL: Bool
 
-    /// Whether the library starts HTTP/2 a second time on a connection without TLS that it uses again, as 7.88 does.
+    /// Whether the library wrongly starts HTTP/2 again when it reuses a connection without TLS, as 7.88 does.
     var restartsHTTP2: Bool { (0x07_58_00..<0x08_00_00).contains(number) }
 
-    /// Opens the first library that is there.
+    /// Opens the first library that is installed.
     init(_ names: [String] = names) throws(CurlUnavailableError) {
         for name in names {
             var functions: OpaquePointer?
@@ -30,6 +32,8 @@ import DecorumCurl
             unsafe self.functions = functions
             self.version = version
             self.number = number
+            let tls = unsafe decorum_curl_tls_version(functions).map { unsafe String(cString: $0) } ?? ""
+            usesOpenSSL = tls.hasPrefix("OpenSSL/") || tls.hasPrefix("LibreSSL/")
             return
         }
         throw .missing(names)

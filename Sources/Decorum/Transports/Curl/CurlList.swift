@@ -4,7 +4,7 @@ import HTTPTypes
 
 /// A list of lines as libcurl takes them.
 ///
-/// `@unchecked Sendable`, since it is only read once it is shared, and freed by whoever lets go of it last.
+/// `@unchecked Sendable`, since it is only read after it is shared, and is freed when the last reference is released.
 @safe final class CurlList: @unchecked Sendable {
     private let library: CurlLibrary
     private(set) var pointer: UnsafeMutableRawPointer?
@@ -17,14 +17,14 @@ import HTTPTypes
         unsafe decorum_curl_list_free(library.functions, pointer)
     }
 
-    /// Adds a line; one that the system has no memory for is left out.
+    /// Adds a line, or ignores it where the system has no memory for it.
     func append(_ line: String) {
         unsafe pointer = decorum_curl_list_append(library.functions, pointer, line) ?? pointer
     }
 
     /// Adds the line of a field, byte for byte.
     func append(_ field: HTTPField) {
-        // A line that ends with a semicolon stands for an empty value.
+        // libcurl sends a field with an empty value for a line that ends with a semicolon.
         guard !field.value.isEmpty else {
             append(field.name.rawName + ";")
             return
@@ -41,7 +41,7 @@ import HTTPTypes
         }
     }
 
-    /// Gives the lines away to libcurl, which frees them.
+    /// Transfers ownership of the lines to libcurl, which frees them.
     func release() -> UnsafeMutableRawPointer? {
         defer { unsafe pointer = nil }
         return unsafe pointer

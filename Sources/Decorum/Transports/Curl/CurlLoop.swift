@@ -1,140 +1,131 @@
 #if os(Linux)
 import DecorumCurl
 
-/// The engine's thread: everything that touches libcurl happens here.
+/// Runs the transfers of a connection on one thread, the only one that uses libcurl's handles.
 @safe final class CurlLoop {
-    /// More handles than this are not kept for reuse.
+    /// No more handles than this are kept for reuse.
     private static let keptHandles = 256
 
-    private let inbox: CurlInbox
-    private let settings: CurlSettings
-    private var active: [Int: CurlEasy] = [:]
+    private let queue: CurlCommandQueue
+    private let multi: CurlMulti
+    private let options: CurlOptions
+    private let context: CurlTransfer.Context
+    private var active: [Int: CurlTransfer] = [:]
     private var idle: [CurlEasy] = []
-    private var eventful: [CurlExchange] = []
-    let sockets = CurlSockets()
 
-    init(_ inbox: CurlInbox, _ settings: CurlSettings) {
-        self.inbox = inbox
-        self.settings = settings
+    init(_ queue: CurlCommandQueue, _ options: CurlOptions) {
+        self.queue = queue
+        self.options = options
+        multi = queue.multi
+        context = CurlTransfer.Context(usesUnixSocket: options.unixSocket != nil)
     }
-
-    /// Whether all requests go to a socket of the file system.
-    var hasUnixSocket: Bool { settings.unixSocket != nil }
 
     func run() {
         unsafe decorum_curl_enter_thread("decorum.curl")
-        settings.pool.apply(to: inbox)
-        var commands: [CurlInbox.Command] = []
+        options.apply(to: multi)
+        var commands: [CurlCommandQueue.Command] = []
         var isRunning = true
         while isRunning {
-            inbox.take(into: &commands)
+            queue.take(into: &commands)
+            let hasCommands = !commands.isEmpty
             for command in commands {
                 isRunning = perform(command) && isRunning
             }
             commands.removeAll(keepingCapacity: true)
-            _ = unsafe decorum_curl_multi_perform(inbox.library.functions, inbox.multi)
-            let isShared = active.count > 1
+            multi.perform()
             completeEnded()
-            // libcurl 7.88 may forget, within a turn, that one transfer has left another something to do, such as the rest
-            // of a connection's bytes or its place; no socket tells of it then. A turn goes through all transfers, so there
-            // is one more soon after each in which something happened.
-            let isFollowed = isShared && !active.isEmpty && !eventful.isEmpty
+            // libcurl 7.88 may forget that a transfer can go on, such as with bytes that its connection has read already,
+            // and no socket wakes the thread then. A turn handles all transfers, so a turn in which something happened
+            // is followed by another one soon. Where nothing happens, the thread sleeps.
+            let isFollowed = !active.isEmpty && (hasCommands || !context.eventful.isEmpty)
             wakeReaders()
-            if isRunning { inbox.sleep(forMilliseconds: isFollowed ? 1 : 60_000) }
+            if isRunning { queue.sleep(forMilliseconds: isFollowed ? 1 : 60_000) }
         }
-        // Of a closed connection, what has ended may not have been told to libcurl.
-        for easy in Array(active.values) {
-            remove(easy, isClean: false)
+        // Transfers of a closed connection may have ended without a command to remove them.
+        for transfer in Array(active.values) {
+            remove(transfer, isClean: false)
         }
         idle = []
-        // libcurl closes its connections, and tells of each.
-        withExtendedLifetime(sockets) { inbox.close() }
+        // libcurl closes its connections here, and calls back for each.
+        withExtendedLifetime(context) { queue.close() }
     }
 
     /// Returns whether to go on.
-    private func perform(_ command: CurlInbox.Command) -> Bool {
+    private func perform(_ command: CurlCommandQueue.Command) -> Bool {
         switch command {
         case .start(let exchange): start(exchange)
-        case .receive(let exchange): exchange.resumeReceiving()
-        case .send(let exchange): exchange.resumeSending()
-        case .remove(let exchange): remove(exchange)
+        case .receive(let exchange): exchange.transfer.resumeReceiving()
+        case .send(let exchange): exchange.transfer.resumeSending()
+        case .remove(let exchange): remove(exchange.transfer)
         case .stop: return false
         }
         return true
     }
 
-    /// Takes note that a transfer has something for its reader, who is woken once in each turn.
-    func note(_ exchange: CurlExchange) {
-        eventful.append(exchange)
-    }
-
     private func wakeReaders() {
-        guard let first = eventful.first else { return }
-        // The exchanges of a loop share their clock.
+        guard let first = context.eventful.first else { return }
+        // The exchanges of a connection share their clock.
         let now = first.watch.clock.now
-        for exchange in eventful {
-            exchange.endTurn(at: now)
+        for exchange in context.eventful {
+            let hasProgress = exchange.transfer.endTurn()
+            exchange.wakeReader(notingProgressAt: hasProgress ? now : nil)
         }
-        eventful.removeAll(keepingCapacity: true)
+        context.eventful.removeAll(keepingCapacity: true)
     }
 
     private func start(_ exchange: CurlExchange) {
-        guard exchange.isWanted else { return }
-        guard let easy = idle.popLast() ?? CurlEasy(inbox.library) else {
+        guard exchange.isRunning else { return }
+        guard let easy = idle.popLast() ?? CurlEasy(multi.library) else {
             exchange.abort(with: TransportError(.other, at: .connecting))
             return
         }
-        settings.apply(to: easy)
-        settings.applyProtocols(to: easy, isSecure: exchange.request.isSecure)
-        exchange.begin(on: easy, loop: self)
-        active[easy.identifier] = easy
+        options.apply(to: easy)
+        options.applyVersion(to: easy, isSecure: exchange.request.isSecure)
+        let transfer = exchange.transfer
+        transfer.begin(exchange, on: easy, context)
+        active[easy.identifier] = transfer
         if easy.refusal != DECORUM_CURL_OK {
-            exchange.complete(easy.refusal)
-            release(easy)
-        } else if unsafe decorum_curl_multi_add(inbox.library.functions, inbox.multi, easy.pointer)
-            != DECORUM_CURL_MULTI_OK
-        {
+            transfer.complete(easy.refusal)
+            release(transfer)
+        } else if !multi.add(easy) {
             exchange.abort(with: TransportError(.other, at: .connecting))
-            release(easy)
+            release(transfer)
         }
     }
 
     private func completeEnded() {
-        var code: Int32 = 0
-        while let pointer = unsafe decorum_curl_multi_next_ended(inbox.library.functions, inbox.multi, &code) {
-            guard let easy = active[Int(bitPattern: pointer)] else { continue }
-            if let exchange = easy.exchange, exchange.isRestarting {
-                remove(easy, isClean: false)
+        while let (identifier, code) = multi.nextEnded() {
+            guard let transfer = active[identifier] else { continue }
+            if transfer.isRestarting, let exchange = transfer.exchange {
+                remove(transfer, isClean: false)
                 start(exchange)
                 continue
             }
-            easy.exchange?.complete(code)
-            remove(easy, isClean: code == DECORUM_CURL_OK)
+            transfer.complete(code)
+            remove(transfer, isClean: code == DECORUM_CURL_OK)
         }
     }
 
-    private func remove(_ exchange: CurlExchange) {
-        guard let easy = exchange.easy else { return }
+    private func remove(_ transfer: CurlTransfer) {
+        guard let easy = transfer.easy else { return }
         easy.closeConnection()
-        remove(easy, isClean: false)
+        remove(transfer, isClean: false)
     }
 
-    private func remove(_ easy: CurlEasy, isClean: Bool) {
-        // libcurl 7.88 keeps what a paused stream has refused, and leaks it, unless the stream goes on before its end.
-        easy.exchange?.discardHeldBytes()
-        _ = unsafe decorum_curl_multi_remove(inbox.library.functions, inbox.multi, easy.pointer)
-        release(easy, isReusable: isClean && easy.exchange?.marksHandle == false && idle.count < Self.keptHandles)
+    private func remove(_ transfer: CurlTransfer, isClean: Bool) {
+        // libcurl 7.88 leaks the bytes that a paused stream has refused, unless the stream resumes before its end.
+        transfer.discardHeldBytes()
+        if let easy = transfer.easy { multi.remove(easy) }
+        release(transfer, isReusable: isClean && !transfer.leavesTraces && idle.count < Self.keptHandles)
     }
 
-    /// Keeps a handle for the next transfer only when its last one ended well and left nothing on it.
-    ///
-    /// libcurl 7.88 gives the bytes that a paused stream has refused to the next transfer on the same handle.
-    private func release(_ easy: CurlEasy, isReusable: Bool = false) {
+    /// Keeps a handle for the next transfer only when its last one ended well and left no traces on it.
+    private func release(_ transfer: CurlTransfer, isReusable: Bool = false) {
+        guard let easy = transfer.easy else { return }
         active[easy.identifier] = nil
-        let exchange = easy.exchange
         easy.reset()
         if isReusable { idle.append(easy) }
-        exchange?.leave()
+        transfer.end()
     }
 }
 

@@ -10,7 +10,7 @@ struct CurlRequestHead: Sendable {
     let target: String?
     let fields: CurlList
 
-    /// Takes over the head of a request, which was validated.
+    /// Converts the head of a request, which was validated.
     init(_ request: borrowing Request, _ library: CurlLibrary) throws(InvalidRequestError) {
         let head = request.head
         let path = head.path ?? "/"
@@ -33,7 +33,7 @@ struct CurlRequestHead: Sendable {
         var expectsNothing = true
         for field in headerFields {
             if field.name == .contentLength || field.name == .transferEncoding {
-                // What contradicts the content would let a request be smuggled past a proxy (RFC 9112, section 6.3).
+                // A length or coding that contradicts the content would allow request smuggling (RFC 9112, section 6.3).
                 if let announcement { fields.append(announcement) }
                 announcement = nil
                 continue
@@ -43,12 +43,12 @@ struct CurlRequestHead: Sendable {
             fields.append(field)
         }
         if let announcement { fields.append(announcement) }
-        // A name alone keeps libcurl from adding a field of its own.
+        // For a name without a value, libcurl does not add its default field.
         if acceptsNothing { fields.append("Accept:") }
         if expectsNothing { fields.append("Expect:") }
     }
 
-    /// The field that tells how long the content is (RFC 9110, section 8.6).
+    /// The field that announces the length of the content (RFC 9110, section 8.6).
     private static func announcement(of body: Body, _ method: HTTPRequest.Method) -> HTTPField? {
         guard let length = body.length else { return HTTPField(name: .transferEncoding, value: "chunked") }
         guard length > 0 || !methodsWithoutContent.contains(method) else { return nil }

@@ -1,9 +1,9 @@
 #if os(Linux)
 import DecorumCurl
 
-/// The sockets of an engine's connections, by the ports of their ends; used by one thread.
+/// The sockets of an engine's connections, by the ports of their ends; one thread uses them.
 ///
-/// libcurl tells the ports of the connection that it is about to send on, and not its socket.
+/// libcurl gives the ports of the connection that it is about to send on, but not its socket.
 final class CurlSockets {
     struct Ends: Hashable {
         let local: Int32
@@ -13,10 +13,10 @@ final class CurlSockets {
     // Connections to different addresses may have the same ports.
     private var sockets: [Ends: Set<Int32>] = [:]
     private var ends: [Int32: Ends] = [:]
-    /// Those on which a response of HTTP/1 came: on others, a server may send at any time.
+    /// The sockets on which an HTTP/1 response has arrived; over HTTP/2, a server may send at any time.
     private var answered: Set<Int32> = []
 
-    /// Takes note of a connection; false where none of the sockets is its own.
+    /// Adds a connection; returns false where none of the sockets belongs to it, so that it is a reused one.
     func add(_ opened: [Int32], between ends: Ends) -> Bool {
         let own = opened.filter { decorum_curl_local_port($0) == ends.local }
         for socket in own {
@@ -30,7 +30,7 @@ final class CurlSockets {
         answered.formUnion(sockets[ends] ?? [])
     }
 
-    /// Whether bytes wait on a connection that is about to be used again, or it has ended.
+    /// Whether a connection that is about to be reused has unread bytes, or has ended.
     func hasInput(between ends: Ends) -> Bool {
         sockets[ends]?.contains { answered.contains($0) && decorum_curl_has_input($0) != 0 } ?? false
     }

@@ -1,19 +1,19 @@
 #if os(Linux)
-/// The machine's libcurl is missing, too old, or cannot do what was asked for.
+/// The system's libcurl is missing, too old, or does not support an option.
 public struct CurlUnavailableError: Error, Hashable, Sendable {
-    /// What is wrong with the library, as an open set.
+    /// The reason why the library cannot be used, as an open set.
     public struct Reason: Hashable, Sendable {
-        /// The name of the reason, fit for a metric.
+        /// The name of the reason, suitable for a metric.
         public let name: String
 
-        /// Creates a reason of your own.
+        /// Creates a custom reason.
         ///
         /// - Parameter name: The name of the reason.
         public init(_ name: String) {
             self.name = name
         }
 
-        /// There is no library to open.
+        /// No library is installed.
         public static let missing = Reason("missing")
         /// The library is older than 7.80.
         public static let tooOld = Reason("tooOld")
@@ -23,19 +23,19 @@ public struct CurlUnavailableError: Error, Hashable, Sendable {
         public static let unsupportedOption = Reason("unsupportedOption")
     }
 
-    /// What is wrong.
+    /// The reason why the library cannot be used.
     public let reason: Reason
-    /// The version that was found, as in `"7.76.1"`; nil where there is none.
+    /// The version that was found, as in `"7.76.1"`; nil where no library was found.
     public let version: String?
-    /// What is wrong and how to mend it, in a sentence.
+    /// A sentence that says what is wrong and how to fix it.
     public let description: String
 
     /// Creates an error.
     ///
     /// - Parameters:
-    ///   - reason: What is wrong.
-    ///   - version: The version that was found.
-    ///   - description: A sentence that says how to mend it.
+    ///   - reason: The reason why the library cannot be used.
+    ///   - version: The version that was found; nil where no library was found.
+    ///   - description: A sentence that says what is wrong and how to fix it.
     public init(_ reason: Reason, version: String? = nil, _ description: String) {
         self.reason = reason
         self.version = version

@@ -3,12 +3,12 @@ import DecorumCurl
 import Foundation
 import HTTPTypes
 
-/// The content of a request on its way to libcurl: one producer, one consumer.
+/// The content of a request between one producer and libcurl, its consumer.
 struct CurlUpload: Sendable {
-    /// The producer waits while as many bytes wait to be sent: two chunks of a file, so that one is read meanwhile.
+    /// The producer waits while this many bytes are to be sent: two chunks of a file, so that it can read ahead by one.
     private static let highMark = 512 << 10
 
-    /// What libcurl gets.
+    /// The answer to libcurl when it asks for content.
     enum Supply: Equatable {
         case bytes(Int)
         case nothing
@@ -18,7 +18,7 @@ struct CurlUpload: Sendable {
     }
 
     let length: Int64?
-    /// The body that a task reads; nil where all content is here already.
+    /// The body that a task reads; nil where all content is in memory.
     private(set) var source: Body?
     private var chunks: ArraySlice<Data> = []
     private var waiting = 0
@@ -27,7 +27,7 @@ struct CurlUpload: Sendable {
     private(set) var trailers: HTTPFields?
     private var producer: CheckedContinuation<Bool, Never>?
 
-    /// Takes a body; a file is looked at away from the caller's actor.
+    /// Takes a body; a file is checked away from the caller's actor.
     init(_ body: Body) async throws {
         length = body.length
         switch body.storage {
@@ -50,10 +50,10 @@ struct CurlUpload: Sendable {
         }
     }
 
-    /// Whether there is nothing to send, not even an empty body of unknown length.
+    /// Whether there is nothing to send; an empty body of unknown length is sent.
     var isEmpty: Bool { length == 0 }
 
-    /// Adds a chunk; returns whether the producer may go on at once, or else keeps it.
+    /// Adds a chunk; returns whether the producer may continue at once, and otherwise keeps its continuation.
     mutating func offer(_ chunk: Data, from producer: CheckedContinuation<Bool, Never>) -> Bool {
         chunks.append(chunk)
         waiting += chunk.count
@@ -67,14 +67,14 @@ struct CurlUpload: Sendable {
         self.trailers = trailers
     }
 
-    /// Drops all content and returns the producer, if it waits.
+    /// Discards all content and returns the producer, if it waits.
     mutating func discard() -> CheckedContinuation<Bool, Never>? {
         chunks = []
         source = nil
         return producer.take()
     }
 
-    /// Moves content to a buffer, and returns the producer once it may go on.
+    /// Moves content to a buffer, and returns the producer where it may continue.
     mutating func supply(
         _ buffer: UnsafeMutableRawBufferPointer
     ) -> (supply: Supply, producer: CheckedContinuation<Bool, Never>?) {

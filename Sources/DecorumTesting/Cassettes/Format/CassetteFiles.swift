@@ -1,3 +1,4 @@
+import DecorumArchive
 import Foundation
 
 /// The files beside a cassette, in the folder `<name>.tape`, which hold what is too large or too binary for its text.

@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 
 /// The members of an object in a cassette: where the value of each stands, none of them twice.
 struct CassetteMembers {

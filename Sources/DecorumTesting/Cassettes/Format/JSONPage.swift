@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 
 /// A JSON document under way that reads well and changes little: one leaf on a line, small lists and objects on one.
 struct JSONPage {

@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 import HTTPTypes
 
 /// Header fields as an object of JSON: a text, or a list where a name comes more than once.

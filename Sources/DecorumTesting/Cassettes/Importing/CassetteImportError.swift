@@ -1,8 +1,8 @@
-/// Why a file of another tool cannot be imported.
+/// A file of another tool cannot be imported.
 public struct CassetteImportError: Error, Sendable, Hashable {
     /// The name of the file.
     public let file: String
-    /// Where in it the cause is: a JSON path, a line, or both; nil where it is the file as a whole.
+    /// The place of the cause: a JSON path, a line, or both; nil where it is the whole file.
     public let place: String?
     /// The cause, as a clause.
     public let reason: String
@@ -13,4 +13,10 @@ extension CassetteImportError: CustomStringConvertible {
     public var description: String {
         "\(file) cannot be imported" + (place.map { " (\($0))" } ?? "") + ": \(reason)."
     }
+}
+
+/// A file cannot be imported; thrown where its name is not known yet.
+struct ImportFault: Error {
+    let place: String?
+    let reason: String
 }

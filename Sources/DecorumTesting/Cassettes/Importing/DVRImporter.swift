@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 import Foundation
 import HTTPTypes
 

@@ -1,4 +1,5 @@
-public import Decorum
+import Decorum
+public import DecorumArchive
 import Foundation
 import HTTPTypes
 

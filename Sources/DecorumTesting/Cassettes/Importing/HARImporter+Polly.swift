@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 import Foundation
 
 /// Reads what Polly.js makes of content.
@@ -34,7 +35,7 @@ extension HARImporter {
         // A coding with a magic number that neither has: it is deflate without one, or text that was never coded.
         // Otherwise this is a list in JSON that was decoded before it was stored.
         let isContent =
-            ContentCoding.decode(Array(last), coding, limit: ImportedCassette.sizeLimit) != nil
+            ContentCoding.decode(Array(last), coding, limit: StoredValue.sizeLimit) != nil
             || (!last.isEmpty && String(validating: last, as: UTF8.self) != nil)
         return isBase64 && isContent ? last : nil
     }

@@ -1,8 +1,9 @@
 import Decorum
+import DecorumArchive
 import Foundation
 import HTTPTypes
 
-/// What an importer has found so far.
+/// The exchanges and warnings that an importer has found so far.
 struct ImportDraft {
     /// The folder in which the file's sidecars are; nil where there is none.
     let folder: URL?
@@ -126,5 +127,18 @@ extension ImportDraft {
             warn(.charset, at: place, "The body cannot be encoded as \(name), and was read as UTF-8.")
         }
         return RecordedBody(Data(text.utf8), exactness: isPlain ? .exact : .lossy)
+    }
+}
+
+extension ImportDraft {
+    /// Splits values of `Set-Cookie` that were joined.
+    mutating func splittingCookies(_ fields: HTTPFields, at place: String) -> HTTPFields {
+        var output = HTTPFields()
+        for field in fields {
+            let lines = field.name == .setCookie ? SetCookieSplitting.split(field.value) : [field.value]
+            if lines.count > 1 { warn(.joinedField, at: place, "Several cookies had been joined, and were split.") }
+            for line in lines { output.append(HTTPField(name: field.name, value: line)) }
+        }
+        return output
     }
 }

@@ -1,6 +1,6 @@
 /// Something about a file that its importer had to guess, change or leave out.
 public struct ImportWarning: Sendable, Hashable {
-    /// What kind of thing it is, as an open set.
+    /// The kind of a warning, as an open set.
     public struct Kind: Sendable, Hashable, CustomStringConvertible {
         /// The name of the kind.
         public let description: String
@@ -32,17 +32,17 @@ public struct ImportWarning: Sendable, Hashable {
         public static let placeholder = Kind("placeholder")
         /// The exchange had been redirected, and only the last answer is in the file.
         public static let redirected = Kind("redirected")
-        /// A kind of failure is told in words that nobody here knows.
+        /// A failure is described in unknown words.
         public static let failure = Kind("failure")
         /// Something was left out that a cassette has no place for.
         public static let leftOut = Kind("left out")
     }
 
-    /// What kind of thing it is.
+    /// The kind of the warning.
     public let kind: Kind
     /// Where it is: a path, and the line where that is known.
     public let place: String
-    /// What it is, as a sentence without a secret.
+    /// The warning, as a sentence without a secret.
     public let message: String
 }
 

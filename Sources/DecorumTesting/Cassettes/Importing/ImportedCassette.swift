@@ -1,24 +1,25 @@
 import Decorum
+import DecorumArchive
 public import Foundation
 import HTTPTypes
 
-/// The exchanges of a file that another tool recorded, and what is to be known about them.
+/// The exchanges of a file that another tool recorded, with warnings about them.
 ///
-/// The format is told by what is in the file, whatever its name. Bodies are as the file has them: what the file's format
-/// did to store them is undone, content codings are not, until ``decodingContent()`` is called.
+/// The content of the file decides on the format, and its name does not matter. The encodings that the format uses to
+/// store bodies are undone. Content codings are not undone until ``decodingContent()`` is called.
 ///
 /// ```swift
 /// let imported = try ImportedCassette(contentsOf: URL(filePath: "cassettes/feed.yml")).decodingContent()
 /// ```
 public struct ImportedCassette: Sendable, Hashable {
     /// The largest file that is read, in bytes, also after decompression.
-    public static let sizeLimit = 256 << 20
+    public static let sizeLimit = StoredValue.sizeLimit
 
     /// The tool that wrote the file.
     public let format: Format
     /// The exchanges, in the order in which the file has them.
     public var interactions: [Interaction]
-    /// What had to be guessed, changed or left out.
+    /// The values that had to be guessed, changed or left out.
     public var warnings: [ImportWarning]
     /// Whether the tool keeps content without its coding.
     let hasDecodedContent: Bool
@@ -45,7 +46,7 @@ public struct ImportedCassette: Sendable, Hashable {
     /// - Parameters:
     ///   - document: The content of the file.
     ///   - name: The name of the file, for errors.
-    ///   - folder: The folder that holds the files that it refers to; nil where there is none.
+    ///   - folder: The folder of the files that the document refers to; nil where there is none.
     /// - Throws: ``CassetteImportError``, which names the file, the place and the cause.
     public init(_ document: Data, named name: String, folder: URL? = nil) throws {
         guard document.count <= Self.sizeLimit else { throw CassetteImportError.tooLarge(name) }
@@ -66,7 +67,7 @@ public struct ImportedCassette: Sendable, Hashable {
 
     /// The number of values in the interactions that look like secrets.
     ///
-    /// Those of known shapes are counted, and long ones behind the names of secrets. It takes a look at each byte, so ask
+    /// It counts values of known shapes, and long values behind the names of secrets. It examines each byte, so read it
     /// once.
     public var possibleSecretCount: Int {
         let scanner = SecretScanner(environment: [:])
@@ -78,9 +79,42 @@ public struct ImportedCassette: Sendable, Hashable {
         }
     }
 
-    /// How near the worst of the bodies is to what went over the wire.
+    /// The exactness of the least exact body, compared with the bytes that were transferred.
     public var exactness: RecordedBody.Exactness {
         interactions.lazy.flatMap { [$0.request.body.exactness, $0.response?.body.exactness ?? .exact] }.max() ?? .exact
+    }
+}
+
+extension ImportedCassette {
+    /// Undoes the content codings of the responses, and drops the fields that no longer describe the content.
+    ///
+    /// Recorders often store decoded content under a `Content-Encoding` that says otherwise, so that field is believed
+    /// only where the content begins as that coding does, or is no text in a coding that has no such beginning and in a
+    /// format that keeps coded content. gzip and deflate are undone; content in another coding stays as it is, with its
+    /// field. What formats that keep decoded content have for a response that can have none is dropped.
+    ///
+    /// - Returns: The same exchanges, as a client sees them behind its transport.
+    public func decodingContent() -> Self {
+        var copy = self
+        for index in interactions.indices {
+            guard var response = interactions[index].response else { continue }
+            let method = interactions[index].request.method
+            // Browsers write what their cache has for the 304 that let them use it.
+            if hasDecodedContent, !response.body.bytes.isEmpty,
+                !RecordedResponse.mayHaveContent(response.status, to: method)
+            {
+                response.body = RecordedBody()
+                let message = "Content was left out, as a response to \(method) with \(response.status) has none."
+                copy.warnings.append(
+                    ImportWarning(kind: .leftOut, place: "interaction \(index + 1)", message: message))
+            }
+            if let message = response.decodeContent(of: method, mayBeCoded: !hasDecodedContent) {
+                let place = "interaction \(index + 1)"
+                copy.warnings.append(ImportWarning(kind: .contentCoding, place: place, message: message))
+            }
+            copy.interactions[index].response = response
+        }
+        return copy
     }
 }
 

@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 import Foundation
 
 /// The dates of recorders: seconds since 1970, ISO 8601, or a date of HTTP.

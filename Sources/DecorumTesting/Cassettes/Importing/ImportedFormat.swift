@@ -1,3 +1,5 @@
+import DecorumArchive
+
 extension ImportedCassette {
     /// The tool that wrote a file, and the shape in which it did.
     public struct Format: Sendable, Hashable, CustomStringConvertible {

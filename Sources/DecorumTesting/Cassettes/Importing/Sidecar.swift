@@ -16,7 +16,7 @@ extension ImportDraft {
             throw ImportFault(place: place, reason: "the name of the file beside it leaves the folder")
         }
         let values = try? file.resourceValues(forKeys: [.fileSizeKey, .isRegularFileKey])
-        guard values?.isRegularFile == true, let size = values?.fileSize, size <= ImportedCassette.sizeLimit,
+        guard values?.isRegularFile == true, let size = values?.fileSize, size <= StoredValue.sizeLimit,
             let bytes = try? Data(contentsOf: file)
         else {
             warn(.missingBody, at: place, "The content is in a file beside the archive that cannot be read.")

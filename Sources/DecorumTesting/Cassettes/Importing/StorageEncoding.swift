@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 import Foundation
 
 /// How formats write bytes as text.
@@ -27,7 +28,7 @@ enum StorageEncoding {
     /// The strings of a document that is a list of strings and nothing else.
     static func chunks(_ text: String) -> [String]? {
         guard text.utf8.first(where: { $0 > 0x20 }) == UInt8(ascii: "["),
-            let elements = (try? JSONValue(parsing: Array(text.utf8), countLimit: StoredDocument.countLimit))?.array,
+            let elements = (try? JSONValue(parsing: Array(text.utf8), countLimit: StoredValue.countLimit))?.array,
             !elements.isEmpty
         else { return nil }
         let chunks = elements.compactMap(\.string)

@@ -1,15 +1,13 @@
 import Decorum
+import DecorumArchive
 import Foundation
 
-/// A file as a tree, be it JSON or YAML, compressed or not.
+/// Reads a file of JSON or YAML, compressed or not, as a tree.
 enum StoredDocument {
-    /// The most values that are read, so that a file of nothing else is refused before it fills the memory.
-    static let countLimit = 4_000_000
-
-    static func value(of document: Data, countLimit: Int = countLimit) throws -> StoredValue {
+    static func value(of document: Data, countLimit: Int = StoredValue.countLimit) throws -> StoredValue {
         var bytes = Array(document)
         if let coding = compression(of: bytes) {
-            guard let content = ContentCoding.decode(bytes, coding, limit: ImportedCassette.sizeLimit) else {
+            guard let content = ContentCoding.decode(bytes, coding, limit: StoredValue.sizeLimit) else {
                 throw ImportFault(place: nil, reason: "it is compressed, and damaged or too large")
             }
             bytes = content

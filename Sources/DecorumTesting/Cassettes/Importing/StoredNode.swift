@@ -18,7 +18,7 @@ struct StoredNode: Sendable {
         return member
     }
 
-    /// The member of that name, be it null; nil where there is none.
+    /// The member of that name, which may be null; nil where there is none.
     func member(_ name: String) -> StoredNode? {
         guard case .map(let members) = value.content, let member = members.first(where: { $0.name == name }) else {
             return nil
@@ -75,10 +75,4 @@ struct StoredNode: Sendable {
         guard let node = self[name] else { throw fault("\(what) is missing") }
         return node
     }
-}
-
-/// Why a file cannot be imported, before its name is known.
-struct ImportFault: Error {
-    let place: String?
-    let reason: String
 }

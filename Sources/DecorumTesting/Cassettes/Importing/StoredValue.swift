@@ -1,12 +1,19 @@
 import Decorum
+import DecorumArchive
 
-/// A value of a file that another tool wrote, be it JSON or YAML.
+/// A value of a JSON or YAML file that another tool wrote.
 struct StoredValue: Sendable, Hashable {
+    /// The largest number of bytes of a document, also after decompression.
+    static let sizeLimit = 256 << 20
+    /// The largest number of values of a document: one that holds nothing but small values is refused before it fills the
+    /// memory.
+    static let countLimit = 4_000_000
+
     enum Content: Sendable, Hashable {
         case null
         /// A number of JSON, as it is written.
         case number(String)
-        /// A Boolean of JSON, or a plain scalar of YAML, whose type nobody has resolved.
+        /// A Boolean of JSON, or a plain scalar of YAML, whose type is not resolved.
         case literal(String)
         case string(String)
         case list([StoredValue])

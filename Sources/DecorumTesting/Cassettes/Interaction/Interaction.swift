@@ -4,9 +4,9 @@ public import Foundation
 ///
 /// Both are there when the transfer failed within the response's body.
 public struct Interaction: Sendable, Hashable {
-    /// What was asked.
+    /// The request.
     public var request: RecordedRequest
-    /// What was answered; nil where the exchange failed before the head of a response had arrived.
+    /// The response; nil where the exchange failed before the head of a response had arrived.
     public var response: RecordedResponse?
     /// How the exchange failed; nil where it did not.
     public var failure: RecordedFailure?
@@ -16,10 +16,10 @@ public struct Interaction: Sendable, Hashable {
     /// Creates an interaction.
     ///
     /// - Parameters:
-    ///   - request: What was asked.
-    ///   - response: What was answered.
-    ///   - failure: How the exchange failed.
-    ///   - recordedAt: When it was recorded.
+    ///   - request: The request.
+    ///   - response: The response.
+    ///   - failure: The failure of the exchange.
+    ///   - recordedAt: The time of the recording.
     public init(
         request: RecordedRequest, response: RecordedResponse? = nil, failure: RecordedFailure? = nil,
         recordedAt: Date? = nil

@@ -2,7 +2,7 @@ public import Foundation
 
 /// The content of a recorded request or response.
 public struct RecordedBody: Sendable, Hashable {
-    /// How near the bytes are to those that went over the wire.
+    /// The exactness of the bytes, compared with those that were transferred.
     public enum Exactness: String, Sendable, Hashable, Comparable {
         /// They are the same, but for a content coding.
         case exact
@@ -11,7 +11,7 @@ public struct RecordedBody: Sendable, Hashable {
         /// The format lost some of them.
         case lossy
 
-        /// Whether one is nearer to the wire than the other.
+        /// Whether one is more exact than the other.
         public static func < (lhs: Self, rhs: Self) -> Bool {
             lhs.distance < rhs.distance
         }
@@ -27,14 +27,14 @@ public struct RecordedBody: Sendable, Hashable {
 
     /// The content.
     public var bytes: Data
-    /// How near it is to what went over the wire.
+    /// The exactness of the bytes, compared with those that were transferred.
     public var exactness: Exactness
 
     /// Creates a body.
     ///
     /// - Parameters:
     ///   - bytes: The content.
-    ///   - exactness: How near it is to what went over the wire.
+    ///   - exactness: The exactness of the bytes, compared with those that were transferred.
     public init(_ bytes: Data = Data(), exactness: Exactness = .exact) {
         self.bytes = bytes
         self.exactness = exactness

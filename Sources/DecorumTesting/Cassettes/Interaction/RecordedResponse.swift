@@ -16,7 +16,7 @@ public struct RecordedResponse: Sendable, Hashable {
     public var informational: [Interim]
     /// The content coding that was undone before the content was recorded, such as `gzip`.
     public var coding: String?
-    /// How the content came in; empty where it came in one piece or nobody knows.
+    /// The chunks in which the content arrived; empty where it came in one piece or that is unknown.
     public var chunks: [Chunk]
 
     /// An interim response (RFC 9110, section 15.2).

@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 
 /// Recorded keys with the placeholder of a secret, found by keys that hold a secret in its place.
 ///

@@ -1,4 +1,5 @@
 public import Decorum
+import DecorumArchive
 public import HTTPTypes
 
 /// One thing in which a request has to agree with a recorded one.
@@ -10,7 +11,7 @@ public import HTTPTypes
 /// let rules = CassetteRules(matching: [.method, .url(ignoring: "ts"), .body, .header(.accept)])
 /// ```
 public struct MatchingRule: Sendable {
-    /// What the rule looks at.
+    /// The part of a request that the rule compares.
     enum Subject: Sendable {
         case method
         case url
@@ -35,7 +36,7 @@ public struct MatchingRule: Sendable {
     /// Whether the fields of a request that has no content matter to the rule.
     var readsFields: Bool { subject == .other }
 
-    /// What two requests must have in common.
+    /// The value that two requests must have in common.
     func key(_ request: RecordedRequest) -> [UInt8] {
         var key: [UInt8] = []
         appendKey(request, &key)

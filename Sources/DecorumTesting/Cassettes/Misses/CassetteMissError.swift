@@ -1,7 +1,7 @@
 public import Decorum
 import Foundation
 
-/// Nothing that a cassette holds answers a request.
+/// No interaction of a cassette answers a request.
 ///
 /// The description shows the request, the recorded one that is nearest and every rule in which they do not agree, and how
 /// to record it. All of it is redacted, and what looks like a secret under no name is masked too.
@@ -12,7 +12,7 @@ public struct CassetteMissError: Error, Hashable, Sendable {
     public let number: Int
     /// The path of the cassette, with the line of the nearest interaction where it is known.
     public let file: String
-    /// What is nearest to the request, and in what they differ.
+    /// The recorded request that is nearest, and the differences.
     public let explanation: String
     private let advice: String
 
@@ -86,7 +86,7 @@ extension CassetteMissError: DescribableError {
 }
 
 extension Cassette {
-    /// What mends a cassette: a mode in which it is recorded, or another file where this one is only replayed.
+    /// The way to mend a cassette: a mode in which it is recorded, or another file where this one is only replayed.
     func adviceToRecord(or modes: String) -> String {
         guard let format = opened.readOnlyFormat else { return modes }
         return "record on another file, since a cassette of \(format) is only replayed"

@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 
 /// Where two JSON values differ, by paths such as `$.items[3].name`.
 struct JSONDifference: Hashable {

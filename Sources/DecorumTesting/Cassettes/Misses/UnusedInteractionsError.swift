@@ -3,27 +3,18 @@ import Foundation
 
 /// Interactions of a cassette were never played.
 ///
-/// Either a request is no longer made, or it has changed so much that something else answered it.
+/// Either a request is no longer made, or it has changed so much that another interaction answered it.
 public struct UnusedInteractionsError: Error, Hashable, Sendable {
     /// The path of the cassette.
     public let file: String
     /// The method and the URL of each, redacted.
     public let requests: [String]
-    private let advice: String
-
-    init(_ cassette: Cassette, _ ordinals: [Int]) throws {
-        file = cassette.file.relativePath
-        advice = cassette.adviceToRecord(or: "CASSETTE=rewrite records it anew")
-        let scanner = SecretScanner(cassette.rules)
-        requests = try ordinals.map { ordinal in
-            let request = cassette.redactor.matchable(try cassette.content.request(at: ordinal))
-            return scanner.masked("\(request.method) \(request.url)")
-        }
-    }
+    /// The way to mend the cassette.
+    let advice: String
 }
 
 extension UnusedInteractionsError: DescribableError {
-    /// How many there are, which, and how to mend it.
+    /// Their number, their requests, and the way to mend it.
     public var description: String {
         let shown = requests.prefix(10).map { "\n  \($0)" }.joined()
         let more = requests.count > 10 ? "\n  and \(requests.count - 10) more" : ""

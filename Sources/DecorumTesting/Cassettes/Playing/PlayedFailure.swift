@@ -33,7 +33,7 @@ extension RecordedFailure {
     }
 }
 
-/// More of a body is read than was read when it was recorded, so nobody knows what follows.
+/// More of a body is read than was read when it was recorded, so the rest is unknown.
 struct RecordingEndedError: Error, CustomStringConvertible {
     var description: String { "The recording ends here, since its reader dropped the body; record it again." }
 }

@@ -1,4 +1,4 @@
-/// What answered a request: a response, a failure, or a response whose content failed.
+/// The outcome of a recorded request: a response, a failure, or a response whose content failed.
 struct RecordedOutcome: Sendable {
     let response: RecordedResponse?
     let failure: RecordedFailure?

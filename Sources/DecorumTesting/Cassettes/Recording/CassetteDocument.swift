@@ -1,4 +1,5 @@
-public import Decorum
+import Decorum
+public import DecorumArchive
 import Foundation
 
 /// What is written of interactions: the cassette itself, and the files beside it.

@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 
 /// Finds a long value behind a name of a secret, in whatever notation: `token = "…"`, `secret: '…'`, `<password>…<`.
 ///

@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 import Foundation
 
 /// Finds what has the shape of a secret, or stands behind the name of one.
@@ -8,7 +9,9 @@ struct SecretHits {
     static func all(in bytes: [UInt8]) -> [SecretHit] {
         let scanner = SecretHits(bytes: bytes)
         let passwords = scanner.urlPasswords()
-        let tokens = TokenSearch.tokens(in: bytes).map { SecretHit(kind: SecretKind($0.kind), range: $0.range) }
+        // A recording holds pseudonyms where its tokens were.
+        let tokens = TokenSearch.tokens(in: bytes).filter { !Pseudonym.isPseudonym(bytes[$0.range]) }
+            .map { SecretHit(kind: SecretKind($0.kind), range: $0.range) }
         // A find that is two things at once is told once: a password before a token, and by its shape before its name.
         let shaped = passwords + apart(tokens, from: passwords)
         return shaped + apart(scanner.namedValues(), from: shaped.sorted { $0.range.lowerBound < $1.range.lowerBound })

@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 package import Foundation
 
 /// The last gate before a cassette is written: it finds what still looks like a secret.

@@ -1,4 +1,5 @@
 public import Decorum
+import DecorumArchive
 import Foundation
 
 extension Cassette {
@@ -57,19 +58,19 @@ extension Interaction {
     }
 }
 
-/// A server answers in another way than it is recorded.
+/// A server no longer answers as the cassette has recorded.
 public struct CassetteDriftError: Error, Hashable, Sendable {
-    /// What has changed in the answer to one request.
+    /// The changes in the answer to one request.
     public struct Drift: Hashable, Sendable {
         /// The method and the URL, redacted.
         public let request: String
-        /// What has changed, with JSON paths; never a value.
+        /// The changes, with JSON paths and without values.
         public let changes: [String]
     }
 
     /// The path of the cassette.
     public let file: String
-    /// What has changed, in the order of the requests.
+    /// The changes, in the order of the requests.
     public let drifts: [Drift]
     fileprivate let advice: String
 }

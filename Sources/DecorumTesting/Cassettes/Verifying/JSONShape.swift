@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 
 /// The shape of a JSON value: which members there are and of what kind, whatever their values.
 indirect enum JSONShape: Hashable {

@@ -23,9 +23,9 @@ extension DecoratorLaw {
     /// }
     /// ```
     ///
-    /// A law sends the request with options, fields and content of its own, and answers with trailer fields, with bodies
-    /// that are read once and chunk by chunk, late, or never. An answer keeps its status, its fields and its content. One
-    /// that may have content but has none gets some.
+    /// A law adds options, fields and content to the request. It adds trailer fields to the answer, and gives it a body that
+    /// can be read once and that comes chunk by chunk, late, or never. An answer keeps its status, its fields and its
+    /// content. An answer that may have content but has none gets some.
     public struct ActivePath: Sendable, CustomStringConvertible {
         /// The path in a few words, for the sentence of a failure.
         public let description: String
@@ -34,7 +34,7 @@ extension DecoratorLaw {
         let addedFields: Set<HTTPField.Name>
         let changedParts: Set<Part>
         let answer: @Sendable (HTTPRequest, Int) throws -> Response
-        /// Whether the laws themselves have made the path, and examine every decorator on it.
+        /// Whether the laws created the path, and examine every decorator on it.
         private(set) var isOfLaws = false
 
         /// Creates a path.

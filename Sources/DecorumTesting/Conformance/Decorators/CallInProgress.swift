@@ -1,6 +1,6 @@
 import Decorum
 
-/// A call in a task of its own, which a law waits for and cancels.
+/// A call in a separate task, which a law waits for and cancels.
 struct CallInProgress<Value: Sendable>: Sendable {
     private let task: Task<Value, any Error>
     private let end = Gate()
@@ -12,14 +12,14 @@ struct CallInProgress<Value: Sendable>: Sendable {
         }
     }
 
-    /// Waits until something waits at a gate, or the call has ended; tells whether the gate was reached.
+    /// Waits until something waits at a gate, or the call has ended; returns whether the gate was reached.
     func waits(at gate: Gate) async throws -> Bool {
         try await first { try await gate.waitForWaiting(1) }
     }
 
-    /// Waits until the call does nothing but sleep on a clock, or has ended; tells whether it sleeps.
+    /// Waits until the call does nothing but sleep on a clock, or has ended; returns whether it sleeps.
     ///
-    /// A layer may sleep beside what it does, as a timeout does; then the call goes on, and is given the turns for it.
+    /// A layer may also sleep beside its work, as a timeout does. The call then goes on, and the method gives it time to.
     func sleeps(on clock: VirtualClock, whileIdle busy: Monitor<Int>) async throws -> Bool {
         guard try await first({ try await clock.waitForSleepers() }) else { return false }
         for _ in 0..<200 { await Task.yield() }

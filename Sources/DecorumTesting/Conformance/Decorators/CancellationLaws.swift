@@ -5,8 +5,8 @@ import HTTPTypes
 extension DecoratorLaw {
     /// Demands that cancelling the caller's task cancels what the base does, and reaches the caller as `CancellationError`.
     ///
-    /// A layer that sends in a task of its own must pass the cancellation on; one that catches errors must not take
-    /// this one for a failure.
+    /// A layer that sends in a separate task must pass the cancellation on. A layer that catches errors must not treat
+    /// this one as a failure.
     public static let cancellation = DecoratorLaw(
         "cancellation passes", "Cancelling a call cancels the base's sending at once and throws CancellationError."
     ) { subject in
@@ -35,7 +35,7 @@ extension DecoratorLaw {
         try requireCancellation(earlyResult, "A call in a cancelled task")
     }
 
-    /// Cancels a call while the base is busy with the sending of a number; tells whether there was one.
+    /// Cancels a call while the base handles the sending of a number; returns whether there was one.
     private static func checkCancelling(
         sending number: Int, in subject: DecoratorSubject, on path: ActivePath
     ) async throws -> Bool {
@@ -81,8 +81,7 @@ extension DecoratorLaw {
 
     /// Demands that nothing more is sent once the caller's task has been cancelled.
     ///
-    /// A retry or a redirection that goes out after the user has left costs the server work, and may do what the user
-    /// wanted to stop.
+    /// A retry or a redirection after a cancellation costs the server work, and may do what the user wanted to stop.
     public static let silenceAfterCancellation = DecoratorLaw(
         "nothing is sent after cancellation", "Once a call has been cancelled, nothing more is sent for it."
     ) { subject in

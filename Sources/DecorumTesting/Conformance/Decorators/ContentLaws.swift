@@ -3,12 +3,12 @@ import Foundation
 import HTTPTypes
 
 extension DecoratorLaw {
-    /// Demands that the length and the coding that a head tells are those of the content behind it.
+    /// Demands that the length and the coding in a head are those of the content that follows it.
     ///
     /// A layer that changes content takes `Content-Length` and `Content-Encoding` with it, of requests and responses
-    /// (RFC 9110, sections 8.4 and 8.6), and tells no length of a body that it does not know.
+    /// (RFC 9110, sections 8.4 and 8.6), and states no length for a body whose length it does not know.
     public static let contentLengths = DecoratorLaw(
-        "lengths are true", "The length and the coding that a head tells are those of the content behind it."
+        "lengths are true", "The length and the coding in a head are those of the content that follows it."
     ) { subject in
         for path in subject.contentPaths {
             try await checkRequestLength(in: subject, on: path)

@@ -3,7 +3,7 @@ public import HTTPTypes
 
 /// A rule that every decorator keeps, so that a stack of them behaves whatever their order and number.
 ///
-/// A suite of yours holds a decorator of yours to all of them:
+/// Check your decorator against all of them:
 ///
 /// ```swift
 /// @Test(arguments: DecoratorLaw.all)
@@ -12,19 +12,19 @@ public import HTTPTypes
 /// }
 /// ```
 ///
-/// Each law composes the decorator with a base of its own, which provokes it: it answers with every status, with
-/// redirections, challenges, failures, and validators that do not match. Make what the decorator keeps, such as a
-/// store, within the closure, since it is called many times.
+/// Each law composes the decorator with its own base, which gives it something to act on: it answers with every status,
+/// with redirections, challenges, failures, and validators that do not match. Create the state of the decorator, such as
+/// a store, within the closure, since the closure is called many times.
 ///
-/// Most of these are ordinary exchanges, on which a decorator has nothing to do. Say with an ``ActivePath`` with which
-/// request and which answers it acts, and the laws examine it there too. Where it waits or writes, hand it the clock and
-/// the log of the ``DecoratorConditions``.
+/// Most of these are ordinary exchanges, in which a decorator has nothing to do. Describe the requests and answers on
+/// which it acts by an ``ActivePath``, and the laws examine it there too. Pass the clock and the log of the
+/// ``DecoratorConditions`` to a decorator that waits or writes.
 ///
 /// A decorator that breaks a law by design says so, for its users to read: see ``ConformanceSuite``.
 public struct DecoratorLaw: ConformanceCase {
     /// The name of the law.
     public let name: String
-    /// What the law demands, in a sentence.
+    /// The demand of the law, in a sentence.
     public let demand: String
     private let examine: @Sendable (DecoratorSubject) async throws -> Void
 
@@ -37,28 +37,19 @@ public struct DecoratorLaw: ConformanceCase {
     /// The origin that all requests go to, for decorators that are bound to one.
     public static let origin = "https://origin.example"
 
-    /// All laws.
-    public static let all = ConformanceSuite<DecoratorLaw>([
-        .requestBodiesOnce, .requestStreaming, .requestTrailers, .requestFields, .responseBodiesOnce,
-        .responseStreaming, .responseTrailers, .responseFields, .release, .earlyDrop, .cancellation, .bodyCancellation,
-        .silenceAfterCancellation, .idleness, .statuses, .errors, .bodyErrors, .options, .metadata, .concurrency,
-        .layerOrder, .declaredResending, .declaredAnswering, .declaredChanges, .declaredSecrets, .writtenSecrets,
-        .redirectedSecrets, .principals, .cancelledSleep, .effects, .contentLengths, .emptyResponses,
-    ])
-
-    /// Holds a decorator to the law.
+    /// Checks that a decorator keeps the law.
     ///
     /// - Parameters:
     ///   - addedFields: The fields that the decorator adds to requests by design; ``idleness`` and ``requestFields``
     ///     allow for these alone, and ``declaredChanges`` still wants them declared.
     ///   - changedParts: The other parts of an exchange that the decorator always changes by design, such as
     ///     ``Part/target``; ``declaredChanges`` still wants those of a request declared.
-    ///   - ownPaths: The paths of requests that the decorator makes itself, such as `"/token"`. They are not held to what
-    ///     the decorator owes the requests that it was sent.
+    ///   - ownPaths: The paths of requests that the decorator makes itself, such as `"/token"`. The rules for requests that
+    ///     the decorator forwards do not apply to them.
     ///   - activePaths: Requests and answers that give the decorator something to do; the law examines the decorator on
     ///     these paths too.
     ///   - decorate: Wraps a base in the decorator.
-    /// - Throws: ``ConformanceFailure`` that says how the law is broken; `CancellationError` in a cancelled task.
+    /// - Throws: A ``ConformanceFailure`` that says how the decorator breaks the law; `CancellationError` in a cancelled task.
     public func check(
         adding addedFields: Set<HTTPField.Name> = [],
         changing changedParts: Set<Part> = [],
@@ -71,7 +62,7 @@ public struct DecoratorLaw: ConformanceCase {
         ) { base, _ in try decorate(base) }
     }
 
-    /// Holds a decorator that waits or writes to the law, with a clock and a log that the law watches.
+    /// Checks that a decorator which waits or writes keeps the law, with a clock and a log that the law observes.
     ///
     /// - Parameters:
     ///   - addedFields: The fields that the decorator adds to requests by design.
@@ -79,7 +70,7 @@ public struct DecoratorLaw: ConformanceCase {
     ///   - ownPaths: The paths of requests that the decorator makes itself.
     ///   - activePaths: Requests and answers that give the decorator something to do.
     ///   - decorate: Wraps a base in the decorator, which waits on the clock of the conditions and writes to their log.
-    /// - Throws: ``ConformanceFailure`` that says how the law is broken; `CancellationError` in a cancelled task.
+    /// - Throws: A ``ConformanceFailure`` that says how the decorator breaks the law; `CancellationError` in a cancelled task.
     public func check(
         adding addedFields: Set<HTTPField.Name> = [],
         changing changedParts: Set<Part> = [],

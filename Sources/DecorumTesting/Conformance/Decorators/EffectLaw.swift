@@ -55,7 +55,7 @@ extension DecoratorLaw {
                 + "again.")
     }
 
-    /// Answers that leave open whether the server has done what it was asked to.
+    /// Answers that leave open whether the server has carried out the request.
     private static let uncertainPaths =
         [
             TransportError(.connectionLost, at: .head), TransportError(.timedOut, at: .head),
@@ -67,7 +67,7 @@ extension DecoratorLaw {
 }
 
 extension HTTPRequest {
-    /// Whether a server can tell that it has carried the request out already.
+    /// Whether a server can recognize a request that it has carried out already.
     fileprivate var hasIdempotencyKey: Bool {
         headerFields.contains { $0.name.canonicalName == "idempotency-key" && !$0.value.isEmpty }
     }

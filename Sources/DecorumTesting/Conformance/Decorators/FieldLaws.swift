@@ -4,8 +4,8 @@ import HTTPTypes
 extension DecoratorLaw {
     /// Demands that the fields of a request reach the transport: their repeats, their order, and names of any kind.
     ///
-    /// A dictionary of fields loses repeats, a lookup by name joins them, and a fixed list of names drops what it does
-    /// not know. Fields that the decorator adds by design are told to `check(adding:)`.
+    /// A dictionary of fields loses repeats, a lookup by name joins them, and a fixed list of names drops unknown ones.
+    /// `check(adding:)` takes the fields that the decorator adds by design.
     public static let requestFields = DecoratorLaw(
         "request fields survive", "Every field of a request reaches the transport, with its repeats and in its order."
     ) { subject in

@@ -6,11 +6,11 @@ extension DecoratorLaw {
     /// Demands that a layer which has nothing to do changes nothing.
     ///
     /// An ordinary request passes once, and its ordinary response comes back, both as they were: method, target, fields,
-    /// the length, the replay rule and the content of bodies, and what transports tell in the metadata. Fields that the
-    /// decorator adds by design, and the parts that it changes by design, are told to the check. On an ``ActivePath``
-    /// the requests stay as they were, too, except for what is said of the decorator and of the path.
+    /// the length, the replay rule and the content of bodies, and the metadata that transports set. The check takes the
+    /// fields and the parts that the decorator changes by design as arguments. On an ``ActivePath`` the requests also
+    /// stay as they were, except for the changes that are declared for the decorator and for the path.
     public static let idleness = DecoratorLaw(
-        "an idle layer changes nothing", "An ordinary exchange passes a layer once, and unchanged but for what is said."
+        "an idle layer changes nothing", "An ordinary exchange passes a layer once, with no undeclared change."
     ) { subject in
         for path in subject.activePaths {
             let request = try path.request(fields: [.contentLanguage: "en"])
@@ -43,7 +43,7 @@ extension DecoratorLaw {
             try requireSame(response, as: answer, exceptContent: mayChangeContent)
             let data = try await response.body.collectAll().data
             if !mayChangeContent { try requireSame(data, as: answer.body, "the response's") }
-            // A task that goes on behind the caller's back gets its turns.
+            // Gives a task that continues after the call the time to send.
             for _ in 0..<20 { await Task.yield() }
             try requireEqual(probe.requests.count, 1, "The number of times that it was sent in the end")
         }

@@ -5,7 +5,7 @@ import HTTPTypes
 extension DecoratorLaw {
     /// Demands that a decorator's own layer stands before those of its base.
     ///
-    /// Layers find out from `Connection.layers` what happens further in, such as whether credentials are added.
+    /// Layers learn from `Connection.layers` about the inner layers, such as whether they add credentials.
     public static let layerOrder = DecoratorLaw(
         "layers are in order", "The layers are the decorator's own, named, followed by those of the base."
     ) { subject in
@@ -37,7 +37,7 @@ extension DecoratorLaw {
 
     /// Demands that a layer which answers in the place of its base says so.
     ///
-    /// It does so also where it has sent the request, and has no answer from the base but a failure.
+    /// This includes a layer that has sent the request and got only a failure from the base.
     public static let declaredAnswering = DecoratorLaw(
         "answering is declared", "A layer that answers without an answer of its base has the fact “answers”."
     ) { subject in

@@ -5,7 +5,7 @@ import HTTPTypes
 extension DecoratorLaw {
     /// Demands that the options of a request reach the base, known or not.
     ///
-    /// Options are how a caller speaks to a layer far in. A layer that makes a new request starts from the one it got.
+    /// By options a caller controls an inner layer. A layer that makes a new request starts from the one that it got.
     public static let options = DecoratorLaw(
         "options survive", "The options of a request reach the base each time that it is sent."
     ) { subject in

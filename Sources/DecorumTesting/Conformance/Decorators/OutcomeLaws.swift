@@ -37,8 +37,8 @@ extension DecoratorLaw {
 
     /// Demands that an error of the base reaches the caller as the value that was thrown.
     ///
-    /// Whoever catches a transport's failure, or an error of a layer of their own, finds it by its type. A layer that
-    /// wraps what it does not know, or takes it for something else, hides it.
+    /// A caller finds a transport's failure, or an error of their own layer, by its type. A layer hides an error that it
+    /// wraps, or that it takes for another one.
     public static let errors = DecoratorLaw(
         "errors pass unwrapped", "Each error of the base reaches the caller as it is."
     ) { subject in

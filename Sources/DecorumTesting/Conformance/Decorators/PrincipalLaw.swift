@@ -2,13 +2,13 @@ import Decorum
 import HTTPTypes
 
 extension DecoratorLaw {
-    /// Demands that a layer which keeps or shares responses gives none to a caller whom it was not made for.
+    /// Demands that a layer which stores or shares responses gives a response only to the caller that it was made for.
     ///
-    /// Callers are told apart by the principal of the options, or by their credentials alone: in fields that carry
-    /// them by definition, in those that the options call secret, and in a field that a layer further in adds without
-    /// saying so, of which `SentRequests` alone tells. They send one after the other and at the same time,
-    /// to a server whose validators do not tell them apart, and that can be reached at first only. `ResponseKey` has
-    /// all of it.
+    /// Callers differ in the principal of the options, or in their credentials alone: in fields that carry credentials by
+    /// definition, in fields that the options name as secret, and in a field that an inner layer adds without declaring
+    /// it, so that only `SentRequests` reports it. They send one after the other and at the same time, to a server that
+    /// gives all of them the same validator, and to one that can be reached only at first. `ResponseKey` accounts for all
+    /// of these differences.
     public static let principals = DecoratorLaw(
         "responses are kept by principal", "No caller gets a response that was made for another principal."
     ) { subject in
@@ -79,7 +79,7 @@ extension DecoratorLaw {
             response = try await connection.send(request)
             text = try await response.body.text(upTo: 1 << 20)
         } catch  where !(error is ConformanceFailure) {
-            // A failure holds no response, and no caller is given another one's.
+            // A failure holds no response, so no caller gets another one's response.
             return
         }
         let markers =
@@ -114,7 +114,7 @@ extension DecoratorLaw {
     ]
 }
 
-/// A way to tell on whose behalf a request is made.
+/// The difference between requests on behalf of different users.
 private struct Distinction: Sendable, CustomStringConvertible {
     let description: String
     private let field: HTTPField.Name?
@@ -159,7 +159,7 @@ private struct Distinction: Sendable, CustomStringConvertible {
         return request
     }
 
-    /// Reports what is sent where a layer between the decorator and the transport has added the field.
+    /// Reports the sent request where a layer between the decorator and the transport has added the field.
     func report(_ request: Request) {
         guard isAddedFurtherIn, let field, let user = user(of: request) else { return }
         var sent = request
@@ -177,7 +177,7 @@ private struct Distinction: Sendable, CustomStringConvertible {
 }
 
 extension Response {
-    /// The response with marks of whom it was made for: in a field, in the metadata and, where it has none, as content.
+    /// The response with the name of its user in a field, in the metadata and, where it has no content, as content.
     fileprivate func made(for user: String?, as method: HTTPRequest.Method) -> Response {
         var response = self
         let mark = "for \(user ?? "everybody")"
@@ -188,7 +188,7 @@ extension Response {
     }
 }
 
-/// The caller, whom a layer further in knows and the decorator does not.
+/// The caller, which an inner layer knows and the decorator does not.
 private enum CallerKey: RequestOptionKey {
     static let defaultValue: String? = nil
 }

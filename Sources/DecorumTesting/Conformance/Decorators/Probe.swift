@@ -18,7 +18,7 @@ final class Probe: Connection {
 
     var requests: [Request] { received.withLock { $0 } }
 
-    /// Answers also in a task that is cancelled: what reaches it then is what a law wants to know.
+    /// Answers in a cancelled task too, since a law examines which requests arrive after a cancellation.
     func send(_ request: consuming Request) async throws -> Response {
         let request = request
         request.reportSending()
@@ -30,13 +30,13 @@ final class Probe: Connection {
     }
 }
 
-/// A body that tells how it is read, and whether the transfer that it stands for is still held by somebody.
+/// A body that records how it is read, and whether the transfer that it stands for is still held.
 final class BodyProbe: Sendable {
     /// The bytes of a body.
     enum Content: Sendable {
-        /// Those of ``BytePattern``, as many as the chunks have.
+        /// The bytes of ``BytePattern``, as many as the chunks have.
         case pattern
-        /// Some that are given, in a few chunks.
+        /// The given bytes, in a few chunks.
         case bytes(Data)
     }
 
@@ -58,10 +58,10 @@ final class BodyProbe: Sendable {
     }
 
     var state: State { monitor.state }
-    /// Whether the body, or what reads it, is still held by somebody; told of bodies that are read once.
+    /// Whether the body or its reader is still held; only for bodies that can be read once.
     var isHeld: Bool { state.holders > 0 }
 
-    /// The whole content of a body of so many chunks.
+    /// The whole content of a body with a number of chunks.
     func data(chunks: Int) -> Data {
         switch content {
         case .pattern: BytePattern.bytes(chunks * Self.chunkSize)
@@ -69,7 +69,7 @@ final class BodyProbe: Sendable {
         }
     }
 
-    /// Whether bytes are those that the body starts with.
+    /// Whether the body starts with these bytes.
     func matches(_ data: Data) -> Bool {
         switch content {
         case .pattern: BytePattern.matches(data)
@@ -81,7 +81,7 @@ final class BodyProbe: Sendable {
     var largestChunk: Int {
         switch content {
         case .pattern: Self.chunkSize
-        // Of five, so that there is something behind what is read first.
+        // Five chunks, so that some content follows the chunk that is read first.
         case .bytes(let data): max(1, (data.count + 4) / 5)
         }
     }
@@ -150,7 +150,7 @@ final class BodyProbe: Sendable {
 }
 
 extension Body {
-    /// The content and the trailers of a body that a law made, of which none is this large.
+    /// The content and the trailers of a body that a law created; each of them is smaller than the limit.
     func collectAll() async throws -> (data: Data, trailers: HTTPFields) {
         try await collect(upTo: 1 << 24)
     }

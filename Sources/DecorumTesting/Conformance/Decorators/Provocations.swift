@@ -9,7 +9,7 @@ extension ActivePath {
         HTTPResponse(status: .ok, headerFields: [.eTag: #""1""#])
     }
 
-    /// The paths that every decorator is examined on, since many act on what comes there.
+    /// The paths on which every decorator is examined, since many decorators act on these answers.
     static let provocations = statuses + redirections + failures.map(\.path) + [changedValidator, fresh, lostServer]
 
     /// Asks for another attempt, with every kind of challenge.
@@ -28,7 +28,7 @@ extension ActivePath {
         TransportError(.connectionRefused, at: .connecting), TransportError(.connectionLost, at: .head),
     ]
 
-    /// Confirms a response that is not the one it was asked about.
+    /// Confirms another response than the one that the request asked about.
     private static let changedValidator = ActivePath(ofLaws: "a 304 for another ETag", calls: 2) { number, request in
         let isConditional = request.headerFields.contains(.ifNoneMatch)
         return HTTPResponse(
@@ -39,7 +39,7 @@ extension ActivePath {
         HTTPResponse(status: .ok, headerFields: [.cacheControl: "public, max-age=3600", .eTag: #""1""#])
     }
 
-    /// Cannot be reached once it has answered.
+    /// Cannot be reached after it has answered once.
     private static let lostServer = ActivePath(ofLaws: "an answer and then none", calls: 2) { number, _ in
         guard number == 1 else { throw TransportError(.unreachable, at: .connecting) }
         return .ok
@@ -59,7 +59,7 @@ extension TransportError {
 extension HTTPResponse {
     static let ok = HTTPResponse(status: .ok)
 
-    /// A status with all that asks for another attempt.
+    /// A status with all fields that ask for another attempt.
     static func challenge(_ code: Int) -> HTTPResponse {
         HTTPResponse(
             status: .init(code: code),

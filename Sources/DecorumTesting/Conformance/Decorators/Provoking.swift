@@ -7,7 +7,7 @@ extension ActivePath {
     /// Answers a request of the last call, by its number within this call and what the path answers.
     typealias Answering = @Sendable (_ request: Request, _ number: Int, _ outcome: Outcome) async throws -> Response
 
-    /// Leads a decorator along the path; the law answers the last call, and the path itself those before it.
+    /// Sends a request through a decorator along the path; the law answers the last call, and the path those before it.
     func provoke(
         _ subject: DecoratorSubject, with request: Request, on conditions: DecoratorConditions = .init(),
         _ answering: @escaping Answering
@@ -41,7 +41,7 @@ extension ActivePath {
             own: try subject.ownLayers(over: probe), connection: connection)
     }
 
-    /// Leads a decorator along the path with the path's own answers, all of which are in memory.
+    /// Sends a request through a decorator along the path, with the path's own answers in memory.
     func provoke(_ subject: DecoratorSubject, chunks: Int = 5) async throws -> Provoked {
         try await provoke(subject, with: try request()) { request, _, outcome in
             try await outcome.get().carried(for: request.head.method, chunks: chunks).inMemory()
@@ -63,9 +63,9 @@ extension ActivePath {
     }
 }
 
-/// The end of an exchange that a law has led a decorator through.
+/// The outcome of an exchange that a law has put a decorator through.
 struct Provoked: Sendable {
-    /// All that the last call has sent, with the requests of the decorator's own.
+    /// All requests of the last call, including those that the decorator made itself.
     let sent: [Request]
     /// The requests of the caller that the last call has sent.
     let requests: [Request]
@@ -85,10 +85,10 @@ struct Provoked: Sendable {
     var mayAnswer: Bool { own.contains { $0.facts.contains(.answers) } }
 }
 
-/// An answer whose content tells how it is read.
+/// An answer whose content records how it is read.
 struct CarriedAnswer: Sendable {
     var response: Response
-    /// The content; without any where the answer has none.
+    /// The content; empty where the answer has none.
     let content: BodyProbe
     let chunks: Int
 
@@ -106,7 +106,7 @@ extension Response {
         body.isEmpty && head.mayHaveContent(for: method)
     }
 
-    /// The response with a body that is read once, of its own content or, where it could have some, of a pattern.
+    /// The response with a body that can be read once: its content, or a pattern where it may have content but has none.
     func carried(
         for method: HTTPRequest.Method, chunks: Int, knowingLength: Bool = false, trailers: HTTPFields? = nil,
         failure: (any Error)? = nil, gate: Gate? = nil

@@ -2,11 +2,11 @@ import Decorum
 import HTTPTypes
 
 extension DecoratorLaw {
-    /// Demands that a response which the caller does not get is let go before the next request goes out.
+    /// Demands that a response which the caller does not get is released before the next request is sent.
     ///
-    /// Its transfer holds a connection to the server. Held while the layer waits or sends again, it takes the place
-    /// that the next attempt needs; with one connection for each host, the two wait for each other. A short rest may be
-    /// read, so that the connection can be used again; no more than 1 MiB of it.
+    /// Its transfer holds a connection to the server. While the layer waits or sends again, it takes the place that the
+    /// next attempt needs; with one connection for each host, the two wait for each other. A layer may read a short rest,
+    /// up to 1 MiB, so that the connection can be used again.
     public static let release = DecoratorLaw(
         "discarded responses are released", "A response that is not returned ends before anything more is sent."
     ) { subject in
@@ -34,7 +34,7 @@ extension DecoratorLaw {
                 try require(
                     !transfer.isHeld || returned == nil,
                     "After \(path), a discarded response was still held when another was returned.")
-                // A response that is read after the caller got another answer may be read to be kept.
+                // After the caller got another answer, a layer may read a response in order to store it.
                 guard returned != nil || !provoked.mayAnswer else { continue }
                 try require(
                     transfer.state.bytesRead <= 1 << 20,

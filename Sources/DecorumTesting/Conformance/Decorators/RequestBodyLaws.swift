@@ -5,9 +5,9 @@ import HTTPTypes
 extension DecoratorLaw {
     /// Demands that the body of a request is read at most once for each time that the request is sent.
     ///
-    /// A body that can be read once only is a transfer from elsewhere: whoever opens it a second time finds nothing to
-    /// send. One that starts anew each time may be expensive to make. A layer that must know the content, such as a
-    /// digest, reads it once and forwards what it has read.
+    /// A body that can be read once is a transfer from elsewhere, and empty when it is opened a second time. A body that
+    /// starts anew each time may be expensive to make. A layer that needs the content, such as a digest, reads it once and
+    /// forwards what it has read.
     public static let requestBodiesOnce = DecoratorLaw(
         "request bodies are read once", "The body of a request is read at most once for each sending."
     ) { subject in
@@ -59,7 +59,7 @@ extension DecoratorLaw {
     ) { subject in
         for path in [.ordinary] + subject.activePaths where path.calls == 1 {
             let content = BodyProbe(path.requestContent)
-            // Of content that changes, the chunks that it is made of cannot be told, except before the first.
+            // Where the content changes, its chunks cannot be counted after the first one was read.
             let steps = subject.mayChange(.requestContent, on: path) ? 0 : 3
             let ahead = Monitor(0)
             let request = try path.request(.put, body: content.body(chunks: 64))

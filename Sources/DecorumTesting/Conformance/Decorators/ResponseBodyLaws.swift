@@ -5,7 +5,7 @@ import HTTPTypes
 extension DecoratorLaw {
     /// Demands that the body of a response is opened at most once, and reaches the caller whole.
     ///
-    /// A response's body is a transfer. A layer that reads it, to look into it or to keep it, hands on what it has read.
+    /// A response's body is a transfer. A layer that reads it, to examine or to store it, forwards what it has read.
     public static let responseBodiesOnce = DecoratorLaw(
         "response bodies are read once", "The body of a response is opened at most once and reaches the caller whole."
     ) { subject in
@@ -52,7 +52,7 @@ extension DecoratorLaw {
         for (path, knowsLength) in shapes(of: subject) {
             let exchange = try await Exchange(subject, on: path, knowingLength: knowsLength, chunks: 64)
             guard let response = try await exchange.response(), let content = exchange.contents.last else { continue }
-            // Of content that changes, the chunks that it is made of cannot be told, except before the first.
+            // Where the content changes, its chunks cannot be counted after the first one was read.
             let steps = subject.mayChange(.responseContent, on: path) ? 0 : 3
             var reader = try await response.body.open()
             var taken = 0
@@ -68,8 +68,8 @@ extension DecoratorLaw {
 
     /// Demands that the trailer fields of a response reach the caller.
     ///
-    /// A layer that wraps the body, or puts another in its place, hands them on. It reads to the end of what it wraps,
-    /// also where its own content has ended before, since they stand behind it.
+    /// A layer that wraps or replaces the body forwards them. It reads the wrapped body to its end, even where its own
+    /// content has ended before, since the trailer fields follow the content.
     public static let responseTrailers = DecoratorLaw(
         "response trailers survive", "The trailer fields behind the content of a response reach the caller."
     ) { subject in
@@ -83,11 +83,11 @@ extension DecoratorLaw {
         }
     }
 
-    /// Demands that a caller who lets go of a response ends its transfer, read in part or not at all.
+    /// Demands that a transfer ends when the caller releases its response, read in part or not at all.
     ///
-    /// A layer that still holds the body, in a task or in a table, keeps a connection to the server busy for nobody.
+    /// A layer that still holds the body, in a task or in a table, keeps a connection to the server busy without use.
     public static let earlyDrop = DecoratorLaw(
-        "a drop ends the transfer", "Letting go of a response, unread or read in part, ends its transfer."
+        "a drop ends the transfer", "Releasing a response, unread or read in part, ends its transfer."
     ) { subject in
         for (path, knowsLength) in shapes(of: subject) {
             for chunks in 0...2 {
@@ -95,7 +95,7 @@ extension DecoratorLaw {
                     try await Exchange(subject, on: path, knowingLength: knowsLength, chunks: 64)
                 }
                 for content in contents { try await requireRelease(of: content, with: path) }
-                // A stack outlives its calls, and with it what it may have kept of them.
+                // A stack outlives its calls, and so does everything that it kept of them.
                 withExtendedLifetime(connection) {}
             }
         }
@@ -105,7 +105,7 @@ extension DecoratorLaw {
         subject.contentPaths.flatMap { [($0, false), ($0, true)] }
     }
 
-    /// Reads a part of a response, and ends with all that holds it except for the connection.
+    /// Reads a part of a response, then releases everything that holds it except for the connection.
     private static func contents(
         ofDroppingAfter count: Int, _ exchange: @Sendable () async throws -> Exchange
     ) async throws -> ([BodyProbe], any Connection) {
@@ -117,12 +117,12 @@ extension DecoratorLaw {
         return held
     }
 
-    /// Waits a moment for a transfer to end: a layer may let go of it in a task that is on its way to its end.
+    /// Waits a moment for a transfer to end, since a layer may release it in a task that is about to end.
     private static func requireRelease(of content: BodyProbe, with path: ActivePath) async throws {
         let end = ContinuousClock.now + .seconds(1)
         while content.isHeld, ContinuousClock.now < end {
             try await Task.sleep(for: .milliseconds(1))
         }
-        try require(!content.isHeld, "With \(path), the transfer went on after the caller had let go of it.")
+        try require(!content.isHeld, "With \(path), the transfer went on after the caller had released it.")
     }
 }

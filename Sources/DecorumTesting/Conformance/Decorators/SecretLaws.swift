@@ -5,8 +5,8 @@ import HTTPTypes
 extension DecoratorLaw {
     /// Demands that a layer which adds secrets names their fields in the options of the request that it sends on.
     ///
-    /// `Layer.secretFields` reaches the layers further out alone. A redirection, a log or a cache further in knows of a
-    /// secret by `RequestOptions.secretFields`. A layer that has the fact “adds credentials” and sets fields names those
+    /// `Layer.secretFields` reaches the outer layers alone. An inner redirection, log or cache learns of a secret by
+    /// `RequestOptions.secretFields`. A layer that has the fact “adds credentials” and sets fields names those
     /// of them that hold the credentials.
     public static let declaredSecrets = DecoratorLaw(
         "secrets are declared inwards",
@@ -47,7 +47,7 @@ extension DecoratorLaw {
             let conditions = DecoratorConditions(log: LogSink { entry in log.update { $0.append(entry) } })
             let provoked = try await path.provoke(subject, with: request, on: conditions) { try $2.get() }
             if case .success(let response) = provoked.result {
-                // An error while reading is none of this law's business, but its description is.
+                // The law allows an error while reading, but examines its description.
                 do { _ = try await response.body.collectAll() } catch {
                     try requireSilence(of: error, "an error", path)
                 }
@@ -78,11 +78,11 @@ extension DecoratorLaw {
         }
     }
 
-    /// Demands that a request which is led to another origin leaves its secrets behind.
+    /// Demands that a request which is redirected to another origin loses its secrets.
     ///
-    /// Any server that answers may name the origin that a redirection leads to (RFC 9110, section 15.4).
+    /// Any server that answers can name the origin of a redirection (RFC 9110, section 15.4).
     public static let redirectedSecrets = DecoratorLaw(
-        "secrets stay with their origin", "A redirection to another origin takes none of the request's secrets there."
+        "secrets stay with their origin", "A redirection to another origin does not carry the request's secrets there."
     ) { subject in
         let host = "foreign.example"
         for code in [301, 302, 303, 307, 308] {
@@ -104,7 +104,7 @@ extension DecoratorLaw {
     }
 }
 
-/// The secrets of a caller, or of a layer further out, two of which a layer can only know by the options.
+/// The secrets of a caller or of an outer layer; a layer knows two of them by the options alone.
 private enum Secrets {
     static let fields: HTTPFields = {
         var fields: HTTPFields = [

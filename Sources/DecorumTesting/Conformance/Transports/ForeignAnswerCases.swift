@@ -6,6 +6,7 @@ extension TransportCase {
     /// Heads after which a transport could give one request the answer to another.
     public static let foreignAnswers: [TransportCase] = [
         .hostileHeads, .hostileHeadsRefused, .hostileHeadsBesideOthers, .foldedFirstLine, .waitingBytes,
+        .requestBesideWaitingBytes,
     ]
 
     /// Where a head leaves open how long its content is, the connection must not serve another request.
@@ -97,6 +98,35 @@ extension TransportCase {
     public static let waitingBytes = TransportCase(
         "waiting bytes", "Bytes that wait on an idle connection are never the answer to the next request."
     ) { subject in
+        let bench = try await benchWithWaitingBytes(subject)
+        for method in [HTTPRequest.Method.get, .post] {
+            let request = try bench.request(method, "/next", body: method == .post ? "content" : .empty)
+            let text: String
+            do {
+                text = try await bench.connection.send(request).body.text(upTo: 100)
+            } catch let error as TransportError where error.code == .connectionLost {
+                // It met the connection while that was about to close, which `requestBesideWaitingBytes` judges.
+                continue
+            }
+            try requireEqual(text, "own", "The answer to a \(method)")
+        }
+    }
+
+    /// A connection that holds bytes which were not asked for is closed, and not used again.
+    public static let requestBesideWaitingBytes = TransportCase(
+        "a request beside waiting bytes",
+        "Where bytes wait on an idle connection, the next request goes out on another."
+    ) { subject in
+        for method in [HTTPRequest.Method.get, .post] {
+            let bench = try await benchWithWaitingBytes(subject)
+            let request = try bench.request(method, "/next", body: method == .post ? "content" : .empty)
+            let text = try await bench.connection.send(request).body.text(upTo: 100)
+            try requireEqual(text, "own", "The answer to a \(method)")
+        }
+    }
+
+    /// Makes a transport with one idle connection, at the client's end of which an answer waits that was not asked for.
+    private static func benchWithWaitingBytes(_ subject: TransportSubject) async throws -> TransportBench {
         let bench = try await subject.bench()
         let (sends, rests) = (Gate(), Gate())
         bench.origin.enqueue(
@@ -110,11 +140,7 @@ extension TransportCase {
         // Bytes are at the other end of a loopback connection when the call that sends them returns.
         try await rests.waitForWaiting(1)
         rests.open()
-        for method in [HTTPRequest.Method.get, .post] {
-            let request = try bench.request(method, "/next", body: method == .post ? "content" : .empty)
-            let text = try await bench.connection.send(request).body.text(upTo: 100)
-            try requireEqual(text, "own", "The answer to a \(method)")
-        }
+        return bench
     }
 
     /// The content of an answer; nil where the request failed since the connection was closed.

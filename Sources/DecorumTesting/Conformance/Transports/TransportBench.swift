@@ -20,7 +20,7 @@ struct TransportSubject: Sendable {
         return subject
     }
 
-    /// Makes a transport that asks for nothing but a clock.
+    /// Makes a transport with a clock and no other condition.
     func make(_ clock: any DatedClock) throws -> any Connection {
         try factory(TransportConditions(clock: clock))
     }
@@ -45,7 +45,7 @@ struct TransportSubject: Sendable {
 struct TransportBench: Sendable {
     let origin: LoopbackOrigin
     let connection: any Connection
-    /// The server that speaks TLS before the origin; nil without TLS.
+    /// The server before the origin, which speaks TLS; nil for none.
     var server: SecureServer?
 
     var url: String { server?.url ?? origin.url }
@@ -56,7 +56,7 @@ struct TransportBench: Sendable {
         try Request(method, url + path, fields: fields, body: body)
     }
 
-    /// Sends one request that is answered so.
+    /// Sends one request, which gets this answer.
     func send(
         _ method: HTTPRequest.Method = .get, to answer: LoopbackOrigin.Answer, fields: HTTPFields = [:],
         body: Body = .empty
@@ -68,21 +68,21 @@ struct TransportBench: Sendable {
         }
     }
 
-    /// Waits until the origin has received so many requests with their content.
+    /// Waits until the origin has received a number of requests with their content.
     @discardableResult func waitForRequests(_ count: Int) async throws -> [ReceivedRequest] {
         try await withDeadline(of: .seconds(10), "Of \(count) requests, some did not arrive within ten seconds.") {
             try await origin.waitForRequests(count)
         }
     }
 
-    /// Waits until the origin has received the heads of so many requests.
+    /// Waits until the origin has received the heads of a number of requests.
     @discardableResult func waitForHeads(_ count: Int) async throws -> [ReceivedRequest] {
         try await withDeadline(of: .seconds(10), "Of \(count) heads, some did not arrive within ten seconds.") {
             try await origin.waitForHeads(count)
         }
     }
 
-    /// Sends one request that is answered so, and reads the whole content.
+    /// Sends one request, which gets this answer, and reads the whole content.
     func content(
         _ method: HTTPRequest.Method = .get, of answer: LoopbackOrigin.Answer, body: Body = .empty
     ) async throws -> String {
@@ -97,14 +97,14 @@ struct TransportBench: Sendable {
         } catch {
             result = .failure(error)
         }
-        // A request that comes while the connection is about to close may rightly fail.
+        // A request that is sent while the connection closes may rightly fail.
         try await requireClosed(after: "an answer")
         return try result.get()
     }
 
     /// Demands that the transport still serves.
     func requireUsable(after event: String) async throws {
-        // Not a queued answer, which a second sending of an earlier request would take.
+        // A queued answer could go to a second sending of an earlier request, so this is a route.
         origin.route(.get, "/usable", LoopbackOrigin.Answer(body: "still here"))
         let response = try await connection.send(request(.get, "/usable"))
         let text = String(decoding: try await response.body.collectAll().data, as: UTF8.self)
@@ -128,7 +128,7 @@ func requireTransportError(
         try await operation()
     } catch let error as TransportError {
         try require(codes?.contains(error.code) ?? true, "\(event) has the code \(error.code).")
-        try require(stage.map { $0 == error.stage } ?? true, "\(event) fails at the stage \(error.stage).")
+        try require(stage.map { $0 == error.stage } ?? true, "\(event) is reported at the stage \(error.stage).")
         return
     } catch let failure as ConformanceFailure {
         throw failure
@@ -149,7 +149,7 @@ func requireCancelled(_ task: Task<some Sendable, any Error>, _ event: String) a
 }
 
 extension Body {
-    /// Reads the body and returns how many of its bytes are those of ``BytePattern``; none may be others.
+    /// Reads the body, requires that its bytes are those of ``BytePattern``, and returns their number.
     func countPattern() async throws -> Int64 {
         var offset: Int64 = 0
         for try await chunk in self {

@@ -3,7 +3,7 @@ import Foundation
 
 /// A rule that every transport keeps, so that the layers above it behave the same on each.
 ///
-/// A suite of yours holds a transport of yours to all of them, over real sockets:
+/// Check your transport against all of them, over real sockets:
 ///
 /// ```swift
 /// @Test(arguments: TransportCase.all.excluding(.responseTrailers, because: "The platform drops them."))
@@ -13,9 +13,9 @@ import Foundation
 /// }
 /// ```
 ///
-/// Each case makes its own transports and servers. The transport must be able to reach 127.0.0.1. What a platform
-/// cannot do is excluded with a reason that the transport's users can read. The cases that remain are a collection,
-/// which goes into the arguments of a parameterized test as it is.
+/// Each case makes its own transports and servers. The transport must be able to reach 127.0.0.1. Exclude a case that the
+/// platform cannot meet, with a reason that the transport's users can read. The remaining cases are a collection, which
+/// goes into the arguments of a parameterized test as it is.
 public struct TransportCase: ConformanceCase {
     /// The name of the case.
     public let name: String
@@ -29,29 +29,22 @@ public struct TransportCase: ConformanceCase {
         self.examine = examine
     }
 
-    /// All cases.
-    public static let all = ConformanceSuite<TransportCase>(
-        [
-            framing, malformed, foreignAnswers, fields, streaming, uploads, earlyAnswers, untouched, cancellations,
-            timeouts, pool, closing, stress, tls, http2, reports,
-        ].flatMap(\.self))
-
-    /// The same case over HTTP/2, through nginx; one that cannot be tried where nginx or openssl is missing.
+    /// The same case over HTTP/2, through nginx; it is skipped where nginx or openssl is missing.
     ///
-    /// ``all`` has these of the cases that nginx leaves as they are.
+    /// ``all`` includes it for the cases whose bytes nginx does not change.
     public var overHTTP2: TransportCase {
         TransportCase("\(name) over HTTP/2", demand) { [examine] subject in try await examine(subject.overHTTP2) }
     }
 
-    /// Holds a transport to the case.
+    /// Checks that a transport meets the case.
     ///
     /// - Parameters:
-    ///   - soak: How long the cases that cancel at random go on; nil for 20 seconds where the environment has
-    ///     `DECORUM_SOAK=1`, and else for one.
-    ///   - make: Makes a transport that meets the conditions. One that cannot trust a root of a case's own fails the
-    ///     cases that ask for it, and is excused from them by an exclusion.
-    /// - Returns: Whether the case was met, or why it could not be tried.
-    /// - Throws: ``ConformanceFailure`` that says how the transport fails the case; `CancellationError` in a cancelled
+    ///   - soak: The duration of the cases that cancel at random; nil for 20 seconds where the environment has
+    ///     `DECORUM_SOAK=1`, and otherwise for one second.
+    ///   - make: Makes a transport that meets the conditions. A transport that cannot trust a given root certificate fails
+    ///     the cases that ask for it; exclude them.
+    /// - Returns: Whether the case was met, or the reason why it could not be tried.
+    /// - Throws: A ``ConformanceFailure`` that says how the transport fails the case; `CancellationError` in a cancelled
     ///   task.
     public func check(
         soaking soak: Duration? = nil,
@@ -75,11 +68,6 @@ public struct TransportCase: ConformanceCase {
 public enum ConformanceOutcome: Sendable, Hashable {
     /// The subject does what is demanded.
     case met
-    /// The case could not be tried, such as for want of a server, for this reason.
+    /// The case could not be tried, such as where a server is missing, for this reason.
     case skipped(String)
-}
-
-/// Ends a case that cannot be tried.
-struct ConformanceSkip: Error {
-    let reason: String
 }

@@ -1,12 +1,12 @@
 public import Decorum
 public import Foundation
 
-/// The properties of the transport that is made for a case.
+/// The settings that a case asks of the transport that is made for it.
 ///
-/// Most cases ask for a clock alone. Those with TLS make certificates of their own, so they ask for a transport that
-/// trusts their root, and that shows who the client is.
+/// Most cases ask for a clock alone. The cases with TLS make their own certificates, so they ask for a transport that
+/// trusts their root certificate, and that shows a client certificate.
 public struct TransportConditions: Sendable {
-    /// A certificate and its key, for a server that asks who the client is.
+    /// A certificate and its key, for a server that asks for a client certificate.
     public struct Identity: Sendable, Hashable {
         /// The file of the certificate, in the PEM format.
         public let certificate: URL
@@ -14,16 +14,23 @@ public struct TransportConditions: Sendable {
         public let key: URL
     }
 
-    /// The clock that timeouts go by.
+    /// The clock that measures timeouts.
     public let clock: any DatedClock
-    /// The file, in the PEM format, of the only certificate that a server's own may lead to; nil for the system's.
+    /// The PEM file of the only root certificate to trust; nil to trust those of the system.
     public let root: URL?
-    /// The certificate for a server that asks for one; nil for none.
+    /// The certificate for a server that asks for a client certificate; nil for none.
     public let identity: Identity?
 
     init(clock: any DatedClock = SystemClock(), root: URL? = nil, identity: Identity? = nil) {
         self.clock = clock
         self.root = root
         self.identity = identity
+    }
+}
+
+extension SecureServer {
+    /// The certificate and the key that a client can show to an openssl server.
+    package var identity: TransportConditions.Identity {
+        TransportConditions.Identity(certificate: clientCertificate, key: clientKey)
     }
 }

@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -113,7 +114,7 @@ import Testing
         #expect(try ImportedCassette(archive.document(), named: "feed.har").interactions == interactions)
     }
 
-    @Test func `What was changed in an archive counts for more than what it was made of`() throws {
+    @Test func `A change in an archive counts for more than the original that it was made from`() throws {
         let coded = try #require(Data(base64Encoded: "H4sIAAAAAAACA8vIBACsKpPYAgAAAA=="))
         var archive = HAR([
             Interaction(

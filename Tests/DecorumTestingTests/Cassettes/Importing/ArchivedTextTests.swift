@@ -3,11 +3,11 @@ import DecorumTesting
 import Foundation
 import Testing
 
-/// What browsers and proxies write of content that is not plain UTF-8, as Chromium, Firefox and mitmproxy have written it.
+/// Archives of content that is not plain UTF-8, as Chromium, Firefox and mitmproxy write them.
 @Suite struct ArchivedTextTests {
     @Test(
         arguments: [
-            // mitmproxy, and Chromium for plain text: a charset that nobody declares is Latin 1.
+            // mitmproxy, and Chromium for plain text: content without a declared charset is Latin 1.
             ("text/plain", "K\u{C3}\u{A4}se", 5, Array("Käse".utf8)),
             // Firefox: UTF-8 wherever the bytes are UTF-8.
             ("text/plain", "Käse", 5, Array("Käse".utf8)),
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: [("GET", 304), ("GET", 204), ("HEAD", 200), ("GET", 101)])
-    func `What a browser's cache has is not the content of a response without any`(method: String, status: Int) throws {
+    func `Cached content is not the content of a response that can have none`(method: String, status: Int) throws {
         let imported = try read(
             #"{"request": {"method": "\#(method)", "url": "http://a.example/"}, "response": {"status": \#(status), "headers": [{"name": "Content-Length", "value": "9"}], "content": {"size": 9, "text": "cacheable"}}}"#
         )

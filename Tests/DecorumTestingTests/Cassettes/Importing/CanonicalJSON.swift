@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 import Foundation
 
 /// JSON with sorted members and no blanks, as the independent reader compares values.

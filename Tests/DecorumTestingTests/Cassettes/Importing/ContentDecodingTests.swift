@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -37,7 +38,7 @@ import Testing
         #expect(imported.decodingContent().warnings == [])
     }
 
-    @Test func `Content with codes of its own is decoded, and its checksum is true`() throws {
+    @Test func `Content with its own Huffman codes is decoded, and its checksum is right`() throws {
         let imported = try read([("Content-Encoding", "deflate")], Self.dynamic.filter { !$0.isNewline })
 
         #expect(imported.decodingContent().interactions[0].response?.body.bytes.count == 900)

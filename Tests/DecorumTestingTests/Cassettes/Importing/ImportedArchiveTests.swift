@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -96,7 +97,7 @@ import Testing
             (#""text": "", "_isBinary": true"#, [], nil),
             (#""text": "no bytes", "_isBinary": true"#, Array("no bytes".utf8), .storageEncoding),
         ] as [(String, [UInt8], ImportWarning.Kind?)])
-    func `What older versions of Polly.js call binary is hexadecimal`(
+    func `Content that older versions of Polly.js mark as binary is hexadecimal`(
         content: String, expected: [UInt8], warning: ImportWarning.Kind?
     ) throws {
         let imported = try read(

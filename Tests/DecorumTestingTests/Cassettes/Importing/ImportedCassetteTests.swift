@@ -56,7 +56,7 @@ import Testing
         #expect(imported.exactness == .exact)
     }
 
-    @Test func `What looks like a secret is counted`() throws {
+    @Test func `Values that look like secrets are counted`() throws {
         let secret = "ghp_" + "x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1o"
         var imported = try read(
             """

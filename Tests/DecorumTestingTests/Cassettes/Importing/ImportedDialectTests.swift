@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// What other releases of a recorder write, or recorders that took over its format.
+/// Files of other releases of a recorder, and of recorders that adopted its format.
 @Suite(.timeLimit(.minutes(1))) struct ImportedDialectTests {
     @Test func `VCR for R has another name for the status, and single values for fields`() throws {
         let imported = try read(
@@ -101,7 +101,7 @@ import Testing
         ("deflate", #"[\"S0xKBgA=\"]"#, "abc"),
         ("gzip", #"[\"eyJhIjox\",\"fQ==\"]"#, #"{"a":1}"#), ("gzip", #"[\"abcd\",\"wxyz\"]"#, #"["abcd","wxyz"]"#),
     ])
-    func `Chunks of Polly.js are told from a list of texts where their coding has no mark`(
+    func `Chunks of Polly.js are distinguished from a list of texts where their coding has no magic number`(
         coding: String, text: String, expected: String
     ) throws {
         let imported = try read(

@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// What recorders write now and then, in small samples.
+/// Rare forms of recorders' files, in small samples.
 @Suite(.timeLimit(.minutes(1))) struct ImportedVariantTests {
     @Test(
         arguments: [
@@ -115,7 +115,7 @@ import Testing
         #expect(imported.interactions[0].response?.fields[values: .setCookie] == ["a", "b"])
     }
 
-    @Test func `What is no field and no exchange is left out of an archive`() throws {
+    @Test func `Invalid fields and exchanges of an archive are left out`() throws {
         let imported = try read(
             #"""
             {"log": {"version": "1.2", "entries": [{"request": {"method": "POST", "url": "https://a.example/", "httpVersion": "h2",
@@ -219,7 +219,7 @@ import Testing
             (Array("- request: {method: GET, url: x}\n  response: {status: {code: 404}}\n".utf8), "php-vcr"),
             (Array(#"[{"request": {"host": "a"}}]"#.utf8), "vcrpy"), (Array("a: b\n---\nc: d".utf8), "document"),
         ] as [([UInt8], String)])
-    func `What is not read is refused by its name`(document: [UInt8], name: String) {
+    func `An unsupported format is refused by its name`(document: [UInt8], name: String) {
         let error = #expect(throws: CassetteImportError.self) { try ImportedCassette(Data(document), named: "feed") }
 
         #expect(error?.reason.contains(name) == true, "\(error?.reason ?? "")")

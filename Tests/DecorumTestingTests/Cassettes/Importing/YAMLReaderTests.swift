@@ -89,14 +89,14 @@ import Testing
         ("", 1, "empty"),
         ("a: - b", 1, "list"), ("a: 'x' y", 1, "behind"), ("a: ['b' 1]", 1, "comma"), (" \n\n", 3, "empty"),
     ])
-    func `What is not read is refused with its line`(document: String, line: Int, reason: String) {
+    func `Unsupported YAML is refused with its line`(document: String, line: Int, reason: String) {
         let error = #expect(throws: YAMLSyntaxError.self) { try value(document) }
 
         #expect(error?.line == line)
         #expect(error?.reason.contains(reason) == true, "\(error?.reason ?? "")")
     }
 
-    @Test func `A key that is too long for a line of its own is joined, and its value may be of any kind`() throws {
+    @Test func `A long key on several lines is joined, and its value may be of any kind`() throws {
         let long = Array(repeating: "word", count: 60).joined(separator: " ")
         let root = try value(
             "a:\n  ? '\(long.replacing(" word word word", with: "\n    word word word"))'\n  : - 1\n    - 2\n  ? b\n  : c: 3\n    d: 4\n  e: 5\n"

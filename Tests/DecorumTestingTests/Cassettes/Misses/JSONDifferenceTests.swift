@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 import Testing
 
 @testable import DecorumTesting
@@ -18,11 +19,11 @@ import Testing
             (#"{"a":1,"a":2}"#, #"{"a":1,"a":3}"#, ["$.a  2  →  3"]),
             (#"{"a":[]}"#, #"{"a":{}}"#, ["$.a  [0 elements]  →  {0 members}"]),
         ] as [(String, String, [String])])
-    func `Differences are told by their paths`(recorded: String, live: String, expected: [String]) throws {
+    func `Differences are listed by their paths`(recorded: String, live: String, expected: [String]) throws {
         #expect(try differences(recorded, live) == expected)
     }
 
-    @Test func `No more differences are told than are asked for`() throws {
+    @Test func `No more differences are listed than requested`() throws {
         #expect(try differences("[1,2,3,4]", "[5,6,7,8]", limit: 2) == ["$[0]  1  →  5", "$[1]  2  →  6"])
     }
 

@@ -47,7 +47,7 @@ import Testing
     @Test(arguments: [
         CassetteRules.Timing.immediate, .scaled(0), .scaled(-1), .scaled(.nan),
     ])
-    func `Without a factor nobody waits, and chunks stay apart`(timing: CassetteRules.Timing) async throws {
+    func `Without a factor nothing waits, and chunks stay apart`(timing: CassetteRules.Timing) async throws {
         var reader = try await response(timing).body.open()
         var chunks = 0
         while try await reader.next() != nil { chunks += 1 }

@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: ["br", "gzip"])
-    func `The rules may ask for what went over the wire`(coding: String) async throws {
+    func `The rules may ask for content as it was transferred`(coding: String) async throws {
         var rules = CassetteRules()
         rules.content = .wire
         let content = coding == "gzip" ? Self.data(Self.query) : Data([0x1F, 0x8B, 0xFF, 0xFE])
@@ -147,7 +147,7 @@ import Testing
     }
 
     @Test(arguments: [token, key])
-    func `What went over the wire is not written if it hides a secret`(base64: String) async throws {
+    func `Content as it was transferred is not written if it hides a secret`(base64: String) async throws {
         var rules = CassetteRules()
         rules.content = .wire
         let base = Self.answer(Self.data(base64), coding: "gzip")

@@ -1,4 +1,5 @@
 import Decorum
+import DecorumArchive
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -26,7 +27,7 @@ import Testing
         ("https://me:s3cr3t@a.example/", "password in a URL"),
         ("https:\\/\\/me:s3cr3t@a.example\\/", "password in a URL"),
     ])
-    func `What has the shape of a secret is found anywhere`(token: String, kind: String) {
+    func `A value with the shape of a secret is found anywhere`(token: String, kind: String) {
         for text in [token, "{\"a\":\"\(token)\"}", "a=\(token)&b", "x%3D\(token)", "line\\n\(token)\\n", "(\(token))"]
         {
             #expect(kinds(text) == [kind])
@@ -43,7 +44,7 @@ import Testing
         "https://unpkg.com/a@1.2", "https://a.example:443/@me", "https://a.example/?q=a:b@c",
         "xAKIAQWERTYUIOPASDF23", "AKIAQWERTYUIOPASDF234",
     ])
-    func `What only resembles a secret is not found`(text: String) {
+    func `A value that only resembles a secret is not found`(text: String) {
         #expect(kinds(text) == [])
     }
 

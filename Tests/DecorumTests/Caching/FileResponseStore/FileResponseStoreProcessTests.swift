@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedTests {
+extension ProcessTests {
     /// Several processes on one directory, and processes that are killed.
     ///
     /// `DECORUM_SOAK=1` in the environment asks for the long form.

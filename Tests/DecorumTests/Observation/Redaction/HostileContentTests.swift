@@ -4,6 +4,7 @@ import HTTPTypes
 import Testing
 
 @testable import Decorum
+@testable import DecorumArchive
 
 /// Bytes that are made to be slow to read, or to hide a secret.
 @Suite(.timeLimit(.minutes(5))) struct HostileContentTests {
@@ -38,20 +39,20 @@ import Testing
     }
 
     private static func workOnURL(_ bytes: [UInt8]) -> Int {
-        var secrets = SecretRanges(bytes, redaction: .standard)
+        var secrets = SecretSearch(bytes, redaction: .standard)
         secrets.findInURL()
         return secrets.steps
     }
 
     private static func workOnText(_ bytes: [UInt8]) -> Int {
-        var secrets = SecretRanges(bytes, redaction: .standard)
+        var secrets = SecretSearch(bytes, redaction: .standard)
         secrets.findInText()
         secrets.findTokens()
         return secrets.steps
     }
 
     private static func workOnForm(_ bytes: [UInt8]) -> Int {
-        var secrets = SecretRanges(bytes, redaction: .standard)
+        var secrets = SecretSearch(bytes, redaction: .standard)
         secrets.findInForm()
         return secrets.steps
     }

@@ -4,6 +4,7 @@ import HTTPTypes
 import Testing
 
 @testable import Decorum
+@testable import DecorumArchive
 
 /// The one list of names, in each of the places in which it counts.
 @Suite struct StandardListTests {

@@ -4,6 +4,7 @@ import HTTPTypes
 import Testing
 
 @testable import Decorum
+@testable import DecorumArchive
 
 @Suite struct TokenMaskingTests {
     private static let letters = "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1bC3dE5fG7h"

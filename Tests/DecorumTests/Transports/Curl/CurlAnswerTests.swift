@@ -6,7 +6,7 @@ import HTTPTypes
 import Testing
 
 extension IsolatedTests {
-    /// What only libcurl tells, or tells in its own way.
+    /// The parts of a response that only libcurl reports, or that it reports differently.
     @Suite(.timeLimit(.minutes(3))) struct CurlAnswerTests {
         let connection: CurlConnection
         let origin: LoopbackOrigin
@@ -21,7 +21,7 @@ extension IsolatedTests {
             return try await connection.send(.get(origin.url + "/"))
         }
 
-        @Test func `Without trailer fields there are none`() async throws {
+        @Test func `Without trailer fields, trailers is nil`() async throws {
             let response = try await send(.chunked(chunks: ["a"]))
             var reader = try await response.body.open()
             while try await reader.next() != nil {}
@@ -29,7 +29,7 @@ extension IsolatedTests {
             #expect(reader.trailers == nil)
         }
 
-        @Test func `Trailer fields that were read stay when the reader is cancelled after them`() async throws {
+        @Test func `Trailer fields remain when the reader is cancelled after the end`() async throws {
             let response = try await send(.chunked(chunks: ["a"], trailers: ["ETag": "1"]))
             let gate = Gate()
             let task = Task {
@@ -47,7 +47,7 @@ extension IsolatedTests {
             #expect(trailers == [.eTag: "1"])
         }
 
-        @Test func `Coded content is left as it is`() async throws {
+        @Test func `Coded content is not decoded`() async throws {
             let bytes = Data([0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 2, 3])
             let response = try await send(.init(fields: ["Content-Encoding": "gzip"], body: bytes))
 
@@ -57,7 +57,7 @@ extension IsolatedTests {
             #expect(try await response.body.data(upTo: 100) == bytes)
         }
 
-        @Test func `A field whose name cannot be is left out`() async throws {
+        @Test func `A field with an invalid name is ignored`() async throws {
             let response = try await send(
                 .script(.raw("HTTP/1.1 200 OK\r\nBad Name: a\r\nContent-Length: 5\r\n\r\nhello")))
 
@@ -65,7 +65,7 @@ extension IsolatedTests {
             #expect(try await response.body.text(upTo: 100) == "hello")
         }
 
-        @Test func `The timings tell the parts of an exchange`() async throws {
+        @Test func `The timings contain the parts of an exchange`() async throws {
             let first = try await send("hello")
             #expect(first.metadata.timings?.isConnectionReused == false)
             #expect(try #require(first.metadata.timings?.connect) > .zero)

@@ -3,11 +3,11 @@
 import DecorumTesting
 import Testing
 
-/// A build of libcurl that the machine offers.
+/// An installed build of libcurl.
 struct CurlBuild: Sendable, CustomTestStringConvertible {
     let testDescription: String
 
-    /// Debian's builds with OpenSSL and with GnuTLS, as far as they are there; that with NSS takes no files of PEM.
+    /// The installed ones of Debian's builds with OpenSSL and GnuTLS; the build with NSS does not accept PEM files.
     static let all = CurlLibrary.names
         .filter { name in (try? CurlLibrary([name])) != nil }.map(CurlBuild.init)
 

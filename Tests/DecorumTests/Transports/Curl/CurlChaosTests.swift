@@ -6,12 +6,12 @@ import HTTPTypes
 import Testing
 
 extension IsolatedTests {
-    /// Many exchanges at a time that are read, paused, dropped, cancelled and broken at random, with every byte checked.
+    /// Many concurrent exchanges that are read, paused, dropped, cancelled and broken at random, with every byte checked.
     ///
-    /// A body that ends must be whole, in both directions; no byte may come from another exchange; and what nobody breaks
-    /// must succeed. It takes a moment, and minutes with
-    /// `DECORUM_SOAK=1`, with each build of libcurl that the machine offers. A failure names its seed, which
-    /// `DECORUM_SEED` gives to another run; the tasks' order stays the system's.
+    /// A body that ends must be whole, in both directions; no byte may come from another exchange; and an exchange that is
+    /// not broken must succeed. The test takes seconds, or minutes with `DECORUM_SOAK=1`, for each installed build of
+    /// libcurl. A failure names its seed, which another run takes from `DECORUM_SEED`; the system still decides the order of
+    /// the tasks.
     @Suite(.timeLimit(.minutes(10))) struct CurlChaosTests {
         private static let isLong = ProcessInfo.processInfo.environment["DECORUM_SOAK"] == "1"
         private static let duration: Duration = isLong ? .seconds(120) : .seconds(1)
@@ -30,7 +30,7 @@ extension IsolatedTests {
             }
         }
 
-        /// Bytes that name their exchange: those of the pattern from an offset of its own.
+        /// Bytes that identify their exchange: the pattern from the exchange's offset on.
         private static func answer(_ request: ReceivedRequest) -> LoopbackOrigin.Answer {
             let offset = Int64(request.query ?? "") ?? 0
             let count = Int(offset % 150_001)
@@ -51,7 +51,7 @@ extension IsolatedTests {
         }
 
         @Test(arguments: CurlBuild.all)
-        func `Every body that ends is whole, whatever happens beside it`(build: CurlBuild) async throws {
+        func `Every body that ends is whole, whatever other exchanges do`(build: CurlBuild) async throws {
             let origin = try LoopbackOrigin(keepingBodiesUpTo: 0)
             try await run(with: build, at: origin, through: nil)
         }
@@ -59,7 +59,7 @@ extension IsolatedTests {
         @Test(
             .enabled(if: SecureServer.missingForHTTP2 == nil, "nginx or openssl is not installed"),
             arguments: CurlBuild.all)
-        func `Every stream of HTTP/2 that ends is whole, whatever happens beside it`(build: CurlBuild) async throws {
+        func `Every HTTP/2 stream that ends is whole, whatever other exchanges do`(build: CurlBuild) async throws {
             let origin = try LoopbackOrigin(keepingBodiesUpTo: 0)
             try await run(with: build, at: origin, through: SecureServer.nginx(before: origin))
         }
@@ -78,7 +78,7 @@ extension IsolatedTests {
 
             var tally = Tally()
             repeat {
-                // A new connection each time, so that engines start and end in the middle of it.
+                // A new connection each time, so that engines start and end during the test.
                 let connection = try CurlConnection(
                     library: build.library(), pool: .init(connectionsPerHost: server == nil ? 16 : 2), tls: tls)
                 tally += await withTaskGroup(of: Tally.self) { group in
@@ -103,7 +103,7 @@ extension IsolatedTests {
             try await origin.waitForOpenConnections(0)
         }
 
-        /// What is wrong with the content that has arrived, if all of it has.
+        /// The flaw of a request whose content has arrived completely; nil for none.
         private static func flaw(of request: ReceivedRequest) -> String? {
             guard request.method == .post, request.isComplete else { return nil }
             guard request.isBodyPattern else { return "\(request.target): wrong bytes arrived" }
@@ -126,7 +126,7 @@ extension IsolatedTests {
                         uploads ? Body(replay: .once) { _ in ProducedBytes().reader(count: offset % 500_000) } : .empty
                     let response = try await connection.send(
                         Request(uploads ? .post : .get, "\(url)\(path)?\(offset)", body: body))
-                    // A server in between answers in place of one that says nothing.
+                    // nginx responds itself where the origin sends no response.
                     guard manner != 0, path != "/nothing" else { return Tally(partial: 1) }
                     return try await read(
                         response.body, url, path, offset, pausing: manner == 1 ? generator : nil, isPartial: manner == 2
@@ -162,7 +162,7 @@ extension IsolatedTests {
             guard count == expected, path != "/cut", path != "/reset" else {
                 return Tally(wrong: ["\(path)?\(offset): \(count) bytes"])
             }
-            // nginx keeps trailer fields to itself.
+            // nginx does not forward trailer fields.
             guard path != "/trailers" || url.hasPrefix("https:") || reader.trailers?.first?.value == String(offset)
             else {
                 return Tally(wrong: ["\(path)?\(offset): trailers"])

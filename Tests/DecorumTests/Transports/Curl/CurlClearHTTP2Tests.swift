@@ -9,7 +9,7 @@ extension IsolatedTests {
     /// HTTP/2 without TLS, where the server is known to speak it (RFC 9113, section 3.3).
     @Suite(.timeLimit(.minutes(3))) struct CurlClearHTTP2Tests {
         @Test(arguments: CurlBuild.all)
-        func `Requests one after the other and at the same time are answered`(build: CurlBuild) async throws {
+        func `Sequential and concurrent requests are answered`(build: CurlBuild) async throws {
             let server = try ClearHTTP2Server()
             let library = try build.library()
             let connection = try CurlConnection(library: library, protocols: .http2)

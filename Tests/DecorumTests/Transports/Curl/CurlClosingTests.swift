@@ -6,7 +6,7 @@ import HTTPTypes
 import Testing
 
 extension IsolatedTests {
-    /// The end of a transport, and of its connections.
+    /// Closing a transport, its connections and its exchanges.
     @Suite(.timeLimit(.minutes(3))) struct CurlClosingTests {
         let origin: LoopbackOrigin
 
@@ -14,7 +14,7 @@ extension IsolatedTests {
             origin = try LoopbackOrigin()
         }
 
-        @Test func `What is under way ends, and new requests fail`() async throws {
+        @Test func `Running exchanges continue to their end, and new requests fail`() async throws {
             let gate = Gate()
             origin.route(nil, "*", .script(.head(.ok, ["Content-Length": "2"]), .raw("a"), .wait(gate), .raw("b")))
             let connection = try CurlConnection()
@@ -27,7 +27,7 @@ extension IsolatedTests {
                 hasClosed.open()
             }
             var error: TransportError?
-            // Until the task that closes has had its turn, a request may still be sent.
+            // A request may still be sent until the closing task has run.
             while error == nil {
                 do {
                     let task = Task { try await connection.send(request).body.text(upTo: 10) }
@@ -52,7 +52,7 @@ extension IsolatedTests {
             await connection.close()
         }
 
-        @Test func `The system's connection closes the transport that it has chosen`() async throws {
+        @Test func `SystemConnection closes the transport that it has chosen`() async throws {
             origin.route(nil, "*", "ok")
             let connection = SystemConnection()
             try await connection.send(.get(origin.url + "/")).body.drain(upTo: 10)
@@ -64,7 +64,7 @@ extension IsolatedTests {
             try await origin.waitForOpenConnections(0)
         }
 
-        @Test func `A response that is dropped is not waited for`() async throws {
+        @Test func `Closing does not wait for a response that was released`() async throws {
             origin.route(nil, "*", .generated(count: 1 << 40))
             let connection = try CurlConnection()
             do {
@@ -75,7 +75,7 @@ extension IsolatedTests {
             try await origin.waitForOpenConnections(0)
         }
 
-        @Test func `A connection is not used again after its lifetime`() async throws {
+        @Test func `A connection is not reused after its lifetime`() async throws {
             origin.route(nil, "*", "ok")
             let connection = try CurlConnection(pool: .init(lifetime: .zero))
             for _ in 0..<3 {
@@ -89,9 +89,11 @@ extension IsolatedTests {
             LoopbackOrigin.Answer(body: "early"), .init(.contentTooLarge, body: "early"),
             .script(.head(.ok, ["Content-Length": "5"]), .raw("early"), .reset),
             .script(.head(.contentTooLarge, ["Content-Length": "5"]), .raw("early"), .reset),
+            .chunked(chunks: ["ear", "ly"]), .chunked(chunks: ["early"], trailers: ["ETag": "1"]),
+            .script(.head(.ok, ["Transfer-Encoding": "chunked"]), .raw("5\r\nearly\r\n0\r\n\r\n"), .reset),
         ])
-        func `A complete answer is given before the upload ends`(answer: LoopbackOrigin.Answer) async throws {
-            let connection = try CurlConnection(clock: VirtualClock())
+        func `A complete response is returned before the upload ends`(answer: LoopbackOrigin.Answer) async throws {
+            let connection = try CurlConnection(idleTimeout: .seconds(10))
             origin.route(.get, "*", "beside")
             for _ in 0..<3 {
                 origin.enqueue(answer, answering: .afterHead)

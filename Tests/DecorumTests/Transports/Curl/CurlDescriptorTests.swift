@@ -5,8 +5,8 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedTests {
-    /// What a transport does with the descriptors of its process.
+extension ProcessTests {
+    /// The descriptors of the transport's process.
     @Suite(.timeLimit(.minutes(3))) struct CurlDescriptorTests {
         /// The open descriptors that a child process inherits.
         private static func inherited() throws -> Set<Int32> {
@@ -21,7 +21,7 @@ extension IsolatedTests {
         @Test func `A child process inherits no descriptor of a transport or an origin`() async {
             await #expect(processExitsWith: .success) {
                 IsolatedTests.failAfterAMinute()
-                // Whatever the runtime opens for itself is open after the first exchange.
+                // After the first exchange, the runtime has opened all its own descriptors.
                 let earlier = (origin: try LoopbackOrigin(), connection: try CurlConnection())
                 earlier.origin.route(nil, "*", "ok")
                 try await earlier.connection.send(.get(earlier.origin.url + "/")).body.drain(upTo: 10)
@@ -47,7 +47,7 @@ extension IsolatedTests {
             }
         }
 
-        @Test func `A process that is out of descriptors is told so, and goes on when it has one`() async {
+        @Test func `Without a free descriptor a request fails, and succeeds again with one`() async {
             await #expect(processExitsWith: .success) {
                 IsolatedTests.failAfterAMinute()
                 let origin = try LoopbackOrigin()

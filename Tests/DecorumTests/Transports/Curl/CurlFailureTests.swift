@@ -5,8 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// Each cause that can be told apart, as a table, and against real sockets where the contract of all transports is less
-/// precise.
+/// Each cause of a failure as a table, and with real sockets where the conformance suite is less precise.
 @Suite(.timeLimit(.minutes(3))) struct CurlFailureTests {
     static let table: [(failure: CurlFailure, code: TransportError.Code)] = [
         (CurlFailure(code: 5, stage: .connecting), .hostNotFound),
@@ -39,6 +38,15 @@ import Testing
         ),
         (CurlFailure(code: 43, stage: .body, detail: "Failed reading the chunked-encoded stream"), .malformedResponse),
         (CurlFailure(code: 18, stage: .body), .truncated),
+        (
+            CurlFailure(code: 56, stage: .body, detail: "The TLS connection was non-properly terminated."), .truncated
+        ),
+        (
+            CurlFailure(code: 56, stage: .body, detail: "SSL_read: SSL routines::unexpected eof while reading"),
+            .truncated
+        ),
+        (CurlFailure(code: 56, stage: .head, detail: "unexpected eof while reading"), .connectionLost),
+        (CurlFailure(code: 56, stage: .body), .connectionLost),
         (CurlFailure(code: 61, stage: .body), .undecodableContent),
         (CurlFailure(code: 35, stage: .connecting), .tls),
         (CurlFailure(code: 58, stage: .connecting), .tls),
@@ -50,7 +58,7 @@ import Testing
     ]
 
     @Test(arguments: table.indices)
-    func `Each code has its cause`(row: Int) throws {
+    func `Each code of libcurl has its code of TransportError`(row: Int) throws {
         let (failure, code) = Self.table[row]
         let underlying = CurlError(code: Int(failure.code), text: "text")
         let error = try #require(failure.error(underlying: underlying) as? TransportError)

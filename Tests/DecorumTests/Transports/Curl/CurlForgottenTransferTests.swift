@@ -3,15 +3,17 @@ import DecorumTesting
 import Testing
 
 extension IsolatedTests {
-    /// libcurl 7.88 forgets now and then that a transfer can go on, when many share connections on a busy machine.
+    /// libcurl 7.88 sometimes forgets on a busy machine that a transfer can continue, often when transfers share connections.
     @Suite(.timeLimit(.minutes(5))) struct CurlForgottenTransferTests {
         private static let rounds = Footprint.isSoak ? 200 : 5
 
-        @Test(arguments: [TransportCase.sharedConnection, TransportCase.connectionLimit], CurlBuild.all.prefix(1))
-        func `No transfer is forgotten by those it shares connections with`(
+        @Test(
+            arguments: [TransportCase.sharedConnection, .connectionLimit, .fixedLength.overHTTP2],
+            CurlBuild.all.prefix(1))
+        func `No transfer is forgotten`(
             rule: TransportCase, build: CurlBuild
         ) async throws {
-            // Several at a time, since it is the thread that is held up between two transfers that forgets.
+            // Several at a time, since libcurl forgets when its thread is interrupted between two transfers.
             let outcomes = try await withThrowingTaskGroup { group in
                 for _ in 0..<4 {
                     group.addTask {

@@ -2,10 +2,10 @@
 @testable import Decorum
 import Testing
 
-/// Which heads tell in one way alone where their content ends, as a table.
+/// The heads that tell unambiguously where their content ends, as a table.
 @Suite struct CurlFramingTests {
-    private static func head(_ fields: String, status: String = "200 OK") -> RawHead {
-        var head = RawHead()
+    private static func head(_ fields: String, status: String = "200 OK") -> CurlResponseHead {
+        var head = CurlResponseHead()
         let text = "HTTP/1.1 \(status)\r\n\(fields)\r\n\r\n"
         for line in text.split(separator: "\r\n", omittingEmptySubsequences: false).dropLast() {
             unsafe Array("\(line)\r\n".utf8).withUnsafeBytes { unsafe head.append($0) }
@@ -19,9 +19,11 @@ import Testing
             ("Content-Length: 3\r\nX: a\r\n b\r\nContent-Length: 3", 3), ("Content-Length: 9223372036854775807", .max),
             ("Transfer-Encoding: Chunked", nil), ("Trailer: a\r\nX: a\r\n\tb", nil), ("Content-Lengths: 3 0", nil),
         ] as [(String, Int64?)])
-    func `One length, or one coding, is clear`(fields: String, length: Int64?) {
-        #expect(Self.head(fields).hasClearFraming)
-        #expect(Self.head(fields).contentLength == length)
+    func `One length, or one coding, is accepted`(fields: String, length: Int64?) {
+        let framing = Self.head(fields).framing
+        #expect(framing != nil)
+        #expect(framing?.length == length)
+        #expect(framing?.isChunked == fields.contains("Chunked"))
     }
 
     @Test(arguments: [
@@ -34,14 +36,14 @@ import Testing
         "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\n , gzip",
         " X: a\r\nContent-Length: 3",
     ])
-    func `Contradictions and what is no number are not`(fields: String) {
-        #expect(!Self.head(fields).hasClearFraming)
+    func `Contradictions and invalid numbers are refused`(fields: String) {
+        #expect(Self.head(fields).framing == nil)
     }
 
-    @Test func `An informational head has no content that a field could frame`() {
-        #expect(Self.head("Link: a", status: "103 Early Hints").hasClearFraming)
-        #expect(!Self.head("Content-Length: 3", status: "103 Early Hints").hasClearFraming)
-        #expect(Self.head("Content-Length: 3", status: "304 Not Modified").hasClearFraming)
+    @Test func `An informational head with a length is refused`() {
+        #expect(Self.head("Link: a", status: "103 Early Hints").framing?.isPresent == false)
+        #expect(Self.head("Content-Length: 3", status: "103 Early Hints").framing == nil)
+        #expect(Self.head("Content-Length: 3", status: "304 Not Modified").framing?.length == 3)
     }
 }
 #endif

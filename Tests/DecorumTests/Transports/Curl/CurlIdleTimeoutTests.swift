@@ -20,7 +20,7 @@ extension IsolatedTests {
             return request
         }
 
-        @Test func `Every byte received starts the time anew`() async throws {
+        @Test func `Every byte received restarts the time`() async throws {
             let gate = Gate()
             origin.enqueue(
                 .script(
@@ -29,7 +29,7 @@ extension IsolatedTests {
             let connection = try CurlConnection(idleTimeout: .seconds(10), clock: clock)
             let request = try request()
             let response = Task { try await connection.send(request) }
-            // No event tells that the 103 has arrived; the time stands still until the head has.
+            // The 103 cannot be observed here, so the clock stands still until the head has arrived.
             for _ in 0..<2 {
                 try await gate.waitForWaiting(1)
                 gate.admit()
@@ -45,7 +45,7 @@ extension IsolatedTests {
             #expect(try await reader.next() == nil)
         }
 
-        @Test func `A slow producer does not count`() async throws {
+        @Test func `The time that a producer takes does not count`() async throws {
             origin.route(.post, "/", "ok")
             let connection = try CurlConnection(clock: clock)
             let (chunks, feed) = AsyncStream.makeStream(of: Data.self)
@@ -66,7 +66,7 @@ extension IsolatedTests {
             #expect(try await response.value.status == .ok)
         }
 
-        @Test func `A wait for a connection counts, though others move`() async throws {
+        @Test func `Waiting for a connection counts while other requests progress`() async throws {
             let gate = Gate()
             origin.enqueue(
                 .script(.head(.ok, ["Content-Length": "2"]), .wait(gate), .raw("a"), .wait(gate), .raw("b")))
@@ -78,7 +78,7 @@ extension IsolatedTests {
                 hasStarted.open()
                 return nil
             }
-            // Its content is read only once its time has begun.
+            // Its content is read only after its time has started.
             let request = try Request.post(origin.url + "/", body: Body(chunks: content))
             let queued = Task { try await connection.send(request) }
             try await hasStarted.wait()
@@ -101,7 +101,7 @@ extension IsolatedTests {
             #expect(origin.requests.count == 1)
         }
 
-        @Test func `A wait for a connection ends where nothing moves`() async throws {
+        @Test func `Waiting for a connection ends while no request progresses`() async throws {
             origin.enqueue(.script(.head(.ok, ["Content-Length": "9"]), .hang))
             let connection = try CurlConnection(
                 pool: .init(connectionsPerHost: 1), idleTimeout: .seconds(10), clock: clock)
@@ -124,7 +124,7 @@ extension IsolatedTests {
         }
 
         @Test(arguments: ["http", "https"], [false, true])
-        func `Requests to a server that never answers fail each at its own time, whatever others do`(
+        func `Each request to a silent server fails at its own time`(
             scheme: String, isBesideOthers: Bool
         ) async throws {
             let gate = Gate()
@@ -136,13 +136,13 @@ extension IsolatedTests {
             let connection = try CurlConnection(
                 pool: .init(connectionsPerHost: 1), idleTimeout: .seconds(2), clock: clock)
             var reader = isBesideOthers ? try await connection.send(request(.seconds(60))).body.open() : nil
-            // Without TLS, the first request is sent at once, which is progress: it holds the connection.
+            // Without TLS, the first request is sent at once, which counts as progress; it occupies the connection.
             var holder = try Request.get("\(scheme)://127.0.0.1:\(silent.port)/")
             holder.options.idleTimeout = .seconds(600)
             let held = scheme == "http" ? Task { [holder] in try await connection.send(holder) } : nil
             let others = (isBesideOthers ? 1 : 0) + (held == nil ? 0 : 1)
             while connection.watch.count < others { await Task.yield() }
-            // From then on, the one connection is taken.
+            // From then on, the one connection is in use.
             let client = held == nil ? nil : silent.acceptRequest()
             defer { _ = client.map { close($0) } }
 
@@ -173,7 +173,7 @@ extension IsolatedTests {
             }
         }
 
-        @Test func `A negative time is refused before anything is sent`() async throws {
+        @Test func `A negative timeout is refused before anything is sent`() async throws {
             let request = try request(.seconds(-1))
             let plain = try self.request()
 
@@ -185,7 +185,7 @@ extension IsolatedTests {
             #expect(origin.connectionCount == 0)
         }
 
-        @Test func `A shorter time than that of an earlier request is kept`() async throws {
+        @Test func `A request with a shorter timeout than an earlier one fails first`() async throws {
             origin.route(.get, "/", .hanging)
             let connection = try CurlConnection(clock: clock)
             let (long, short) = (try request(), try request(.seconds(1)))

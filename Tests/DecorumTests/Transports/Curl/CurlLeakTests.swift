@@ -5,12 +5,12 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedTests {
-    /// What libcurl's transport leaves behind and needs, measured in processes of their own.
+extension ProcessTests {
+    /// Descriptors, threads and memory of the transport, each measured in a separate process.
     ///
-    /// With `DECORUM_SOAK=1` in the environment, the numbers are those of the long form.
+    /// With `DECORUM_SOAK=1` in the environment, the numbers are larger.
     @Suite(.timeLimit(.minutes(10))) struct CurlLeakTests {
-        @Test func `Ten thousand requests leave nothing behind`() async {
+        @Test func `Ten thousand requests leak neither descriptors nor memory`() async {
             await #expect(processExitsWith: .success) {
                 IsolatedTests.failAfterAMinute()
                 let origin = try LoopbackOrigin()
@@ -34,7 +34,7 @@ extension IsolatedTests {
             }
         }
 
-        @Test func `Threads and descriptors go with their connections`() async {
+        @Test func `Threads and descriptors end with their connection`() async {
             await #expect(processExitsWith: .success) {
                 IsolatedTests.failAfterAMinute()
                 let origin = try LoopbackOrigin()
@@ -48,13 +48,13 @@ extension IsolatedTests {
                 }
 
                 try await origin.waitForOpenConnections(0)
-                // A thread ends a moment after its connections have closed.
+                // A thread ends shortly after its connections have closed.
                 while Footprint.threads > before.1 + 2 { await Task.yield() }
                 #expect(Footprint.descriptors <= before.0 + 4)
             }
         }
 
-        @Test func `A transport that keeps a descriptor of each exchange is caught`() async {
+        @Test func `A transport that leaks a descriptor for each exchange fails the case`() async {
             await #expect(processExitsWith: .success) {
                 IsolatedTests.failAfterAMinute()
                 await #expect(throws: ConformanceFailure.self) {

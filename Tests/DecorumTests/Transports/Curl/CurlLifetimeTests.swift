@@ -7,9 +7,9 @@ import HTTPTypes
 import Testing
 
 extension IsolatedTests {
-    /// What a connection needs, and that it ends with it.
+    /// The resources of a connection, and their release.
     @Suite(.timeLimit(.minutes(3))) struct CurlLifetimeTests {
-        @Test func `A connection that is let go closes its connections`() async throws {
+        @Test func `Releasing a connection closes its network connections`() async throws {
             let origin = try LoopbackOrigin()
             origin.route(nil, "*", "ok")
             do {
@@ -35,9 +35,9 @@ extension IsolatedTests {
             let origin = try LoopbackOrigin()
             origin.route(nil, "*", "ok")
             let library = try CurlLibrary()
-            let settings = CurlSettings(
-                protocols: .negotiated, pool: .init(), tls: .init(), proxy: nil, unixSocket: nil, routes: nil)
-            var engine: CurlEngine? = try CurlEngine(library, settings)
+            var connection: CurlConnection? = try CurlConnection(library: library)
+            var engine = connection?.engine
+            connection = nil
             weak let weakEngine = engine
             let request = try Request.get(origin.url + "/")
             weak var weakExchange: CurlExchange?
@@ -56,16 +56,16 @@ extension IsolatedTests {
             #expect(weakEngine == nil)
         }
 
-        /// What Linux tells of the threads that libcurl's transport has started: lines as in `SigBlk: 0000000000001000`.
+        /// The status files of the threads that the transport has started, with lines such as `SigBlk: 0000000000001000`.
         private static func statesOfThreads() throws -> [String] {
             let tasks = URL(filePath: "/proc/self/task")
             let names = try FileManager.default.contentsOfDirectory(atPath: tasks.path)
-            // A thread may end meanwhile.
+            // A thread may have ended since.
             return names.compactMap { try? String(contentsOf: tasks.appending(path: "\($0)/status"), encoding: .utf8) }
                 .filter { $0.hasPrefix("Name:\tdecorum.curl\n") }
         }
 
-        @Test func `The engine's thread has a name, and is not ended by the signal of a broken connection`()
+        @Test func `The engine's thread has a name, and blocks the signal of a broken connection`()
             async throws
         {
             let origin = try LoopbackOrigin()
@@ -83,19 +83,19 @@ extension IsolatedTests {
             withExtendedLifetime(connection) {}
         }
 
-        @Test func `A library that is not there is a clear error`() {
+        @Test func `A missing library is reported`() {
             let error = #expect(throws: CurlUnavailableError.self) { try CurlLibrary(["libdecorum-nowhere.so.4"]) }
             #expect(error?.reason == .missing)
             #expect(error?.version == nil)
             #expect(error?.description.contains("libdecorum-nowhere.so.4") == true)
         }
 
-        @Test func `A library that is something else is a clear error`() {
+        @Test func `A library without libcurl's functions is reported`() {
             let error = #expect(throws: CurlUnavailableError.self) { try CurlLibrary(["libm.so.6"]) }
             #expect(error?.reason == .missing)
         }
 
-        @Test func `A library that is too old is a clear error with its version`() {
+        @Test func `A library that is too old is reported with its version`() {
             let error = #expect(throws: CurlUnavailableError.self) {
                 try CurlLibrary.check("7.76.1", 0x07_4C_01, isComplete: false)
             }
@@ -104,7 +104,7 @@ extension IsolatedTests {
             #expect(error?.description.contains("7.76.1") == true)
         }
 
-        @Test func `An option that is refused is named`() throws {
+        @Test func `A refused option is named`() throws {
             let easy = try #require(CurlEasy(CurlLibrary()))
             easy.set(DECORUM_CURL_OPTION_NOSIGNAL, 1)
             #expect(easy.refusedName == nil)
@@ -118,7 +118,7 @@ extension IsolatedTests {
             #expect(blob.description.contains("Pass certificates as files"))
         }
 
-        @Test func `Where libcurl is missing, the system's connection is URLSession and says why`() async throws {
+        @Test func `Without libcurl, SystemConnection is URLSession and says why`() async throws {
             let choice = SystemTransport(
                 connectionsPerHost: nil, idleTimeout: .seconds(60), clock: SystemClock(), libraries: ["nowhere.so"])
             let connection = SystemConnection(choice)
@@ -128,7 +128,7 @@ extension IsolatedTests {
             #expect(connection.layers.description.contains("fallback: true"))
         }
 
-        @Test func `A fallback that is refused says why, and how to mend it`() throws {
+        @Test func `A refused fallback says why, and how to fix it`() throws {
             let choice = SystemTransport(
                 connectionsPerHost: nil, idleTimeout: .seconds(60), clock: SystemClock(), libraries: ["nowhere.so"])
 
@@ -142,7 +142,7 @@ extension IsolatedTests {
             #expect(!SystemConnection().layers.description.contains("fallback"))
         }
 
-        @Test func `Where libcurl is there, the system's connection is libcurl`() async throws {
+        @Test func `With libcurl installed, SystemConnection is libcurl`() async throws {
             let origin = try LoopbackOrigin()
             origin.route(nil, "*", "ok")
             let connection = SystemConnection(connectionsPerHost: 2)

@@ -5,11 +5,11 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedTests {
-    /// What a name that is looked up for long does to everything else.
+extension ProcessTests {
+    /// The effect of a slow name lookup on other exchanges.
     @Suite(.timeLimit(.minutes(3))) struct CurlNameLookupTests {
-        @Test(.enabled(if: SilentNameServer.isPossible, "only a superuser can have another name server"))
-        func `A name that nobody answers for holds up no other exchange`() async {
+        @Test(.enabled(if: SilentNameServer.isPossible, "only a superuser can replace the name server"))
+        func `A name lookup without a response does not delay other exchanges`() async {
             await #expect(processExitsWith: .success) {
                 IsolatedTests.failAfterAMinute()
                 let origin = try LoopbackOrigin()

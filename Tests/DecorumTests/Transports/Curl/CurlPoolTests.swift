@@ -6,7 +6,7 @@ import HTTPTypes
 import Testing
 
 extension IsolatedTests {
-    /// What happens when a pooled connection turns out to be dead: no request is sent twice in silence.
+    /// Reusing pooled connections; where one turns out to be dead, no request is sent twice in silence.
     @Suite(.timeLimit(.minutes(3))) struct CurlPoolTests {
         enum Content: CaseIterable, Sendable {
             case none
@@ -38,7 +38,7 @@ extension IsolatedTests {
         }
 
         @Test(arguments: [HTTPRequest.Method.get, .post, .put, .delete], Content.allCases)
-        func `A request is not sent again when the server closes the connection it came on`(
+        func `A request is not sent again when the server closes its connection`(
             method: HTTPRequest.Method, content: Content
         ) async throws {
             for answer in [LoopbackOrigin.Answer.closing, .resetting] {
@@ -55,7 +55,7 @@ extension IsolatedTests {
             }
         }
 
-        @Test func `A connection that the server closed while nothing used it is not used`() async throws {
+        @Test func `A connection that the server closed while idle is not reused`() async throws {
             for _ in 0..<5 {
                 origin.enqueue(.script(.head(.ok, ["Content-Length": "0"]), .close))
                 try await connection.send(.get(origin.url + "/")).body.drain(upTo: 100)
@@ -67,7 +67,7 @@ extension IsolatedTests {
             #expect(origin.requests.count == 10)
         }
 
-        @Test func `Content that the server expects to be asked for is sent once`() async throws {
+        @Test func `A request that gets 417 for its Expect is sent once`() async throws {
             try await warmUp()
             origin.enqueue(.init(.init(code: 417), body: "no"), answering: .afterHead)
             let request = try Request.post(origin.url + "/", fields: [.expect: "100-continue"], body: "hello")
@@ -82,18 +82,18 @@ extension IsolatedTests {
             #expect(error?.stage == .body)
         }
 
-        @Test func `Content waits for the server's consent where the caller asks for it`() async throws {
+        @Test func `Content waits for 100 Continue where the request has Expect`() async throws {
             origin.route(.post, "/", "ok")
             let request = try Request.post(origin.url + "/", fields: [.expect: "100-continue"], body: "hello")
             let response = try await connection.send(request)
 
             #expect(response.status == .ok)
-            // A server that takes longer than a second is not waited for.
+            // libcurl waits for at most one second.
             #expect(response.metadata.informational.allSatisfy { $0.status == .continue })
             #expect(origin.requests.first?.text == "hello")
         }
 
-        @Test func `A connection that may not be kept is not used again`() async throws {
+        @Test func `A connection with no idle lifetime is not reused`() async throws {
             let connection = try CurlConnection(pool: .init(idleLifetime: .zero))
             origin.route(nil, "*", "ok")
             for _ in 0..<3 {
@@ -103,10 +103,10 @@ extension IsolatedTests {
             try await origin.waitForOpenConnections(0)
         }
 
-        @Test func `A connection that is always in use is replaced when it is old`() async throws {
+        @Test func `A busy connection is replaced after its lifetime`() async throws {
             let connection = try CurlConnection(pool: .init(lifetime: .seconds(1)))
             origin.route(nil, "*", "ok")
-            // libcurl goes by its own clock.
+            // libcurl measures the time with its own clock.
             while origin.connectionCount < 2 {
                 try await connection.send(.get(origin.url + "/")).body.drain(upTo: 100)
             }
@@ -114,14 +114,14 @@ extension IsolatedTests {
             try await origin.waitForOpenConnections(1)
         }
 
-        @Test func `The age of a connection is five minutes unless it is given, and never negative`() {
+        @Test func `The lifetime is five minutes by default, and never negative`() {
             #expect(CurlConnection.Pool().lifetime == .seconds(300))
             #expect(CurlConnection.Pool(lifetime: nil).lifetime == nil)
             #expect(CurlConnection.Pool(lifetime: .seconds(-1)).lifetime == .zero)
         }
 
         @Test(arguments: [nil, .seconds(Int64.max)] as [Duration?])
-        func `A connection of any age that is allowed is used again`(lifetime: Duration?) async throws {
+        func `A connection without a lifetime, or with a very long one, is reused`(lifetime: Duration?) async throws {
             let connection = try CurlConnection(pool: .init(lifetime: lifetime))
             origin.route(nil, "*", "ok")
             for _ in 0..<3 {
@@ -130,7 +130,7 @@ extension IsolatedTests {
             #expect(origin.connectionCount < 3)
         }
 
-        @Test func `A connection that may be kept for less than a second is kept for a moment`() async throws {
+        @Test func `An idle lifetime of less than a second is rounded up`() async throws {
             let connection = try CurlConnection(pool: .init(idleLifetime: .milliseconds(1)))
             origin.route(nil, "*", "ok")
             for _ in 0..<3 {

@@ -6,7 +6,7 @@ import HTTPTypes
 import Testing
 
 extension IsolatedTests {
-    /// Where a request goes: addresses, proxies and sockets.
+    /// The destination of a request: routes, proxies and Unix sockets.
     @Suite(.timeLimit(.minutes(3))) struct CurlRoutingTests {
         let origin: LoopbackOrigin
 
@@ -15,7 +15,7 @@ extension IsolatedTests {
             origin.route(nil, "*", "ok")
         }
 
-        @Test func `A route takes the place of a host's own addresses`() async throws {
+        @Test func `A route replaces the addresses of a host`() async throws {
             let route = try CurlConnection.Route(
                 host: "api.decorum.invalid", port: origin.port, addresses: ["127.0.0.1"])
             let connection = try CurlConnection(routes: [route])
@@ -25,7 +25,7 @@ extension IsolatedTests {
             #expect(origin.requests.map { $0.fields["Host"] } == ["api.decorum.invalid:\(origin.port)"])
         }
 
-        @Test func `A proxy gets the whole URL, and its password`() async throws {
+        @Test func `A proxy receives the whole URL and its own password`() async throws {
             let proxy = try CurlConnection.Proxy(
                 origin.url, user: "me", password: "secret", exceptions: ["direct.decorum.invalid"])
             let connection = try CurlConnection(proxy: proxy)
@@ -40,7 +40,7 @@ extension IsolatedTests {
             #expect(error?.code == .hostNotFound)
         }
 
-        @Test func `A proxy that refuses to connect is told, and nothing was sent`() async throws {
+        @Test func `A proxy that refuses to connect fails the request before it is sent`() async throws {
             origin.enqueue(.init(.proxyAuthenticationRequired))
             let connection = try CurlConnection(proxy: CurlConnection.Proxy(origin.url))
 
@@ -59,7 +59,7 @@ extension IsolatedTests {
             ("ftp://proxy.example", .unsupportedScheme), ("proxy.example:port", .invalidPort),
             ("proxy.example:", .invalidPort), ("proxy.example:65536", .invalidPort), ("[::1]80", .invalidPort),
         ])
-        func `A proxy that libcurl would not go through is refused`(url: String, reason: InvalidRequestError.Reason) {
+        func `A proxy that libcurl would not use is refused`(url: String, reason: InvalidRequestError.Reason) {
             let error = #expect(throws: InvalidRequestError.self) { try CurlConnection.Proxy(url) }
             #expect(error?.reason == reason)
             #expect(error?.description.contains("secret") == false)
@@ -71,7 +71,7 @@ extension IsolatedTests {
             "socks4a://proxy.example", "socks5://127.0.0.1:1080", "socks5h://proxy.example", "proxy.example:3128",
             "http://[::1]:3128", "[::1]",
         ])
-        func `A proxy that libcurl goes through is taken`(url: String) throws {
+        func `A proxy that libcurl can use is accepted`(url: String) throws {
             let proxy = try CurlConnection.Proxy(url)
             _ = try CurlConnection(proxy: proxy)
             #expect(proxy.url == url)
@@ -86,7 +86,7 @@ extension IsolatedTests {
             ("-api.example", 80, ["127.0.0.1"], .invalidHost), ("*", 80, ["127.0.0.1"], .invalidHost),
             ("api.example:80", 80, ["127.0.0.1"], .invalidHost),
         ])
-        func `A route that leads nowhere is refused`(
+        func `An invalid route is refused`(
             host: String, port: Int, addresses: [String], reason: InvalidRequestError.Reason
         ) {
             let error = #expect(throws: InvalidRequestError.self) {
@@ -95,27 +95,27 @@ extension IsolatedTests {
             #expect(error?.reason == reason)
         }
 
-        @Test func `A route takes addresses of both versions, with brackets and without`() throws {
+        @Test func `A route accepts addresses of both IP versions, with brackets and without`() throws {
             let addresses = ["127.0.0.1", "::1", "[2001:db8::1]"]
             let route = try CurlConnection.Route(host: "api.example", port: 443, addresses: addresses)
             #expect(route.addresses == addresses)
         }
 
         @Test(.enabled(if: SecureServer.missingForHTTP2 == nil, "nginx or openssl is not installed"))
-        func `A proxy connects to a server of TLS, and alone gets the proxy's password`() async throws {
+        func `Only the proxy receives its password when it connects to a TLS server`() async throws {
             let server = try await SecureServer.nginx(before: origin)
-            let relay = try Relay(at: .port, to: server.port)
+            let forwarder = try ForwardingServer(at: .proxy, to: server.port)
             var tls = CurlConnection.TLS()
             tls.roots = .file(server.root)
-            let proxy = try CurlConnection.Proxy("http://127.0.0.1:\(relay.port)", user: "me", password: "secret")
+            let proxy = try CurlConnection.Proxy("http://127.0.0.1:\(forwarder.port)", user: "me", password: "secret")
             let connection = try CurlConnection(tls: tls, proxy: proxy)
             for _ in 0..<2 {
                 let response = try await connection.send(.get(server.url + "/a"))
                 #expect(try await response.body.text(upTo: 10) == "ok")
             }
 
-            #expect(relay.heads.count == 1)
-            let head = try #require(relay.heads.first)
+            #expect(forwarder.heads.count == 1)
+            let head = try #require(forwarder.heads.first)
             #expect(head.hasPrefix("CONNECT 127.0.0.1:\(server.port) HTTP/1.1\r\n"))
             #expect(head.contains("Proxy-Authorization: Basic bWU6c2VjcmV0\r\n"))
             #expect(origin.requests.map(\.target) == ["/a", "/a"])
@@ -123,20 +123,20 @@ extension IsolatedTests {
         }
 
         @Test(.enabled(if: SecureServer.missingForTLS == nil, "openssl is not installed"))
-        func `Behind a proxy too, a server of TLS has to lead to the roots`() async throws {
+        func `Behind a proxy too, the certificate of a server must lead to the roots`() async throws {
             let server = try await SecureServer.openssl("-www")
-            let relay = try Relay(at: .port, to: server.port)
-            let proxy = try CurlConnection.Proxy("http://127.0.0.1:\(relay.port)")
+            let forwarder = try ForwardingServer(at: .proxy, to: server.port)
+            let proxy = try CurlConnection.Proxy("http://127.0.0.1:\(forwarder.port)")
             let error = await #expect(throws: TransportError.self) {
                 try await CurlConnection(proxy: proxy).send(.get(server.url + "/"))
             }
 
             #expect(error?.code == .tls)
-            #expect(relay.heads.first?.contains("Proxy-Authorization") == false)
+            #expect(forwarder.heads.first?.contains("Proxy-Authorization") == false)
         }
 
         @Test(.enabled(if: SecureServer.missingForTLS == nil, "openssl is not installed"))
-        func `A proxy that is reached over TLS has to lead to the roots`() async throws {
+        func `The certificate of a proxy must lead to the roots`() async throws {
             let server = try await SecureServer.openssl("-www")
             var tls = CurlConnection.TLS()
             let proxy = try CurlConnection.Proxy("https://127.0.0.1:\(server.port)")
@@ -145,17 +145,17 @@ extension IsolatedTests {
             }
             #expect(refused?.code == .tls)
 
-            // The server answers any GET with a page.
+            // The server responds to any GET with a page.
             tls.roots = .file(server.root)
             let response = try await CurlConnection(tls: tls, proxy: proxy).send(.get("http://api.decorum.invalid/"))
             #expect(response.status == .ok)
         }
 
-        @Test func `A socket of the file system stands for every host`() async throws {
+        @Test func `A Unix socket replaces every host`() async throws {
             let path = FileManager.default.temporaryDirectory.appending(
                 path: "decorum-\(UInt64.random(in: 0 ... .max))")
             defer { try? FileManager.default.removeItem(at: path) }
-            let relay = try Relay(at: .file(path.path), to: origin.port)
+            let forwarder = try ForwardingServer(at: .file(path.path), to: origin.port)
             let connection = try CurlConnection(unixSocket: path.path)
             let response = try await connection.send(.post("http://docker.invalid/version?a", body: "hello"))
 
@@ -163,10 +163,10 @@ extension IsolatedTests {
             #expect(origin.requests.map(\.target) == ["/version?a"])
             #expect(origin.requests.map { $0.fields["Host"] } == ["docker.invalid"])
             #expect(response.metadata.timings?.remoteAddress == nil)
-            withExtendedLifetime(relay) {}
+            withExtendedLifetime(forwarder) {}
         }
 
-        @Test func `A socket that is not there refuses`() async throws {
+        @Test func `A missing Unix socket refuses the connection`() async throws {
             let connection = try CurlConnection(unixSocket: "/nowhere/decorum.socket")
 
             let error = await #expect(throws: TransportError.self) {
@@ -178,7 +178,7 @@ extension IsolatedTests {
     }
 }
 
-extension IsolatedTests {
+extension ProcessTests {
     @Suite(.timeLimit(.minutes(3))) struct CurlEnvironmentTests {
         @Test func `The environment's proxy is ignored`() async {
             await #expect(processExitsWith: .success) {

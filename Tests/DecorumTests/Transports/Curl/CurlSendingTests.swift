@@ -6,7 +6,7 @@ import HTTPTypes
 import Testing
 
 extension IsolatedTests {
-    /// What goes over the wire for a request.
+    /// The bytes that are sent for a request.
     @Suite(.timeLimit(.minutes(3))) struct CurlSendingTests {
         let connection: CurlConnection
         let origin: LoopbackOrigin
@@ -23,7 +23,7 @@ extension IsolatedTests {
             return try #require(origin.requests.last)
         }
 
-        @Test func `Bytes that are no UTF-8 pass`() async throws {
+        @Test func `Bytes that are not UTF-8 are sent unchanged`() async throws {
             let name = try #require(HTTPField.Name("X-Bytes"))
             var request = try Request.get(origin.url + "/")
             request.head.headerFields.append(HTTPField(name: name, lenientValue: [0x61, 0xFF, 0x80, 0x62]))
@@ -42,7 +42,7 @@ extension IsolatedTests {
         }
 
         @Test(arguments: ["GET", "DELETE", "QUERY", "purge", "M-SEARCH", "PROPFIND"])
-        func `Any method passes with content`(name: String) async throws {
+        func `Any method is sent with content`(name: String) async throws {
             let method = try #require(HTTPRequest.Method(name))
             let received = try await send(Request(method, origin.url + "/", body: "hello"))
 
@@ -58,7 +58,7 @@ extension IsolatedTests {
             #expect(origin.connectionCount == 0)
         }
 
-        @Test func `A length and a coding that contradict the content are not sent`() async throws {
+        @Test func `A length and a coding that contradict the content are replaced`() async throws {
             var fields: HTTPFields = [.contentLength: "3", .transferEncoding: "chunked", .contentType: "a/b"]
             fields.append(HTTPField(name: .contentLength, value: "4"))
             let received = try await send(.post(origin.url + "/", fields: fields, body: "hello"))
@@ -68,7 +68,7 @@ extension IsolatedTests {
             #expect(received.text == "hello")
         }
 
-        @Test func `The server as a whole can be asked`() async throws {
+        @Test func `An OPTIONS request can be sent for the whole server`() async throws {
             let authority = "127.0.0.1:\(origin.port)"
             let head = HTTPRequest(method: .options, scheme: "http", authority: authority, path: "*")
             let received = try await send(Request(head: head))
@@ -76,7 +76,7 @@ extension IsolatedTests {
             #expect(received.target == "*")
         }
 
-        @Test func `The fragment is not sent and stays in the metadata`() async throws {
+        @Test func `The fragment is not sent but stays in the metadata`() async throws {
             let response = try await connection.send(.get(origin.url + "/a#part"))
 
             #expect(origin.requests.map(\.target) == ["/a"])
@@ -89,7 +89,7 @@ extension IsolatedTests {
             ("http", ":80", "/"), ("http", "example.com:99999", "/"), ("http", "example.com", "/a#b"),
             ("http", "example.com", "a"), ("http", "[::1", "/"), ("http", "a[b", "/"), ("http", "a\"b", "/"),
         ])
-        func `A URL that cannot be sent to is refused`(scheme: String, authority: String, path: String) async throws {
+        func `An invalid URL is refused`(scheme: String, authority: String, path: String) async throws {
             let head = HTTPRequest(method: .get, scheme: scheme, authority: authority, path: path)
 
             await #expect(throws: InvalidRequestError.self) { try await connection.send(Request(head: head)) }

@@ -6,7 +6,7 @@ import HTTPTypes
 import Testing
 
 extension IsolatedTests {
-    /// Bodies that are under way: back-pressure, early ends and cancellation, both ways.
+    /// Bodies during their transfer: back-pressure, early ends and cancellation, in both directions.
     @Suite(.timeLimit(.minutes(3))) struct CurlStreamingTests {
         let connection: CurlConnection
         let origin: LoopbackOrigin
@@ -17,7 +17,7 @@ extension IsolatedTests {
         }
 
         @Test(.enabled(if: SecureServer.missingForHTTP2 == nil, "nginx or openssl is not installed"))
-        func `Over HTTP/2 too, a server hears of content that ends too soon`() async throws {
+        func `Over HTTP/2 too, a server learns that content has ended too soon`() async throws {
             let server = try await SecureServer.nginx(before: origin)
             var tls = CurlConnection.TLS()
             tls.roots = .file(server.root)
@@ -35,7 +35,7 @@ extension IsolatedTests {
             try await origin.waitForOpenConnections(0)
         }
 
-        @Test func `Content is read only as fast as the server takes it`() async throws {
+        @Test func `Content is read only as fast as the server receives it`() async throws {
             let gate = Gate()
             origin.enqueue(
                 .script(.wait(gate), .receiveBody, .head(.ok, ["Content-Length": "5"]), .raw("taken")),
@@ -77,7 +77,7 @@ extension IsolatedTests {
             #expect(origin.connectionCount == 1)
         }
 
-        @Test func `Content that cannot be opened fails before anything is sent`() async throws {
+        @Test func `A body that cannot be opened fails before anything is sent`() async throws {
             struct Broken: Error {}
             let body = Body(length: 10, replay: .once) { _ in throw Broken() }
 

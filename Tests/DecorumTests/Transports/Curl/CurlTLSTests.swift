@@ -26,7 +26,7 @@ extension IsolatedTests {
             #expect(error?.underlying is CurlError)
         }
 
-        @Test func `Roots may be in memory, and a file of roots must be there`() async throws {
+        @Test func `Roots may be in memory, and a missing file of roots is an error`() async throws {
             let server = try await SecureServer.openssl("-www")
             let text = try String(contentsOf: server.root, encoding: .utf8)
 
@@ -34,33 +34,33 @@ extension IsolatedTests {
             await expectRefusal(server.url) { $0.roots = .file(URL(filePath: "/nowhere.pem")) }
         }
 
-        /// Sends a request on a handle whose folder of certificates is another one than that of the library's build.
+        /// Sends a request on a handle with another folder of certificates than the default of the library.
         private func code(of url: String, trusting folder: URL, _ tls: CurlConnection.TLS?) throws -> Int32 {
             let library = try CurlLibrary()
-            let inbox = try #require(CurlInbox(library))
+            let multi = try #require(CurlMulti(library))
             let easy = try #require(CurlEasy(library))
             easy.set(DECORUM_CURL_OPTION_URL, url + "/")
             unsafe easy.set(DECORUM_CURL_OPTION_WRITEFUNCTION) { _, size, count, _ in size * count }
             easy.set(DECORUM_CURL_OPTION_CAPATH, folder.path)
-            let trust = tls.map(CurlTrust.init)
-            trust?.apply(to: easy)
-            unsafe decorum_curl_multi_add(library.functions, inbox.multi, easy.pointer)
+            var options = CurlOptions(secureVersion: 0, clearVersion: 0)
+            tls?.add(to: &options)
+            if tls != nil { options.apply(to: easy) }
+            #expect(multi.add(easy))
             defer {
-                unsafe decorum_curl_multi_remove(library.functions, inbox.multi, easy.pointer)
-                inbox.close()
+                multi.remove(easy)
+                multi.close()
             }
-            var code: Int32 = -1
             let deadline = ContinuousClock.now.advanced(by: .seconds(10))
-            while unsafe decorum_curl_multi_next_ended(library.functions, inbox.multi, &code) == nil {
-                guard ContinuousClock.now < deadline else { return -1 }
-                unsafe decorum_curl_multi_perform(library.functions, inbox.multi)
-                unsafe decorum_curl_multi_poll(library.functions, inbox.multi, 1000)
+            while ContinuousClock.now < deadline {
+                if let (_, code) = multi.nextEnded() { return code }
+                multi.perform()
+                multi.poll(forMilliseconds: 1000)
             }
-            withExtendedLifetime(trust) {}
-            return code
+            withExtendedLifetime(options) {}
+            return -1
         }
 
-        @Test func `Where roots are given, those of the library's folder are not trusted`() async throws {
+        @Test func `With roots given, those of the library's folder are not trusted`() async throws {
             let server = try await SecureServer.openssl("-www")
             let folder = server.folderOfRoots
             var file = CurlConnection.TLS()
@@ -74,7 +74,7 @@ extension IsolatedTests {
             #expect(try code(of: server.url, trusting: folder, text) == 60)
         }
 
-        @Test func `A server has one of the pinned keys, or is refused`() async throws {
+        @Test func `A server without any of the pinned keys is refused`() async throws {
             let server = try await SecureServer.openssl("-www")
             let pin = try server.pin
             let other = Data(repeating: 7, count: 32)
@@ -91,7 +91,7 @@ extension IsolatedTests {
             await expectRefusal(server.url) { $0.pinnedKeys = [pin] }
         }
 
-        @Test func `A server that speaks too low a version is refused`() async throws {
+        @Test func `A server with too low a version of TLS is refused`() async throws {
             let server = try await SecureServer.openssl("-www", "-tls1_2")
 
             #expect(try await status(server.url) { $0.roots = .file(server.root) } == .ok)
@@ -101,7 +101,7 @@ extension IsolatedTests {
             }
         }
 
-        @Test func `What a client shows of itself may be in memory`() async throws {
+        @Test func `A client certificate may be in memory`() async throws {
             let server = try await SecureServer.openssl(
                 "-www", "-tls1_2", "-Verify", "1", "-verify_return_error", "-CAfile", "root.pem")
             let certificate = try String(contentsOf: server.identity.certificate, encoding: .utf8)
@@ -114,7 +114,27 @@ extension IsolatedTests {
                 } == .ok)
         }
 
-        @Test func `The timings tell how long the handshake took`() async throws {
+        @Test(arguments: ["-tls1_2", "-tls1_3"], CurlBuild.all)
+        func `Content until the end of the connection is truncated without a close_notify`(
+            version: String, build: CurlBuild
+        ) async throws {
+            let server = try await SecureServer.openssl("-www", version)
+            let forwarder = try ForwardingServer(at: .beforeAlerts, to: server.port)
+            var tls = CurlConnection.TLS()
+            tls.roots = .file(server.root)
+            let connection = try CurlConnection(library: build.library(), tls: tls)
+            for _ in 0..<2 {
+                let whole = try await connection.send(.get(server.url + "/"))
+                #expect(try await whole.body.text(upTo: 1 << 20).contains("s_server"))
+
+                let cut = try await connection.send(.get("https://127.0.0.1:\(forwarder.port)/"))
+                let error = await #expect(throws: TransportError.self) { try await cut.body.data(upTo: 1 << 20) }
+                #expect(error?.code == .truncated)
+                #expect(error?.stage == .body)
+            }
+        }
+
+        @Test func `The timings contain the duration of the handshake`() async throws {
             let server = try await SecureServer.openssl("-www")
             var tls = CurlConnection.TLS()
             tls.roots = .file(server.root)
@@ -126,7 +146,7 @@ extension IsolatedTests {
         @Test(
             .enabled(if: SecureServer.missingForHTTP2 == nil, "nginx is not installed"),
             arguments: [(CurlConnection.Protocols.negotiated, "HTTP/2"), (.http1, "HTTP/1.1"), (.http2, "HTTP/2")])
-        func `The version is the one that is asked for`(
+        func `The version of HTTP is the requested one`(
             protocols: CurlConnection.Protocols, version: String
         ) async throws {
             let server = try await SecureServer.nginx(before: LoopbackOrigin())

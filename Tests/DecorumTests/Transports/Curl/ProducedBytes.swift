@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// Counts the bytes of ``BytePattern`` that its readers have given.
+/// Produces bytes of ``BytePattern`` and counts those that were read.
 final class ProducedBytes: Sendable {
     private let produced = Atomic<Int64>(0)
 
@@ -40,7 +40,7 @@ final class ProducedBytes: Sendable {
     }
 }
 
-/// Gives one chunk, and then an error.
+/// Returns one chunk, and then throws an error.
 struct FailingReader: BodyReader {
     let error: any Error
     var hasGiven = false

@@ -2,7 +2,7 @@
 import DecorumTesting
 import Foundation
 
-/// A name server that answers nobody, for the threads that the calling one starts; it takes a superuser.
+/// A name server that never responds, for the threads that the calling thread starts; it requires a superuser.
 struct SilentNameServer {
     struct Failure: Error {
         let code = errno
@@ -14,7 +14,7 @@ struct SilentNameServer {
             UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafePointer<CChar>?, CUnsignedLong, UnsafeRawPointer?
         ) -> CInt
 
-    /// Whether the process may have a view of the file system of its own.
+    /// Whether the process may have its own view of the file system.
     static let isPossible: Bool = {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/unshare")
@@ -27,7 +27,7 @@ struct SilentNameServer {
 
     private let socket: CInt
 
-    /// Puts the server in the place of the system's.
+    /// Replaces the system's name server.
     init() throws {
         socket = Glibc.socket(AF_INET, SocketPlatform.datagramType, 0)
         var address = sockaddr_in()
@@ -43,7 +43,7 @@ struct SilentNameServer {
         let configuration = FileManager.default.temporaryDirectory.appending(path: "names-\(getpid())")
         try Data("nameserver 127.0.0.77\noptions timeout:15 attempts:1\n".utf8).write(to: configuration)
         let (newMounts, bound, allPrivate): (CInt, CUnsignedLong, CUnsignedLong) = (0x2_0000, 0x1000, 0x4_4000)
-        // Swift does not see the declarations of these two.
+        // These two functions are not declared for Swift.
         let unshare = unsafe unsafeBitCast(dlsym(nil, "unshare"), to: Unshare.self)
         let mount = unsafe unsafeBitCast(dlsym(nil, "mount"), to: Mount.self)
         guard unshare(newMounts) == 0, unsafe mount("none", "/", nil, allPrivate, nil) == 0,
@@ -51,7 +51,7 @@ struct SilentNameServer {
         else { throw Failure() }
     }
 
-    /// Waits until somebody has asked for a name.
+    /// Waits until a name is looked up.
     func waitForQuestion() async {
         var byte: UInt8 = 0
         while unsafe recv(socket, &byte, 1, CInt(MSG_DONTWAIT)) < 0 { await Task.yield() }

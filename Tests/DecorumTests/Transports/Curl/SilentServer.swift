@@ -2,8 +2,7 @@
 import DecorumTesting
 import Foundation
 
-/// A port of 127.0.0.1 where connections are made, since the system makes them, and where no byte is answered unless somebody
-/// accepts them.
+/// A port of 127.0.0.1 where the system completes connections, but no byte is sent unless a test accepts one.
 final class SilentServer: Sendable {
     let port: Int
     private let listener: Int32

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedTests {
+extension ProcessTests {
     /// Descriptors, threads and files that are left after requests, which must go within a minute, each measured in its own
     /// process.
     ///

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedTests {
+extension ProcessTests {
     /// The memory that large bodies take, each measured in its own process.
     ///
     /// With `DECORUM_SOAK=1` in the environment, a gibibyte goes down and up, and otherwise a part of it.

@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedTests {
+extension ProcessTests {
     /// Failures that need an environment or descriptors of their own, and therefore their own process.
     @Suite(.timeLimit(.minutes(3))) struct URLSessionProcessTests {
         @Test func `A proxy that refuses to connect is reported as such, at the stage of connecting`() async {

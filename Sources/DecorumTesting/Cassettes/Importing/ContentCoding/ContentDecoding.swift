@@ -2,39 +2,6 @@ import Decorum
 import Foundation
 import HTTPTypes
 
-extension ImportedCassette {
-    /// Undoes the content codings of the responses, and drops the fields that no longer describe the content.
-    ///
-    /// Recorders often store decoded content under a `Content-Encoding` that says otherwise, so that field is believed
-    /// only where the content begins as that coding does, or is no text in a coding that has no such beginning and in a
-    /// format that keeps coded content. gzip and deflate are undone; content in another coding stays as it is, with its
-    /// field. What formats that keep decoded content have for a response that can have none is dropped.
-    ///
-    /// - Returns: The same exchanges, as a client sees them behind its transport.
-    public func decodingContent() -> Self {
-        var copy = self
-        for index in interactions.indices {
-            guard var response = interactions[index].response else { continue }
-            let method = interactions[index].request.method
-            // Browsers write what their cache has for the 304 that let them use it.
-            if hasDecodedContent, !response.body.bytes.isEmpty,
-                !RecordedResponse.mayHaveContent(response.status, to: method)
-            {
-                response.body = RecordedBody()
-                let message = "Content was left out, as a response to \(method) with \(response.status) has none."
-                copy.warnings.append(
-                    ImportWarning(kind: .leftOut, place: "interaction \(index + 1)", message: message))
-            }
-            if let message = response.decodeContent(of: method, mayBeCoded: !hasDecodedContent) {
-                let place = "interaction \(index + 1)"
-                copy.warnings.append(ImportWarning(kind: .contentCoding, place: place, message: message))
-            }
-            copy.interactions[index].response = response
-        }
-        return copy
-    }
-}
-
 extension RecordedResponse {
     /// Whether a response can have content at all (RFC 9110, section 6.4.1).
     static func mayHaveContent(_ status: Int, to method: String) -> Bool {
@@ -60,7 +27,7 @@ extension RecordedResponse {
             let isMagic = ContentCoding.isMagic(Data(bytes.prefix(4)), of: coding)
             let decoded =
                 isMagic == true || mayBeCoded
-                ? ContentCoding.decode(bytes, coding, limit: ImportedCassette.sizeLimit) : nil
+                ? ContentCoding.decode(bytes, coding, limit: StoredValue.sizeLimit) : nil
             switch decoded {
             case let decoded?: bytes = decoded
             case nil where Self.isCoded(bytes, coding, isMagic: isMagic, mayBeCoded: mayBeCoded):

@@ -71,7 +71,7 @@ extension YAMLReader {
         count += anchor.count
         repeatedLength += anchor.length
         deepest = max(deepest, depth + anchor.height)
-        guard count <= countLimit, repeatedLength <= ImportedCassette.sizeLimit else {
+        guard count <= countLimit, repeatedLength <= StoredValue.sizeLimit else {
             throw start.fault("aliases repeat too much")
         }
         guard deepest <= Self.depthLimit else { throw start.fault("it is nested too deeply") }

@@ -21,7 +21,7 @@ struct YAMLReader: Sendable {
     ///
     /// - Throws: `YAMLSyntaxError`, with the line.
     static func value(
-        of bytes: [UInt8], countLimit: Int = StoredDocument.countLimit
+        of bytes: [UInt8], countLimit: Int = StoredValue.countLimit
     ) throws(YAMLSyntaxError) -> StoredValue {
         if let line = invalidLine(in: bytes) { throw YAMLSyntaxError(reason: "it is not UTF-8", line: line) }
         var reader = YAMLReader(cursor: YAMLCursor(bytes), countLimit: countLimit)

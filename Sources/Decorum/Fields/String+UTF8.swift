@@ -1,8 +1,0 @@
-extension String {
-    /// Whether each byte in UTF-8 satisfies a condition: what `utf8.allSatisfy` says, in a tenth of the time.
-    @inline(__always) func allUTF8(_ isAcceptable: (UInt8) -> Bool) -> Bool {
-        // The bytes are read within the closure alone.
-        let answer = unsafe utf8.withContiguousStorageIfAvailable { bytes in unsafe bytes.allSatisfy(isAcceptable) }
-        return answer ?? utf8.allSatisfy(isAcceptable)
-    }
-}

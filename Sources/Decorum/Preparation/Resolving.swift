@@ -1,0 +1,99 @@
+import Foundation
+import HTTPTypes
+
+extension Connection {
+    /// Resolves requests that have a relative reference against a base URL.
+    ///
+    /// ```swift
+    /// let connection = try SystemConnection()
+    ///     .resolving(against: "https://api.example.com/v1/")
+    /// let response = try await connection.send(.get("items?page=2"))
+    /// // GET https://api.example.com/v1/items?page=2
+    /// ```
+    ///
+    /// References resolve as links on a page do (RFC 3986, section 5.2). A base that is meant as a folder ends
+    /// with a slash, and a reference below it starts without one:
+    ///
+    /// | base | reference | request |
+    /// |---|---|---|
+    /// | `https://api.example.com/v1/` | `items` | `https://api.example.com/v1/items` |
+    /// | `https://api.example.com/v1` | `items` | `https://api.example.com/items` |
+    /// | `https://api.example.com/v1/` | `/items` | `https://api.example.com/items` |
+    /// | `https://api.example.com/v1/` | `../v2/items` | `https://api.example.com/v2/items` |
+    ///
+    /// A relative reference never leads to another origin: for one that would, sending throws ``InvalidRequestError``. It
+    /// may lead out of the base's path, so encode a part that comes from elsewhere before it goes into a reference.
+    ///
+    /// **A request with an absolute URL passes unchanged**, to whatever origin it names. A URL made from text that is not
+    /// trusted lets that text choose the server. Put such text into ``Request/head`` as the path of a request without
+    /// scheme and authority: there, a URL of another origin is refused.
+    ///
+    /// It belongs outside of all layers that need to know the origin: redirects, caching, authentication.
+    ///
+    /// - Parameter base: An absolute URL over `http` or `https`; its fragment is ignored.
+    /// - Returns: A connection that sends relative requests to the base.
+    /// - Throws: ``InvalidRequestError`` when the base cannot be parsed or sent to, or holds a user name or password.
+    public func resolving(against base: String) throws(InvalidRequestError) -> some Connection {
+        ResolvingConnection(base: self, baseURL: try BaseURL(base))
+    }
+}
+
+struct ResolvingConnection<Base: Connection>: ComposedConnection {
+    let base: Base
+    let baseURL: BaseURL
+
+    var layer: Layer {
+        // A query may hold a key, and is used by next to no reference.
+        let place = baseURL.origin.description + baseURL.path
+        return Layer(
+            name: "resolving", role: .preparation, settings: [Layer.Setting("against", place)], facts: [.changesSignedParts])
+    }
+
+    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
+        if request.head.scheme == nil, request.head.authority == nil {
+            try baseURL.resolve(&request)
+        }
+        return try await base.send(request)
+    }
+}
+
+/// A URL that references are resolved against, without leaving its origin.
+struct BaseURL: Sendable {
+    let origin: Origin
+    private let target: Target
+
+    init(_ text: String) throws(InvalidRequestError) {
+        let target = try Target(text)
+        guard let scheme = target.scheme, let authority = target.authority else { throw .baseWithoutOrigin }
+        origin = try Origin(HTTPRequest(method: .get, scheme: scheme, authority: authority, path: target.path))
+        self.target = target
+    }
+
+    var path: Substring { target.path.prefix { $0 != "?" } }
+
+    func resolve(_ request: inout Request) throws(InvalidRequestError) {
+        let target = try target(for: request.head.path ?? "", method: request.head.method)
+        request.head.scheme = target.scheme
+        request.head.authority = target.authority
+        request.head.path = target.path
+        // Whatever the text looks like, such as `//evil.example` or `https://evil.example`: a path names no server.
+        guard try Origin(request.head) == origin else { throw .otherOrigin }
+    }
+
+    private func target(for reference: String, method: HTTPRequest.Method) throws(InvalidRequestError) -> Target {
+        var target = target
+        switch reference {
+        case "": return target
+        case "*" where method == .options: target.path = "*"
+        default: target = try Target.resolve(reference, against: self.target)
+        }
+        return target
+    }
+}
+
+extension InvalidRequestError {
+    fileprivate static let baseWithoutOrigin = Self(
+        .missingOrigin, "The base URL has no scheme and host; resolving(against:) needs an absolute URL.")
+    fileprivate static let otherOrigin = Self(
+        .invalidPath, "The path of a relative request leads to another origin; make the request from an absolute URL.")
+}

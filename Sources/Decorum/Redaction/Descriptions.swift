@@ -1,0 +1,101 @@
+import Foundation
+
+extension Request: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The method and the URL, without its fragment and the secrets that ``Redaction/standard`` knows; never fields or
+    /// content, which ``head`` and ``body`` hold.
+    public var description: String {
+        "\(head.method) \(Redaction.described(urlText ?? head.path ?? ""))"
+    }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// A mirror with the description and the body alone, so that `dump` shows no field.
+    public var customMirror: Mirror {
+        Mirror(self, children: ["description": description, "body": body.description])
+    }
+}
+
+extension BodyEvent: CustomStringConvertible, CustomReflectable {
+    /// The event without content, trailer fields and the words of an error.
+    public var description: String {
+        switch self {
+        case .chunk(let chunk): "chunk of \(chunk.count) bytes"
+        case .finished(let trailers): "finished" + (trailers.map { ", \($0.count) trailer fields" } ?? "")
+        case .failed(let error): "failed: \(Redaction.name(of: error))"
+        case .abandoned: "abandoned"
+        }
+    }
+
+    /// A mirror with the description alone.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+extension RequestOptions: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The values of the options that cannot hold a secret, and the names of all others that are set.
+    public var description: String { "options" + (facts.isEmpty ? "" : ": " + facts.joined(separator: ", ")) }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// A mirror with the same, since a fragment, a principal or an option of an app's own may be secret.
+    public var customMirror: Mirror { Mirror(self, unlabeledChildren: facts, displayStyle: .struct) }
+
+    private var facts: [String] {
+        var facts: [String] = []
+        if let routeName { facts.append("route name \(Redaction.standard.applied(toText: routeName))") }
+        if let idleTimeout { facts.append("idle timeout \(idleTimeout)") }
+        if principal != nil { facts.append("principal") }
+        if !secretFields.isEmpty {
+            facts.append("secret fields " + secretFields.map(\.rawName).sorted().joined(separator: " "))
+        }
+        if let attemptNumber { facts.append("attempt \(attemptNumber)") }
+        return facts + keyNames
+    }
+}
+
+extension ResponseMetadata: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Where the response came from, how, and from which URL, without its fragment and the secrets that
+    /// ``Redaction/standard`` knows; of other facts, the names of those that are set.
+    public var description: String { "metadata: " + facts.joined(separator: ", ") }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// A mirror with the same, since a URL, a redirection or a fact of an app's own may hold a secret.
+    public var customMirror: Mirror { Mirror(self, unlabeledChildren: facts, displayStyle: .struct) }
+
+    private var facts: [String] {
+        var facts = ["from " + (source?.description ?? "an unknown source"), "attempts \(attempts)"]
+        if let url = urlText ?? url?.absoluteString { facts.append(Redaction.described(url)) }
+        facts += redirects.map(\.description)
+        if let redirectionRefusal { facts.append("redirection refused: \(redirectionRefusal)") }
+        facts += informational.map { "informational \($0.status.code)" }
+        return facts + keyNames
+    }
+}
+
+extension TransportError: CustomDebugStringConvertible, CustomReflectable {
+    /// The description, and the name of the underlying error.
+    public var debugDescription: String { Redaction.standard.description(of: self) }
+
+    /// A mirror that names the underlying error, whose own description may quote a URL.
+    public var customMirror: Mirror {
+        let name = underlying.map(Redaction.name(of:))
+        return Mirror(
+            self, children: ["code": code.description, "stage": "\(stage)", "underlying": name as Any],
+            displayStyle: .struct)
+    }
+}
+
+extension Redaction {
+    /// A URL as a description shows it: without its fragment, which is never sent and often is a secret as a whole, and
+    /// without the secrets that ``standard`` knows.
+    ///
+    /// - Parameter url: The URL, which need not be valid.
+    /// - Returns: The URL for a description.
+    public static func described(_ url: String) -> String {
+        guard let end = url.utf8.firstIndex(of: UInt8(ascii: "#")) else { return standard.applied(toURL: url) }
+        return standard.applied(toURL: String(url[..<end]))
+    }
+}

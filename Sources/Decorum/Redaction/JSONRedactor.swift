@@ -1,0 +1,95 @@
+/// Masks the secrets in JSON: values under secret names, and the URLs, the JSON and the tokens in other strings.
+///
+/// From the first token on that breaks the grammar, or from the secret value around it on, the rest is replaced: a text that
+/// cannot be read is not shown.
+struct JSONRedactor {
+    struct Result {
+        let bytes: [UInt8]
+        /// Whether a secret was replaced, the rest of a broken text aside.
+        let foundSecret: Bool
+        /// Whether all of it was read; otherwise its end was replaced.
+        let isWhole: Bool
+        /// How many bytes were looked at, which grows with their number alone.
+        let steps: Int
+    }
+
+    private let redaction: Redaction
+    private let nesting: Int
+    private let bytes: [UInt8]
+    private let placeholder: [UInt8]
+    private let masksTokens: Bool
+    private var output: [UInt8] = []
+    private var copied = 0
+    private var steps: Int
+
+    init(_ bytes: [UInt8], redaction: Redaction, nesting: Int = Redaction.nestingLimit, masksTokens: Bool = true) {
+        self.bytes = bytes
+        self.redaction = redaction
+        self.nesting = nesting
+        self.masksTokens = masksTokens && redaction.masksTokens
+        placeholder = JSONText.escape(redaction.placeholder.utf8)
+        // Each byte is a part of one token; a string is looked at once more.
+        steps = bytes.count
+    }
+
+    consuming func run() -> Result {
+        let secrets = JSONSecrets(bytes, redaction: redaction)
+        for place in secrets.places {
+            switch place.kind {
+            case .name: replaceTokens(in: place.range)
+            case .string where place.secrecy == nil: redactString(place.range)
+            case .value: replace(place.range, with: [UInt8(ascii: "\"")] + placeholder + [UInt8(ascii: "\"")])
+            case .string, .scalar: break
+            }
+        }
+        let foundSecret = copied > 0
+        guard let fault = secrets.fault else {
+            return Result(
+                bytes: foundSecret ? output + bytes[copied...] : bytes, foundSecret: foundSecret, isWhole: true,
+                steps: steps)
+        }
+        let end = max(copied, fault.secretStart ?? fault.token)
+        return Result(
+            bytes: output + bytes[copied..<end] + redaction.placeholder.utf8, foundSecret: foundSecret, isWhole: false,
+            steps: steps)
+    }
+
+    /// Redacts the URLs, or the JSON, in a string.
+    private mutating func redactString(_ range: Range<Int>) {
+        steps += range.count
+        guard JSONText.mayHoldURLOrJSON(bytes[range]) else {
+            replaceTokens(in: range)
+            return
+        }
+        let text = JSONText.unescape(bytes[range])
+        if JSONText.isLikely(text) {
+            guard nesting > 0 else {
+                if !redaction.jsonMatcher.isEmpty { replace(range, with: placeholder) }
+                return
+            }
+            let inner = JSONRedactor(text, redaction: redaction, nesting: nesting - 1, masksTokens: masksTokens).run()
+            steps += inner.steps
+            if inner.foundSecret {
+                replace(range, with: JSONText.escape(inner.bytes))
+                return
+            }
+        }
+        var secrets = SecretSearch(text, redaction: redaction, nesting: nesting, findsTokens: masksTokens)
+        secrets.findInText()
+        secrets.findTokens()
+        steps += secrets.steps
+        if let replaced = secrets.replaced(), replaced != text { replace(range, with: JSONText.escape(replaced)) }
+    }
+
+    /// Replaces the tokens in a name or a string, whose characters need no escapes.
+    private mutating func replaceTokens(in range: Range<Int>) {
+        guard masksTokens else { return }
+        for token in TokenSearch.secrets(in: bytes, range, counting: &steps) { replace(token, with: placeholder) }
+    }
+
+    private mutating func replace(_ range: Range<Int>, with replacement: [UInt8]) {
+        output += bytes[copied..<range.lowerBound]
+        output += replacement
+        copied = range.upperBound
+    }
+}

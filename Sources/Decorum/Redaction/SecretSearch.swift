@@ -1,0 +1,248 @@
+/// Finds the secrets in the bytes of a URL, a form or a text, as a ``Redaction`` names them.
+///
+/// It finds too much rather than too little: a name counts after each `?`, `&`, `;`, `#` and `/`, and its value goes on to the
+/// end of the path segment or item.
+///
+/// ```swift
+/// var search = SecretSearch(Array(url.utf8), redaction: .standard)
+/// search.findInURL()
+/// let masked = search.replacing { _ in Array("***".utf8) }
+/// ```
+public struct SecretSearch: Sendable {
+    /// A secret that was found.
+    public struct Found: Sendable, Hashable {
+        /// The bytes of the secret.
+        public let range: Range<Int>
+        /// The bytes of the name of its item; nil for a user name with its password, and for a token.
+        public let name: Range<Int>?
+
+        /// Creates a find.
+        ///
+        /// - Parameters:
+        ///   - range: The bytes of the secret.
+        ///   - name: The bytes of the name of its item; nil where it has none.
+        public init(range: Range<Int>, name: Range<Int>?) {
+            self.range = range
+            self.name = name
+        }
+    }
+
+    /// The bytes that are searched.
+    public let bytes: [UInt8]
+    /// The secrets found so far, in no order; one may lie within another.
+    public private(set) var found: [Found] = []
+    /// How many bytes were looked at, which grows with their number alone.
+    private(set) var steps = 0
+    private let redaction: Redaction
+    /// How many more encodings to look into.
+    private let nesting: Int
+    private let findsTokens: Bool
+
+    /// Creates a search, which has found nothing yet.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes to search.
+    ///   - redaction: The redaction that names the secrets.
+    ///   - nesting: How many encodings within an encoding are looked into, such as a URL in the query of another.
+    ///   - findsTokens: Whether tokens count, in an item that holds an encoded URL or JSON too;
+    ///     ``Redaction/masksTokens`` has to be set as well.
+    public init(
+        _ bytes: [UInt8], redaction: Redaction, nesting: Int = Redaction.nestingLimit, findsTokens: Bool = true
+    ) {
+        self.bytes = bytes
+        self.redaction = redaction
+        self.nesting = nesting
+        self.findsTokens = findsTokens && redaction.masksTokens
+    }
+
+    /// The bytes with something else in the place of each secret.
+    ///
+    /// A secret within another, or one that overlaps another, is replaced with it.
+    ///
+    /// - Parameter replacement: Returns the bytes that replace a secret.
+    /// - Returns: The bytes; nil where no secret was found.
+    public func replacing(_ replacement: (_ secret: Found) -> [UInt8]) -> [UInt8]? {
+        guard !found.isEmpty else { return nil }
+        var output: [UInt8] = []
+        output.reserveCapacity(bytes.count)
+        var copied = 0
+        for secret in found.sorted(by: { $0.range.lowerBound < $1.range.lowerBound })
+        where secret.range.upperBound > copied {
+            if secret.range.lowerBound >= copied {
+                output += bytes[copied..<secret.range.lowerBound]
+                output += replacement(secret)
+            }
+            copied = secret.range.upperBound
+        }
+        return output + bytes[copied...]
+    }
+
+    /// The bytes with a percent-encoded placeholder for each secret; nil where there is none.
+    func replaced() -> [UInt8]? {
+        guard !found.isEmpty else { return nil }
+        let placeholder = PercentCoding.encode(redaction.placeholder.utf8)
+        return replacing { _ in placeholder }
+    }
+
+    /// Adds secrets that were found in another way, such as by the grammar of another format.
+    ///
+    /// - Parameter secrets: The secrets.
+    public mutating func add(_ secrets: some Sequence<Found>) {
+        found += secrets
+    }
+
+    /// Finds tokens by their shape, wherever they stand.
+    public mutating func findTokens() {
+        guard findsTokens else { return }
+        found += TokenSearch.secrets(in: bytes, counting: &steps).map { Found(range: $0, name: nil) }
+    }
+
+    /// Finds the secrets of a URL or a reference (RFC 3986), which all of the bytes are.
+    public mutating func findInURL() {
+        findInURL(bytes.indices)
+    }
+
+    private mutating func findInURL(_ url: Range<Int>) {
+        steps += url.count
+        let fragment = url.first { bytes[$0] == UInt8(ascii: "#") } ?? url.upperBound
+        let query = url.first { bytes[$0] == UInt8(ascii: "?") || $0 == fragment } ?? url.upperBound
+
+        if redaction.userinfo { findUserinfo(in: url) }
+        findItems(in: url.lowerBound..<query, separator: UInt8(ascii: "/"), names: redaction.queryItems)
+        findItems(in: query..<fragment, separator: UInt8(ascii: "&"), names: redaction.queryItems)
+        findItems(in: fragment..<url.upperBound, separator: UInt8(ascii: "&"), names: redaction.queryItems)
+    }
+
+    /// Finds the secrets of a form (`application/x-www-form-urlencoded`).
+    public mutating func findInForm() {
+        findItems(in: bytes.indices, separator: UInt8(ascii: "&"), names: redaction.formNames)
+    }
+
+    /// Finds the secrets of the URLs in content of which nothing else may change.
+    ///
+    /// A word counts as a URL only where it starts as one does, since programs in a page hold many question marks.
+    public mutating func findInLinks() {
+        for word in bytes.indices.split(whereSeparator: { Self.delimitsLink(bytes[$0]) }) {
+            let word = word.startIndex..<word.endIndex
+            let isWhole = word == bytes.indices
+            let isLink = bytes[word].starts(with: "http".utf8) || "/?".utf8.contains(bytes[word.lowerBound])
+            if isWhole || isLink { findInURL(word) }
+        }
+    }
+
+    private static func delimitsLink(_ byte: UInt8) -> Bool {
+        delimits(byte) || "'`()\\".utf8.contains(byte)
+    }
+
+    /// Finds the secrets of the URLs in a text that is shown to people, and of words that look like parts of URLs.
+    public mutating func findInText() {
+        let firstURL = bytes.indices.first { isDoubleSlash(at: $0) }
+        let firstDelimiter = bytes.firstIndex(where: Self.delimits)
+        if let firstURL, firstURL < firstDelimiter ?? .max {
+            // A text that starts with a URL may be one whose secret holds a delimiter.
+            findInURL()
+            return
+        }
+        for token in bytes.indices.split(whereSeparator: { Self.delimits(bytes[$0]) }) {
+            let token = token.startIndex..<token.endIndex
+            let looksLikeURL = token.contains {
+                bytes[$0] == UInt8(ascii: "?") || bytes[$0] == UInt8(ascii: "#") || isDoubleSlash(at: $0)
+            }
+            if looksLikeURL { findInURL(token) }
+        }
+    }
+
+    private static func delimits(_ byte: UInt8) -> Bool {
+        byte <= 0x20 || byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">") || byte == UInt8(ascii: "\"")
+    }
+
+    private func isDoubleSlash(at index: Int) -> Bool {
+        bytes[index] == UInt8(ascii: "/") && index + 1 < bytes.count && bytes[index + 1] == UInt8(ascii: "/")
+    }
+
+    private mutating func findUserinfo(in url: Range<Int>) {
+        steps += url.count
+        guard let lastAt = url.last(where: { bytes[$0] == UInt8(ascii: "@") }) else { return }
+        var index = url.lowerBound
+        while index < lastAt {
+            let startsAuthority =
+                isDoubleSlash(at: index) && (index == url.lowerBound || bytes[index - 1] == UInt8(ascii: ":"))
+            guard startsAuthority else {
+                index += 1
+                continue
+            }
+            let start = index + 2
+            let end = (start..<url.upperBound).first { "/?#\\".utf8.contains(bytes[$0]) } ?? url.upperBound
+            steps += 2 * (end - start)
+            if let at = (start..<end).last(where: { bytes[$0] == UInt8(ascii: "@") }) {
+                if at > start { found.append(Found(range: start..<at, name: nil)) }
+                index = end
+            } else if hasImpossiblePort(start..<end), lastAt > start {
+                // A password with a slash that is not encoded: the authority does not end where it seems to.
+                found.append(Found(range: start..<lastAt, name: nil))
+                return
+            } else {
+                index = max(end, start)
+            }
+        }
+    }
+
+    private func hasImpossiblePort(_ authority: Range<Int>) -> Bool {
+        guard let first = authority.first, bytes[first] != UInt8(ascii: "["),
+            let colon = authority.last(where: { bytes[$0] == UInt8(ascii: ":") })
+        else { return false }
+        return bytes[colon + 1..<authority.upperBound].contains { !(0x30...0x39).contains($0) }
+    }
+
+    private mutating func findItems(in part: Range<Int>, separator: UInt8, names: SecretNames) {
+        var start = part.lowerBound
+        while start < part.upperBound {
+            let end = bytes[start..<part.upperBound].firstIndex(of: separator) ?? part.upperBound
+            if let secret = secretValue(in: start..<end, names: names) { found.append(secret) }
+            start = end + 1
+        }
+    }
+
+    private mutating func secretValue(in item: Range<Int>, names: SecretNames) -> Found? {
+        steps += item.count
+        var nameStart: Int? = item.lowerBound
+        var firstValue: Int?
+        for index in item {
+            switch bytes[index] {
+            case UInt8(ascii: "="):
+                firstValue = firstValue ?? index + 1
+                let value = bytes[index + 1..<item.upperBound]
+                steps += nameStart.map { index - $0 } ?? 0
+                if let start = nameStart, names.isSecret(value, of: PercentCoding.decode(bytes[start..<index])) {
+                    return Found(range: index + 1..<item.upperBound, name: start..<index)
+                }
+                nameStart = nil
+            case UInt8(ascii: "?"), UInt8(ascii: "&"), UInt8(ascii: ";"), UInt8(ascii: "#"), UInt8(ascii: "/"):
+                nameStart = index + 1
+            default: break
+            }
+        }
+        let value = (firstValue ?? item.lowerBound)..<item.upperBound
+        return holdsEncodedSecret(value) ? Found(range: value, name: item.lowerBound..<value.lowerBound) : nil
+    }
+
+    /// Tells whether a value is an encoded URL or JSON that holds a secret.
+    private mutating func holdsEncodedSecret(_ value: Range<Int>) -> Bool {
+        let isEncoded = bytes[value].contains(UInt8(ascii: "%"))
+        guard nesting > 0, isEncoded || bytes[value].contains(UInt8(ascii: "{")) else { return false }
+        let decoded = PercentCoding.decode(bytes[value])
+        steps += value.count
+        if JSONText.isLikely(decoded) {
+            let inner = JSONRedactor(decoded, redaction: redaction, nesting: nesting - 1, masksTokens: findsTokens)
+                .run()
+            steps += inner.steps
+            return inner.foundSecret
+        }
+        guard isEncoded else { return false }
+        var inner = SecretSearch(decoded, redaction: redaction, nesting: nesting - 1, findsTokens: findsTokens)
+        inner.findInURL()
+        inner.findTokens()
+        steps += inner.steps
+        return !inner.found.isEmpty
+    }
+}

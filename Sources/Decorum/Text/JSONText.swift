@@ -1,0 +1,88 @@
+/// The strings of JSON as bytes (RFC 8259, section 7).
+public enum JSONText: Sendable {
+    /// Tells whether bytes start as an object or an array does.
+    ///
+    /// - Parameter bytes: The bytes.
+    /// - Returns: Whether the first byte that is not blank is `{` or `[`.
+    public static func isLikely(_ bytes: some Sequence<UInt8>) -> Bool {
+        guard let first = bytes.first(where: { $0 > 0x20 }) else { return false }
+        return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+    }
+
+    /// Resolves the escapes of a string; a lone surrogate becomes U+FFFD.
+    ///
+    /// - Parameter bytes: The bytes between the quotation marks, whose escapes are complete.
+    /// - Returns: The bytes of the text.
+    public static func unescape(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        guard bytes.contains(UInt8(ascii: "\\")) else { return Array(bytes) }
+        var output: [UInt8] = []
+        output.reserveCapacity(bytes.count)
+        var index = bytes.startIndex
+        while index < bytes.endIndex {
+            guard bytes[index] == UInt8(ascii: "\\"), index + 1 < bytes.endIndex else {
+                output.append(bytes[index])
+                index += 1
+                continue
+            }
+            let escape = bytes[index + 1]
+            index += 2
+            switch escape {
+            case UInt8(ascii: "b"): output.append(0x08)
+            case UInt8(ascii: "f"): output.append(0x0C)
+            case UInt8(ascii: "n"): output.append(0x0A)
+            case UInt8(ascii: "r"): output.append(0x0D)
+            case UInt8(ascii: "t"): output.append(0x09)
+            case UInt8(ascii: "u"):
+                var unit = codeUnit(bytes, at: index)
+                index += 4
+                if let high = unit, high & 0xFC00 == 0xD800, bytes[index...].starts(with: "\\u".utf8),
+                    let low = codeUnit(bytes, at: index + 2), low & 0xFC00 == 0xDC00
+                {
+                    unit = 0x10000 + (high & 0x3FF) << 10 + (low & 0x3FF)
+                    index += 6
+                }
+                output += String(unit.flatMap(Unicode.Scalar.init) ?? "\u{FFFD}").utf8
+            default: output.append(escape)
+            }
+        }
+        return output
+    }
+
+    /// Escapes bytes so that they can stand between quotation marks.
+    ///
+    /// - Parameter bytes: The bytes of a text.
+    /// - Returns: The bytes with escapes for quotation marks, backslashes and control characters.
+    public static func escape(_ bytes: some Collection<UInt8>) -> [UInt8] {
+        let digits = Array("0123456789abcdef".utf8)
+        var output: [UInt8] = []
+        output.reserveCapacity(bytes.count)
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): output += [UInt8(ascii: "\\"), byte]
+            case 0..<0x20: output += Array("\\u00".utf8) + [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            default: output.append(byte)
+            }
+        }
+        return output
+    }
+
+    private static func codeUnit(_ bytes: ArraySlice<UInt8>, at index: Int) -> UInt32? {
+        guard index + 4 <= bytes.endIndex else { return nil }
+        return bytes[index..<index + 4].reduce(0 as UInt32?) { unit, byte in
+            guard let unit, let digit = PercentCoding.hexDigit(byte) else { return nil }
+            return unit << 4 | UInt32(digit)
+        }
+    }
+
+    /// Tells whether a string has a character without which it holds neither a URL nor JSON.
+    static func mayHoldURLOrJSON(_ bytes: some Sequence<UInt8>) -> Bool {
+        bytes.contains {
+            switch $0 {
+            case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "/"),
+                UInt8(ascii: "\\"):
+                true
+            default: false
+            }
+        }
+    }
+}

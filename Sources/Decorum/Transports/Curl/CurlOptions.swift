@@ -1,0 +1,98 @@
+#if os(Linux)
+import DecorumCurl
+
+/// The options of a connection in the form that libcurl takes, the same for each of its transfers.
+///
+/// They must exist for as long as a handle has them, because libcurl keeps pointers to some of them.
+struct CurlOptions: Sendable {
+    enum Option: Sendable {
+        case number(decorum_curl_number_option, Int)
+        case text(decorum_curl_text_option, String)
+        case secret(decorum_curl_text_option, Secret)
+        /// Removes a text that libcurl has by default.
+        case noText(decorum_curl_text_option)
+        case bytes(decorum_curl_bytes_option, CurlBytes)
+        case list(decorum_curl_pointer_option, CurlList)
+    }
+
+    // Large enough for few wake-ups within a large body, small enough to come from the allocator's own memory.
+    private static let bufferSize = 64 << 10
+
+    /// The versions of HTTP to offer with TLS, and without.
+    private let secureVersion: Int
+    private let clearVersion: Int
+    /// The limits of all transfers together.
+    var limits: [(decorum_curl_multi_option, Int)] = []
+    /// The path of the Unix socket that all requests go to; nil for the network.
+    var unixSocket: String?
+    private var added: [Option] = []
+
+    init(secureVersion: Int, clearVersion: Int) {
+        self.secureVersion = secureVersion
+        self.clearVersion = clearVersion
+    }
+
+    mutating func add(_ option: Option) {
+        added.append(option)
+    }
+
+    /// Sets the limits of a handle for many transfers.
+    func apply(to multi: CurlMulti) {
+        for (option, value) in limits {
+            multi.set(option, min(value, Int(Int32.max)))
+        }
+    }
+
+    /// Sets the options of a fresh handle.
+    func apply(to easy: CurlEasy) {
+        easy.keepDetail()
+        easy.set(DECORUM_CURL_OPTION_NOSIGNAL, 1)
+        easy.set(DECORUM_CURL_OPTION_PROTOCOLS, Int(DECORUM_CURL_PROTOCOL_HTTP | DECORUM_CURL_PROTOCOL_HTTPS))
+        easy.set(DECORUM_CURL_OPTION_PATH_AS_IS, 1)
+        easy.set(DECORUM_CURL_OPTION_HTTP_CONTENT_DECODING, 0)
+        easy.set(DECORUM_CURL_OPTION_SUPPRESS_CONNECT_HEADERS, 1)
+        // libcurl 7.88 refuses on a handle whose last stream left others on its connection; its buffer is there already.
+        easy.suggest(DECORUM_CURL_OPTION_BUFFERSIZE, Self.bufferSize)
+        easy.suggest(DECORUM_CURL_OPTION_UPLOAD_BUFFERSIZE, Self.bufferSize)
+        // Otherwise a transfer that ends during its name lookup makes the thread, and all transfers, wait for the lookup.
+        easy.suggest(DECORUM_CURL_OPTION_QUICK_EXIT, 1)
+        easy.refuseRewinding()
+        for option in added {
+            switch option {
+            case .number(let option, let value): easy.set(option, value)
+            case .text(let option, let value): easy.set(option, value)
+            case .secret(let option, let value): easy.set(option, value.value)
+            case .noText(let option): easy.clear(option)
+            case .bytes(let option, let value): easy.set(option, value)
+            case .list(let option, let value): unsafe easy.set(option, value.pointer)
+            }
+        }
+        if let unixSocket { easy.set(DECORUM_CURL_OPTION_UNIX_SOCKET_PATH, unixSocket) }
+    }
+
+    /// Sets the versions of HTTP to offer.
+    func applyVersion(to easy: CurlEasy, isSecure: Bool) {
+        let version = isSecure ? secureVersion : clearVersion
+        easy.set(DECORUM_CURL_OPTION_HTTP_VERSION, version)
+        let isHTTP1 = version == Int(DECORUM_CURL_HTTP_VERSION_1_1)
+        let needsOwnConnection = !isSecure && !isHTTP1 && easy.library.restartsHTTP2
+        if needsOwnConnection {
+            easy.set(DECORUM_CURL_OPTION_FRESH_CONNECT, 1)
+            easy.closeConnection()
+        }
+        // A request waits to learn whether it can share the connection that another request opens. Over HTTP/1.1 it
+        // cannot.
+        easy.set(DECORUM_CURL_OPTION_PIPEWAIT, isHTTP1 || needsOwnConnection ? 0 : 1)
+    }
+
+    /// Checks that the library accepts all options, so that none is ignored in silence.
+    func check(_ library: CurlLibrary) throws(CurlUnavailableError) {
+        guard let easy = CurlEasy(library) else { throw .unusable(library.version) }
+        apply(to: easy)
+        guard easy.refusal == DECORUM_CURL_OK else {
+            throw .unsupportedOption(
+                library.version, easy.refusedName ?? "an option", library.error(easy.refusal).text)
+        }
+    }
+}
+#endif

@@ -1,0 +1,178 @@
+#if os(Linux)
+import DecorumCurl
+import Foundation
+
+/// The events that libcurl reports.
+extension CurlTransfer {
+    /// Records a new socket, or the `errno` for which the system gives none.
+    func noteSocket(_ socket: Int32, _ reason: Int32) {
+        if socket >= 0 { opened.append(socket) }
+        if socket < 0, [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(reason) { lacksSockets = true }
+    }
+
+    /// Records an attempt to send, and allows only the first one.
+    func allowAttempt(between ends: CurlSockets.Ends) -> Bool {
+        guard let exchange, let context else { return false }
+        self.ends = ends
+        if readsAlerts { easy?.suggest(DECORUM_CURL_OPTION_VERBOSE, 0) }
+        if attempts == 0, !context.sockets.add(opened, between: ends), context.sockets.hasInput(between: ends) {
+            // Bytes that arrived before the request would be taken for its response.
+            easy?.closeConnection()
+            isRestarting = true
+            return false
+        }
+        attempts += 1
+        guard attempts == 1 else {
+            // The connection was found dead, and the server may have seen the request. After a 417, libcurl drops the
+            // content and is about to send again without the request's Expect.
+            let code: TransportError.Code = response.status == 417 ? .expectationFailed : .connectionLost
+            exchange.abort(with: TransportError(code, at: exchange.stage))
+            return false
+        }
+        exchange.state.withLock { $0.stage = .head }
+        noteProgress()
+        return true
+    }
+
+    /// Takes a line of a head or of the trailers; false ends the transfer.
+    func receive(line: UnsafeRawBufferPointer) -> Bool {
+        noteProgress()
+        switch unsafe response.append(line) {
+        case .partial: return true
+        case .complete(let head):
+            receive(head)
+            return true
+        case .refused(let code):
+            refuse(code, at: response.hasHead ? .body : .head)
+            return false
+        }
+    }
+
+    private func receive(_ head: CurlResponseHead) {
+        if let ends, head.isOfHTTP1 { context?.sockets.noteAnswer(between: ends) }
+        if response.endsWithConnection, readsAlerts {
+            awaitsCloseNotify = true
+            easy?.suggest(DECORUM_CURL_OPTION_VERBOSE, 1)
+        }
+        let received = CurlExchange.Head(
+            final: head, informational: response.informational, timings: timings(of: head))
+        exchange?.state.withLock { state in
+            state.head = received
+            state.stage = .body
+        }
+        endBeforeUpload()
+    }
+
+    /// Takes content, unless much of it waits for its reader.
+    func receive(content: UnsafeRawBufferPointer) -> Acceptance {
+        guard !isDiscarding else { return .taken }
+        guard let exchange else { return .never }
+        guard response.hasHead else {
+            refuse(.malformedResponse, at: .head)
+            return .never
+        }
+        let acceptance = exchange.state.withLock { state -> Acceptance in
+            guard state.end == nil else { return .never }
+            guard !state.content.isFull else {
+                state.receiving = .paused
+                return .later
+            }
+            state.hasUnnotedProgress = true
+            return unsafe response.decode(content, into: &state.content) ? .taken : .malformed
+        }
+        switch acceptance {
+        case .taken: break
+        case .later: leavesTraces = true
+        case .malformed: refuse(.malformedResponse, at: .body)
+        // The transfer ends here, before the command to remove it arrives.
+        case .never: easy?.closeConnection()
+        }
+        noteProgress()
+        endBeforeUpload()
+        return acceptance
+    }
+
+    enum Acceptance {
+        case taken
+        case later
+        case malformed
+        case never
+    }
+
+    /// Ends the exchange where its response is complete, though its request is not.
+    ///
+    /// libcurl would continue until all content is sent, but the server may never read it. The connection closes, since
+    /// the server could not tell the rest of the content from another request.
+    private func endBeforeUpload() {
+        guard response.isComplete, let exchange, isUploading(exchange.uploadLength) else { return }
+        easy?.closeConnection()
+        if finish(exchange) { exchange.engine.post(.remove(exchange)) }
+    }
+
+    /// Whether a part of the request's content was not sent.
+    private func isUploading(_ length: Int64?) -> Bool {
+        guard let length else { return !hasSuppliedEnd }
+        return sentBytes < length
+    }
+
+    /// Fails the exchange, and closes its connection before another request can use it.
+    private func refuse(_ code: TransportError.Code, at stage: TransportError.Stage, underlying: (any Error)? = nil) {
+        easy?.closeConnection()
+        exchange?.abort(with: TransportError(code, at: stage, underlying: underlying))
+    }
+
+    private func timings(of head: CurlResponseHead) -> TransferTimings {
+        var timings = TransferTimings(end: finished)
+        guard let easy else { return timings }
+        let isReused = easy.number(DECORUM_CURL_INFORMATION_NUM_CONNECTS) == 0
+        if !isReused {
+            timings.nameLookup = easy.time(DECORUM_CURL_INFORMATION_NAMELOOKUP_TIME)
+            timings.connect = easy.time(DECORUM_CURL_INFORMATION_CONNECT_TIME)
+            timings.handshake = easy.time(DECORUM_CURL_INFORMATION_APPCONNECT_TIME)
+        }
+        timings.isConnectionReused = isReused
+        timings.firstByte = easy.time(DECORUM_CURL_INFORMATION_STARTTRANSFER_TIME)
+        timings.protocolVersion = head.version
+        // For a Unix socket, libcurl would give its path.
+        if context?.usesUnixSocket == false { timings.remoteAddress = easy.text(DECORUM_CURL_INFORMATION_PRIMARY_IP) }
+        return timings
+    }
+
+    /// Supplies content to send.
+    func supply(_ buffer: UnsafeMutableRawBufferPointer) -> CurlUpload.Supply {
+        guard let exchange else { return .short }
+        let (supply, producer) = exchange.state.withLock { state in
+            guard state.end == nil else { return (CurlUpload.Supply.short, nil as CheckedContinuation<Bool, Never>?) }
+            let result = unsafe state.upload.supply(buffer)
+            if result.supply == .nothing { state.sending = .paused }
+            return result
+        }
+        producer?.resume(returning: true)
+        if supply == .end { hasSuppliedEnd = true }
+        // libcurl would wait for the rest until the server gives up.
+        if supply == .short { refuse(.unreadableBody, at: exchange.stage, underlying: BodyLengthError()) }
+        return supply
+    }
+
+    func noteSent(_ count: Int64) {
+        guard count != sentBytes else { return }
+        sentBytes = count
+        noteProgress()
+    }
+
+    /// Records that the server has ended the TLS connection properly.
+    func noteCloseNotify() {
+        awaitsCloseNotify = false
+    }
+
+    /// A list of the trailer fields of the request, which libcurl frees; nil for none.
+    var requestTrailers: UnsafeMutableRawPointer? {
+        guard let exchange, let trailers = exchange.state.withLock({ $0.upload.trailers }) else { return nil }
+        let list = CurlList(exchange.library)
+        for field in trailers {
+            list.append(field)
+        }
+        return unsafe list.release()
+    }
+}
+#endif

@@ -1,0 +1,158 @@
+import Decorum
+
+/// A JSON value that keeps the order of members, repeated members, and the digits of numbers.
+public enum JSONValue: Sendable, Hashable {
+    case null
+    case bool(Bool)
+    /// The number as it is written.
+    case number(String)
+    case string(String)
+    case array([JSONValue])
+    case object([Member])
+
+    /// A name and its value.
+    public struct Member: Sendable, Hashable {
+        /// The name.
+        public var name: String
+        /// The value.
+        public var value: JSONValue
+
+        /// Creates a member.
+        ///
+        /// - Parameters:
+        ///   - name: The name.
+        ///   - value: The value.
+        public init(_ name: String, _ value: JSONValue) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// Reads a whole document, which is refused where it has more values than `countLimit`.
+    ///
+    /// Each value takes much more memory than the two or three bytes that it may be written with.
+    public init(parsing bytes: [UInt8], countLimit: Int = .max) throws {
+        var scanner = JSONScanner(bytes)
+        // Looking it through first sets a bound to the depth of what follows.
+        let range = try scanner.skipValue()
+        try scanner.expectEnd()
+        scanner = JSONScanner(bytes, range: range)
+        var remaining = countLimit
+        self = try JSONValue(reading: &scanner, remaining: &remaining)
+    }
+
+    private init(reading scanner: inout JSONScanner, remaining: inout Int) throws {
+        remaining -= 1
+        guard remaining >= 0 else { throw scanner.fault("it has too many values") }
+        switch try scanner.peek() {
+        case UInt8(ascii: "{"):
+            var members: [Member] = []
+            try scanner.object { name, scanner in
+                members.append(Member(name, try JSONValue(reading: &scanner, remaining: &remaining)))
+            }
+            self = .object(members)
+        case UInt8(ascii: "["):
+            var elements: [JSONValue] = []
+            try scanner.array { scanner in
+                elements.append(try JSONValue(reading: &scanner, remaining: &remaining))
+            }
+            self = .array(elements)
+        case UInt8(ascii: "\""): self = .string(try scanner.string())
+        case UInt8(ascii: "t"):
+            _ = try scanner.skipValue()
+            self = .bool(true)
+        case UInt8(ascii: "f"):
+            _ = try scanner.skipValue()
+            self = .bool(false)
+        case UInt8(ascii: "n"):
+            _ = try scanner.skipValue()
+            self = .null
+        default: self = .number(String(decoding: scanner.bytes[try scanner.skipValue()], as: UTF8.self))
+        }
+    }
+}
+
+extension JSONValue {
+    /// The value of the first member of that name; nil where there is none, or where this is no object.
+    public subscript(_ name: String) -> JSONValue? {
+        guard case .object(let members) = self else { return nil }
+        return members.first { $0.name == name }?.value
+    }
+
+    /// The text of a string.
+    public var string: String? {
+        guard case .string(let text) = self else { return nil }
+        return text
+    }
+
+    /// The elements of an array.
+    public var array: [JSONValue]? {
+        guard case .array(let elements) = self else { return nil }
+        return elements
+    }
+
+    /// The members of an object.
+    public var members: [Member]? {
+        guard case .object(let members) = self else { return nil }
+        return members
+    }
+
+    /// The number as a whole one, with any fraction cut off.
+    public var integer: Int? {
+        guard case .number(let digits) = self else { return nil }
+        return Int(digits) ?? Double(digits).flatMap { Int(exactly: $0.rounded(.towardZero)) }
+    }
+
+    /// The number.
+    public var double: Double? {
+        guard case .number(let digits) = self else { return nil }
+        return Double(digits)
+    }
+}
+
+extension JSONValue {
+    /// The value as a document without a line break at its end, with as many blanks for each level, or none at all.
+    public func document(indentation: Int? = nil) -> [UInt8] {
+        var output: [UInt8] = []
+        write(to: &output, indentation: indentation, level: 0)
+        return output
+    }
+
+    private func write(to output: inout [UInt8], indentation: Int?, level: Int) {
+        switch self {
+        case .null: output += "null".utf8
+        case .bool(let value): output += (value ? "true" : "false").utf8
+        case .number(let digits): output += digits.utf8
+        case .string(let text): output += JSONText.quoted(text)
+        case .array(let elements):
+            output.append(UInt8(ascii: "["))
+            for (index, element) in elements.enumerated() {
+                Self.separate(index, &output, indentation, level + 1)
+                element.write(to: &output, indentation: indentation, level: level + 1)
+            }
+            if !elements.isEmpty { Self.breakLine(&output, indentation, level) }
+            output.append(UInt8(ascii: "]"))
+        case .object(let members):
+            output.append(UInt8(ascii: "{"))
+            for (index, member) in members.enumerated() {
+                Self.separate(index, &output, indentation, level + 1)
+                output += JSONText.quoted(member.name)
+                output += (indentation == nil ? ":" : ": ").utf8
+                member.value.write(to: &output, indentation: indentation, level: level + 1)
+            }
+            if !members.isEmpty { Self.breakLine(&output, indentation, level) }
+            output.append(UInt8(ascii: "}"))
+        }
+    }
+
+    private static func separate(_ index: Int, _ output: inout [UInt8], _ indentation: Int?, _ level: Int) {
+        if index > 0 { output.append(UInt8(ascii: ",")) }
+        breakLine(&output, indentation, level)
+    }
+
+    private static func breakLine(_ output: inout [UInt8], _ indentation: Int?, _ level: Int) {
+        guard let indentation else { return }
+        output.append(UInt8(ascii: "\n"))
+        output.append(contentsOf: repeatElement(UInt8(ascii: " "), count: indentation * level))
+    }
+}

@@ -1,0 +1,46 @@
+public import Decorum
+public import Foundation
+
+extension Redaction {
+    /// Replaces the secrets in content, by its media type.
+    ///
+    /// - JSON is `application/json`, any type that ends in `json`, and newline-delimited JSON: see
+    ///   ``Decorum/Redaction/applied(toJSON:)``. Content without a media type is taken for JSON where it is JSON with a secret.
+    /// - Forms are `application/x-www-form-urlencoded`: see ``Decorum/Redaction/applied(toForm:)``.
+    /// - Of a multipart body (RFC 2046), parts whose names are among ``Decorum/Redaction/formNames`` are replaced as a whole, and
+    ///   all others are read by their own media types.
+    /// - XML and HTML are searched for the names of elements and attributes.
+    /// - In other text only tokens are replaced, by their shape.
+    /// - Binary content is returned as it is, so the caller decides whether to write it.
+    ///
+    /// - Parameters:
+    ///   - content: The bytes, without a content coding.
+    ///   - mediaType: The value of `Content-Type`; nil where there is none.
+    /// - Returns: The content; bytes that are not part of a secret are the same.
+    public func applied(to content: Data, mediaType: String?) -> Data {
+        guard !content.isEmpty, looksIntoContent else { return content }
+        switch ContentKind(mediaType: mediaType) {
+        case .multipart:
+            return Self.replacingParts(of: content, mediaType: mediaType ?? "") { part in
+                formNames.isSecret(part.content, of: part.name)
+                    ? Data(placeholder.utf8) : applied(to: part.content, mediaType: part.mediaType)
+            }
+        case .markup:
+            var search = SecretSearch(Array(content), redaction: self)
+            search.add(MarkupSecrets.all(in: search.bytes, names: jsonNames))
+            search.findTokens()
+            let placeholder = placeholder.utf8.filter { !"<&\"'".utf8.contains($0) }
+            return search.replacing { _ in placeholder }.map { Data($0) } ?? content
+        case .json:
+            return applied(toJSON: content)
+        case .form:
+            return applied(toForm: content)
+        case .unknown:
+            return applied(toUnlabeled: content)
+        case .text:
+            return replacingTokens(in: content)
+        case .binary:
+            return content
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import Decorum
+
+/// Finds the secrets in XML and HTML, by the names of elements and attributes.
+///
+/// It reads tags and nothing else of the grammar, from the left and each byte once: what is not well-formed is searched
+/// too.
+struct MarkupSecrets {
+    private let bytes: [UInt8]
+    private let names: SecretNames
+    private var found: [SecretSearch.Found] = []
+    private var position = 0
+
+    /// The values of secret names.
+    static func all(in bytes: [UInt8], names: SecretNames) -> [SecretSearch.Found] {
+        guard !names.isEmpty else { return [] }
+        var secrets = MarkupSecrets(bytes: bytes, names: names)
+        while let start = bytes[secrets.position...].firstIndex(of: UInt8(ascii: "<")) {
+            secrets.position = start + 1
+            secrets.scanTag()
+        }
+        return secrets.found
+    }
+
+    private init(bytes: [UInt8], names: SecretNames) {
+        self.bytes = bytes
+        self.names = names
+    }
+
+    private mutating func scanTag() {
+        let element = scanName()
+        guard !element.isEmpty else { return }
+        var attributes: [(name: Range<Int>, value: Range<Int>)] = []
+        while position < bytes.count, bytes[position] != UInt8(ascii: ">"), bytes[position] != UInt8(ascii: "<") {
+            let name = scanName()
+            if name.isEmpty {
+                position += 1
+            } else if let value = scanAttributeValue() {
+                attributes.append((name, value))
+            }
+        }
+        for (name, value) in attributes { add(value, named: name) }
+        addNamedValue(attributes)
+        guard position < bytes.count, bytes[position] == UInt8(ascii: ">") else { return }
+        let isEmpty = bytes[position - 1] == UInt8(ascii: "/")
+        position += 1
+        if !isEmpty, names.secrecy(of: Array(bytes[localName(element)])) != nil { addContent(of: element) }
+    }
+
+    /// Adds what a field of a form or a property of a page says, as in `<meta name="csrf-token" content="…">`.
+    private mutating func addNamedValue(_ attributes: [(name: Range<Int>, value: Range<Int>)]) {
+        func value(of names: String...) -> Range<Int>? {
+            attributes.first { attribute in names.contains { bytes[attribute.name].elementsEqual($0.utf8) } }?.value
+        }
+        guard let name = value(of: "name"), let value = value(of: "value", "content") else { return }
+        add(value, named: name)
+    }
+
+    private mutating func addContent(of element: Range<Int>) {
+        let marker = "<![CDATA["
+        if bytes[position...].starts(with: marker.utf8) {
+            let start = position + marker.utf8.count
+            var end = start
+            while end < bytes.count, !bytes[end...].starts(with: "]]>".utf8) { end += 1 }
+            position = end
+            add(start..<end, named: element)
+            return
+        }
+        let end = bytes[position...].firstIndex(of: UInt8(ascii: "<")) ?? bytes.count
+        var content = position..<end
+        while let first = content.first, bytes[first] <= 0x20 { content.removeFirst() }
+        while let last = content.last, bytes[last] <= 0x20 { content.removeLast() }
+        position = end
+        add(content, named: element)
+    }
+
+    private mutating func add(_ value: Range<Int>, named name: Range<Int>) {
+        let name = localName(name)
+        guard !value.isEmpty, names.isSecret(bytes[value], of: Array(bytes[name])) else { return }
+        found.append(.init(range: value, name: name))
+    }
+
+    /// A name without its namespace.
+    private func localName(_ name: Range<Int>) -> Range<Int> {
+        let colon = bytes[name].lastIndex(of: UInt8(ascii: ":"))
+        return (colon.map { $0 + 1 } ?? name.lowerBound)..<name.upperBound
+    }
+
+    private mutating func scanName() -> Range<Int> {
+        let start = position
+        while position < bytes.count, Self.isInName(bytes[position]) { position += 1 }
+        return start..<position
+    }
+
+    /// Scans the rest of an attribute; nil where it has no value in quotes.
+    private mutating func scanAttributeValue() -> Range<Int>? {
+        skipBlanks()
+        guard position < bytes.count, bytes[position] == UInt8(ascii: "=") else { return nil }
+        position += 1
+        skipBlanks()
+        guard position < bytes.count, "\"'".utf8.contains(bytes[position]) else { return nil }
+        let start = position + 1
+        let end = bytes[start...].firstIndex(of: bytes[position]) ?? bytes.count
+        position = min(end + 1, bytes.count)
+        return start..<end
+    }
+
+    private mutating func skipBlanks() {
+        while position < bytes.count, bytes[position] <= 0x20 { position += 1 }
+    }
+
+    private static func isInName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x80..., UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
+            UInt8(ascii: ":"):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import Decorum
+
+/// Gives the secrets in JSON their pseudonyms, so that each value keeps its type.
+///
+/// A secret string, or each string within a secret object or array, is named. A secret number becomes zero, since a pseudonym is
+/// no number; a short one only counts something and stays. Text that is not whole JSON is searched by ``LooseJSON`` from
+/// the place on at which its grammar breaks.
+struct JSONNaming {
+    struct Result {
+        let bytes: [UInt8]
+        let foundSecret: Bool
+        let isWhole: Bool
+    }
+
+    private let bytes: [UInt8]
+    private let redaction: Redaction
+    private let pseudonyms: Pseudonyms
+    private let nesting: Int
+    private var output: [UInt8] = []
+    private var copied = 0
+
+    init(_ bytes: [UInt8], redaction: Redaction, pseudonyms: Pseudonyms, nesting: Int = Redaction.nestingLimit) {
+        self.bytes = bytes
+        self.redaction = redaction
+        self.pseudonyms = pseudonyms
+        self.nesting = nesting
+    }
+
+    consuming func run() -> Result {
+        let secrets = JSONSecrets(bytes, redaction: redaction)
+        for place in secrets.places {
+            switch (place.kind, place.secrecy) {
+            case (.string, nil): nameSecrets(inString: place.range, named: place.name)
+            case (.string, _): nameString(place.range, named: place.name)
+            case (.scalar, .any): replaceNumber(place.range)
+            default: break
+            }
+        }
+        guard let fault = secrets.fault else {
+            return Result(
+                bytes: copied > 0 ? output + bytes[copied...] : bytes, foundSecret: copied > 0, isWhole: true)
+        }
+        let rest = LooseJSON(bytes[fault.token...], redaction: redaction, pseudonyms: pseudonyms)
+            .run(valueName: fault.secretName.map { bytes[$0] })
+        let foundSecret = copied > 0 || rest != nil
+        return Result(
+            bytes: foundSecret ? output + bytes[copied..<fault.token] + (rest ?? bytes[fault.token...]) : bytes,
+            foundSecret: foundSecret, isWhole: false)
+    }
+
+    private mutating func nameString(_ range: Range<Int>, named name: Range<Int>) {
+        let scheme = AuthorizationScheme.length(in: bytes[range])
+        let secret = range.lowerBound + scheme..<range.upperBound
+        let text = redaction.pseudonym(of: JSONText.unescape(bytes[secret]), named: bytes[name], in: pseudonyms)
+        if let text, !text.elementsEqual(bytes[secret]) { replace(secret, with: text) }
+    }
+
+    private mutating func replaceNumber(_ range: Range<Int>) {
+        guard LooseJSON.isSecretNumber(bytes[range]) else { return }
+        replace(range, with: [UInt8(ascii: "0")])
+    }
+
+    /// Names the secrets of the URLs, or of the JSON, in a string that is not secret as a whole.
+    private mutating func nameSecrets(inString range: Range<Int>, named name: Range<Int>) {
+        let text = JSONText.unescape(bytes[range])
+        if JSONText.isLikely(text) {
+            guard nesting > 0 else {
+                nameString(range, named: name)
+                return
+            }
+            let inner = JSONNaming(text, redaction: redaction, pseudonyms: pseudonyms, nesting: nesting - 1).run()
+            if inner.foundSecret {
+                replace(range, with: JSONText.escape(inner.bytes))
+                return
+            }
+        }
+        var search = SecretSearch(text, redaction: redaction, nesting: nesting, findsTokens: false)
+        search.findInLinks()
+        if let named = search.named(in: pseudonyms, redaction), named != text {
+            replace(range, with: JSONText.escape(named))
+        }
+    }
+
+    private mutating func replace(_ range: Range<Int>, with replacement: [UInt8]) {
+        output += bytes[copied..<range.lowerBound]
+        output += replacement
+        copied = range.upperBound
+    }
+}

@@ -1,0 +1,8 @@
+extension TransportCase {
+    /// All cases.
+    public static let all = ConformanceSuite<TransportCase>(
+        [
+            framing, malformed, foreignAnswers, fields, streaming, uploads, earlyAnswers, untouched, cancellations,
+            timeouts, pool, closing, stress, tls, http2, reports,
+        ].flatMap(\.self))
+}
