@@ -35,6 +35,7 @@ import NIOSSL
 /// These are limits of AsyncHTTPClient 1.37:
 ///
 /// - A response with a status below 100 ends the process. Talk only to servers that you trust.
+/// - Over TLS, bytes that a server sends on an idle connection may be taken for the response to the next request.
 /// - A request that is sent just when the server closes an idle connection fails with
 ///   `TransportError.Code.connectionLost`. A layer that tries again decides whether it may.
 /// - When a server answers and then breaks the connection while content is sent to it, the answer may be lost.

@@ -23,7 +23,7 @@ final class AsyncHTTPClientOwner: Sendable {
     /// Makes a client, which the owner shuts down.
     convenience init(_ configuration: HTTPClient.Configuration, clock: any DatedClock) {
         let connections = HTTP2Connections(clock: clock)
-        self.init(HTTPClient(configuration: connections.observing(configuration)), connections)
+        self.init(HTTPClient(configuration: connections.observing(configuration.checkingConnections())), connections)
     }
 
     /// Refers to a client that the app shuts down.

@@ -17,16 +17,6 @@ extension IsolatedTests {
             if case .skipped(let reason) = outcome { try Test.cancel("\(reason)") }
         }
 
-        @Test func `Bytes that wait on an idle connection are never an answer, though a request may fail`() async throws
-        {
-            do {
-                _ = try await TransportCase.waitingBytes.check { conditions in try .make(conditions) }
-            } catch let failure as ConformanceFailure {
-                // SwiftNIO reads the bytes a moment later, and then closes the connection.
-                #expect((failure.underlying as? TransportError)?.code == .connectionLost, "\(failure)")
-            }
-        }
-
         @Test(arguments: TransportCase.all.excludingLimitationsOfAsyncHTTPClient.exclusions)
         func `An exclusion is one that AsyncHTTPClient needs`(
             exclusion: ConformanceSuite<TransportCase>.Exclusion

@@ -62,6 +62,29 @@ import Testing
         #expect(origin.connectionCount == 1)
     }
 
+    @Test(arguments: 0..<20)
+    func `Bytes that wait on an idle connection are never a response`(
+        round: Int
+    ) async throws {
+        let (sends, rests) = (Gate(), Gate())
+        origin.enqueue(
+            .script(
+                .head(.ok, ["Content-Length": "5"]), .raw("hello"), .wait(sends),
+                .raw("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nforeign"), .wait(rests)))
+        origin.route(.post, "/", LoopbackOrigin.Answer(body: "own"))
+        #expect(try await connection.send(get()).body.text(upTo: 10) == "hello")
+        sends.open()
+        try await rests.waitForWaiting(1)
+
+        do {
+            let response = try await connection.send(.post(origin.url + "/", body: "content"))
+            #expect(try await response.body.text(upTo: 10) == "own")
+        } catch let error as TransportError {
+            #expect(error.code == .connectionLost)
+        }
+        rests.open()
+    }
+
     @Test func `Requests one after the other share a connection`() async throws {
         origin.route(nil, "*", LoopbackOrigin.Answer(body: "ok"))
         for _ in 0..<50 {

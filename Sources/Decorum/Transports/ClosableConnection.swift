@@ -9,7 +9,3 @@ public protocol ClosableConnection: Connection {
     /// A transport that is not closed needs nothing: its connections close when it and its responses are gone.
     func close() async
 }
-
-#if os(Linux)
-extension CurlConnection: ClosableConnection {}
-#endif

@@ -31,7 +31,7 @@ import Foundation
 /// 9.8). Otherwise reading it fails with ``TransportError/Code/truncated``, since an attacker may have cut it.
 ///
 /// ``ResponseMetadata/timings`` contains the duration of each part of an exchange.
-public struct CurlConnection: Connection {
+public struct CurlConnection: ClosableConnection {
     let engine: CurlEngine
     let watch: IdleTimer
     private let library: CurlLibrary
@@ -117,11 +117,7 @@ public struct CurlConnection: Connection {
     /// One layer, the transport.
     public var layers: [Layer] { [layer] }
 
-    /// Refuses new requests, and waits for the end of those that are running.
-    ///
-    /// A new request fails with ``TransportError/Code/closed``, at the stage ``TransportError/Stage/connecting``. The call
-    /// returns when every response was read to its end, was released or has failed, or at once where the calling task is
-    /// cancelled. A second call does no harm.
+    /// Closes the connection as ``ClosableConnection/close()`` says.
     public func close() async {
         await engine.close()
     }

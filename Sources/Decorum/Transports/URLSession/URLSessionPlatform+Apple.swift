@@ -37,7 +37,7 @@ struct URLSessionPlatform: Sendable {
         self.init(minimumVersion: configuration.tlsMinimumSupportedProtocolVersion)
     }
 
-    /// URLSession has a distinct error for a process that cannot open another file.
+    /// Always false, since URLSession reports no other failure for a process that cannot open another file.
     static let isOutOfDescriptors = false
 
     /// Always false, since URLSession does not report the answers of proxies as responses.
