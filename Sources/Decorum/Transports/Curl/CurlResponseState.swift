@@ -13,6 +13,14 @@ struct CurlResponseState {
         case refused(TransportError.Code)
     }
 
+    enum Content {
+        case part
+        /// All of the content has arrived.
+        case last
+        /// The chunked coding is malformed, or there is no head yet.
+        case malformed
+    }
+
     /// Whether chunked content arrives with its coding, as libcurl was told.
     var decodesChunks = false
     /// The status; nil before the head is complete.
@@ -77,12 +85,17 @@ struct CurlResponseState {
         return .complete(head)
     }
 
-    /// Moves content to a buffer, without its chunked coding; returns false where the coding is malformed.
-    mutating func decode(_ content: UnsafeRawBufferPointer, into buffer: inout CurlContentBuffer) -> Bool {
-        guard chunks == nil else { return unsafe chunks?.decode(content) { unsafe buffer.append($0) } ?? false }
-        missingBytes? -= Int64(content.count)
-        unsafe buffer.append(content)
-        return true
+    /// Moves content to a buffer, without its chunked coding.
+    mutating func decode(_ content: UnsafeRawBufferPointer, into buffer: inout CurlContentBuffer) -> Content {
+        guard hasHead else { return .malformed }
+        if chunks != nil {
+            let isValid = unsafe chunks?.decode(content) { unsafe buffer.append($0) } ?? false
+            guard isValid else { return .malformed }
+        } else {
+            missingBytes? -= Int64(content.count)
+            unsafe buffer.append(content)
+        }
+        return isComplete ? .last : .part
     }
 }
 #endif

@@ -56,7 +56,7 @@ private enum Callbacks {
         guard let transfer = unsafe transfer(context) else { return 0 }
         let content = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
         switch unsafe transfer.receive(content: content) {
-        case .taken: return content.count
+        case .taken, .complete: return content.count
         case .later: return Int(DECORUM_CURL_WRITE_PAUSE)
         // Any number except the count of the bytes ends the transfer. For 0 bytes, 0 is success, so return 1.
         case .malformed, .never: return unsafe content.isEmpty ? 1 : 0

@@ -64,17 +64,13 @@ extension CurlTransfer {
             state.head = received
             state.stage = .body
         }
-        endBeforeUpload()
+        if response.isComplete, let exchange { endBeforeUpload(of: exchange) }
     }
 
     /// Takes content, unless much of it waits for its reader.
     func receive(content: UnsafeRawBufferPointer) -> Acceptance {
         guard !isDiscarding else { return .taken }
         guard let exchange else { return .never }
-        guard response.hasHead else {
-            refuse(.malformedResponse, at: .head)
-            return .never
-        }
         let acceptance = exchange.state.withLock { state -> Acceptance in
             guard state.end == nil else { return .never }
             guard !state.content.isFull else {
@@ -82,33 +78,39 @@ extension CurlTransfer {
                 return .later
             }
             state.hasUnnotedProgress = true
-            return unsafe response.decode(content, into: &state.content) ? .taken : .malformed
+            return switch unsafe response.decode(content, into: &state.content) {
+            case .part: .taken
+            case .last: .complete
+            case .malformed: .malformed
+            }
         }
         switch acceptance {
         case .taken: break
         case .later: leavesTraces = true
-        case .malformed: refuse(.malformedResponse, at: .body)
+        case .complete: endBeforeUpload(of: exchange)
+        case .malformed: refuse(.malformedResponse, at: response.hasHead ? .body : .head)
         // The transfer ends here, before the command to remove it arrives.
         case .never: easy?.closeConnection()
         }
         noteProgress()
-        endBeforeUpload()
         return acceptance
     }
 
     enum Acceptance {
         case taken
+        /// As taken; it was the last of the content.
+        case complete
         case later
         case malformed
         case never
     }
 
-    /// Ends the exchange where its response is complete, though its request is not.
+    /// Ends the exchange, whose response is complete, where its request is not.
     ///
     /// libcurl would continue until all content is sent, but the server may never read it. The connection closes, since
     /// the server could not tell the rest of the content from another request.
-    private func endBeforeUpload() {
-        guard response.isComplete, let exchange, isUploading(exchange.uploadLength) else { return }
+    private func endBeforeUpload(of exchange: CurlExchange) {
+        guard isUploading(exchange.uploadLength) else { return }
         easy?.closeConnection()
         if finish(exchange) { exchange.engine.post(.remove(exchange)) }
     }
