@@ -95,7 +95,7 @@ let package = Package(
         .testTarget(name: "DecorumLawTests", dependencies: ["Decorum", "DecorumTesting", httpTypes]),
         .testTarget(
             name: "DecorumArchiveTests",
-            dependencies: ["Decorum", "DecorumArchive", "DecorumTesting", httpTypes]
+            dependencies: ["Decorum", "DecorumArchive", "DecorumTestSupport", "DecorumTesting", httpTypes]
         ),
         .testTarget(
             name: "DecorumTestingTests",

@@ -46,7 +46,8 @@ struct ResolvingConnection<Base: Connection>: ComposedConnection {
         // The query is left out: it may hold a key, and hardly any reference uses it.
         let place = baseURL.origin.description + baseURL.path
         return Layer(
-            name: "resolving", role: .preparation, settings: [Layer.Setting("against", place)], facts: [.changesSignedParts])
+            name: "resolving", role: .preparation, settings: [Layer.Setting("against", place)],
+            facts: [.changesSignedParts])
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
