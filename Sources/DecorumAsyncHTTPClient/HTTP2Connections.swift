@@ -46,7 +46,9 @@ final class HTTP2Connections: Sendable {
             let isReady = channel.eventLoop.makeCompletedFuture {
                 let operations = channel.pipeline.syncOperations
                 let codec = try operations.handler(type: HTTP2FramePayloadToHTTP1ClientCodec.self)
-                try operations.addHandler(HTTP2StreamHandler(), position: .after(codec))
+                let stream = HTTP2StreamHandler()
+                try operations.addHandler(stream, position: .after(codec))
+                try operations.addHandler(HTTP2StreamEventFilter(of: stream), position: .last)
             }
             guard let streamInitializer else { return isReady }
             return isReady.flatMap { streamInitializer(channel) }

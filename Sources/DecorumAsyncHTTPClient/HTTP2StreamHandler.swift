@@ -16,7 +16,7 @@ final class HTTP2StreamHandler: ChannelDuplexHandler {
 
     private var hasSentAll = false
     private var hasReceivedHead = false
-    private var hasReceivedAll = false
+    fileprivate var hasReceivedAll = false
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
@@ -74,6 +74,25 @@ final class HTTP2StreamHandler: ChannelDuplexHandler {
     private func connection(_ context: ChannelHandlerContext) -> HTTP2ConnectionHandler? {
         // The handlers of a stream and those of its connection are on one event loop.
         try? context.channel.parent?.pipeline.syncOperations.handler(type: HTTP2ConnectionHandler.self)
+    }
+}
+
+/// Keeps events that the client triggers on a stream from a request that has ended.
+///
+/// A client that shuts down asks each open stream to end. A stream is open for a moment after its response, and AsyncHTTPClient
+/// traps there. It stands last in the pipeline, since such an event starts at the end.
+final class HTTP2StreamEventFilter: ChannelOutboundHandler {
+    typealias OutboundIn = Any
+
+    private let stream: HTTP2StreamHandler
+
+    init(of stream: HTTP2StreamHandler) {
+        self.stream = stream
+    }
+
+    func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
+        guard stream.hasReceivedAll else { return context.triggerUserOutboundEvent(event, promise: promise) }
+        promise?.succeed()
     }
 }
 #endif

@@ -78,13 +78,7 @@ struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
         // This also applies to fields that the caller set, and to other origins: the name already marks the field as
         // secret.
         request.options.declareSecret(credentials.secretFields)
-        if needsCredentials(request) {
-            switch credentials.source {
-            // The request has none of these fields; otherwise it would not need credentials.
-            case .fields(let fields): for field in fields { request.head.headerFields.append(field) }
-            case .signer(let signer): request.head.headerFields.override(with: try await signer.sign(request))
-            }
-        }
+        if needsCredentials(request) { try await credentials.write(to: &request) }
         return try await base.send(request)
     }
 

@@ -86,6 +86,16 @@ public struct Credentials: Sendable {
     }
 }
 
+extension Credentials {
+    /// Writes the credentials into the fields of a request that has none of them.
+    @inline(__always) func write(to request: inout Request) async throws {
+        switch source {
+        case .fields(let fields): for field in fields { request.head.headerFields.append(field) }
+        case .signer(let signer): request.head.headerFields.override(with: try await signer.sign(request))
+        }
+    }
+}
+
 extension Credentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The kind of the credentials, without their values.
     public var description: String { "\(kind) credentials" }

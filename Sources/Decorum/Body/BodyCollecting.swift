@@ -1,6 +1,5 @@
 public import Foundation
 public import HTTPTypes
-import Synchronization
 
 extension Body {
     /// Reads the whole body into memory, together with its trailer fields.
@@ -55,59 +54,6 @@ extension Body {
         _ type: Value.Type, upTo limit: Int, using decoder: JSONDecoder = JSONDecoder()
     ) async throws -> Value {
         try decoder.decode(type, from: await data(upTo: limit))
-    }
-
-    /// Reads the body to its end and drops it, so that the connection can serve another request.
-    ///
-    /// - Parameter limit: The largest number of bytes to read.
-    /// - Returns: Whether the end was reached; if not, the rest of the transfer is abandoned.
-    /// - Throws: `CancellationError`; after any other failure to read, the result is false.
-    @discardableResult public func drain(upTo limit: Int) async throws -> Bool {
-        guard length ?? 0 <= limit else { return false }
-        do {
-            var reader = try await open()
-            var count = 0
-            while let chunk = try await reader.next() {
-                count += chunk.count
-                guard count <= limit else { return false }
-            }
-            return true
-        } catch let error as CancellationError {
-            throw error
-        } catch {
-            return false
-        }
-    }
-}
-
-extension Body {
-    /// Reads the rest of a response that is not needed, so that its connection can serve another request.
-    ///
-    /// A body that is long or slow is dropped instead: a new connection costs less than waiting for it.
-    func discard(on clock: any DatedClock) async throws {
-        let limit = 16 << 10
-        guard bytes == nil, length ?? 1 > 0, length ?? 0 <= limit else { return }
-        // A task is released a little after its work ends. If it captured the body, the transfer would stay open until
-        // then.
-        let unwanted = UnwantedBody(self)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { _ = try await unwanted.take()?.drain(upTo: limit) }
-            group.addTask { try await clock.sleep(for: .seconds(1)) }
-            defer { group.cancelAll() }
-            try await group.next()
-        }
-    }
-}
-
-private final class UnwantedBody: Sendable {
-    private let body: Mutex<Body?>
-
-    init(_ body: Body) {
-        self.body = Mutex(body)
-    }
-
-    func take() -> Body? {
-        body.withLock { $0.take() }
     }
 }
 

@@ -106,7 +106,7 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
                 break
             }
             try trail.add(redirection, after: response, to: request.head.method, limit: limit)
-            try await response.body.discard(on: clock)
+            try await response.body.discard(upTo: 16 << 10, within: .seconds(1), on: clock)
             request.reportRedirection(to: next.head)
             request = next
             return nil

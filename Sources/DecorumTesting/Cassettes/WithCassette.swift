@@ -40,39 +40,65 @@ public func withCassette<Result>(
     return result
 }
 
-/// The rules and the mode that the cassettes of a scope share.
-package struct CassetteDefaults: Sendable {
-    @TaskLocal package static var current = CassetteDefaults()
+/// The rules and the mode that the cassettes of a scope share, such as those of a suite.
+///
+/// The face of a test framework sets them around the tests of a suite; `DecorumTestingTraits` does so for Swift Testing.
+public struct CassetteDefaults: Sendable {
+    /// The defaults of the current task.
+    @TaskLocal public static var current = CassetteDefaults()
 
-    package var rules: CassetteRules?
-    package var mode: CassetteMode?
-    /// The files that all tests of the scope rewrite together; nil where each test stands alone.
-    package var run: RewritingRun?
+    /// The rules of a test that gives none; nil for the standard ones.
+    public var rules: CassetteRules?
+    /// The mode of a test that gives none; nil for the one that the environment asks for.
+    public var mode: CassetteMode?
+    /// The files that all tests of the scope rewrite together; nil where each test rewrites its files alone.
+    public var run: RewritingRun?
 
-    package init(rules: CassetteRules? = nil, mode: CassetteMode? = nil, run: RewritingRun? = nil) {
+    /// Creates defaults.
+    ///
+    /// - Parameters:
+    ///   - rules: The rules of a test that gives none.
+    ///   - mode: The mode of a test that gives none.
+    ///   - run: The files that all tests of the scope rewrite together.
+    public init(rules: CassetteRules? = nil, mode: CassetteMode? = nil, run: RewritingRun? = nil) {
         self.rules = rules
         self.mode = mode
         self.run = run
     }
 
-    /// Opens a test's cassette, with what the test leaves to its suite.
-    package func cassette(at path: String, rules: CassetteRules?, mode: CassetteMode?) throws -> Cassette {
+    /// Opens the cassette of a test, with the defaults in the place of what the test does not give.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the file.
+    ///   - rules: The rules of the test; nil for the defaults.
+    ///   - mode: The mode of the test; nil for the default.
+    /// - Returns: The cassette.
+    /// - Throws: The errors of ``Cassette/init(at:mode:rules:)``.
+    public func cassette(at path: String, rules: CassetteRules?, mode: CassetteMode?) throws -> Cassette {
         try Cassette(at: path, mode: mode ?? self.mode, rules: rules ?? self.rules ?? CassetteRules())
     }
 }
 
 /// The paths of the cassettes of tests.
-package enum CassettePath {
-    /// The path of a cassette beside the file of a test; characters that a file system may refuse become hyphens.
-    package static func path(_ name: String, beside filePath: String) -> String {
+public enum CassettePath: Sendable {
+    /// The path of a cassette in the folder `Cassettes` beside the file of a test.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the cassette; characters that a file system may refuse become hyphens.
+    ///   - filePath: The path of the file of the test.
+    /// - Returns: The path.
+    public static func path(_ name: String, beside filePath: String) -> String {
         let file = URL(filePath: filePath)
         let folder = file.deletingLastPathComponent().appending(path: "Cassettes")
             .appending(path: file.deletingPathExtension().lastPathComponent)
         return folder.appending(path: fileName(name) + ".json").path
     }
 
-    /// The name of a function without its parameters; one in backticks may have parentheses of its own.
-    package static func name(ofFunction function: String) -> String {
+    /// The name of a function without its parameters; a name in backticks may hold parentheses.
+    ///
+    /// - Parameter function: The name, as `#function` gives it.
+    /// - Returns: The name of a cassette.
+    public static func name(ofFunction function: String) -> String {
         guard function.first == "`" else { return String(function.prefix { $0 != "(" }) }
         return String(function.dropFirst().prefix { $0 != "`" })
     }

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Which files the tests of a suite have written anew, so that those that share one add to it.
-package final class RewritingRun: Sendable {
+/// The files that the tests of a suite have written anew, so that tests that share a file add to it.
+public final class RewritingRun: Sendable {
     private struct State {
         var originals: [String: CassetteContent] = [:]
         var written: Set<String> = []
@@ -11,7 +11,7 @@ package final class RewritingRun: Sendable {
     private let state = Mutex(State())
 
     /// Creates a run in which nothing is written yet.
-    package init() {}
+    public init() {}
 
     /// What stood in a file when the first test opened it.
     func original(of file: URL, opened: CassetteContent) -> CassetteContent {
