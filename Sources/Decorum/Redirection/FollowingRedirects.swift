@@ -106,7 +106,8 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
                 break
             }
             try trail.add(redirection, after: response, to: request.head.method, limit: limit)
-            try await response.body.discard(upTo: 16 << 10, within: .seconds(1), on: clock)
+            try await response.body.discard(
+                upTo: RedirectionPolicy.bodyLimit, within: RedirectionPolicy.bodyTime, on: clock)
             request.reportRedirection(to: next.head)
             request = next
             return nil
