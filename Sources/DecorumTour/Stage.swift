@@ -22,7 +22,7 @@ struct Stage {
         (origin, otherOrigin) = origins
         connection =
             try transport
-            .printingWire(on: terminal)
+            .printingMessages(on: terminal)
             .observing(statistics, as: .attempt)
             .authenticating(with: .signer(ChecksumSigner(key: Self.key)), for: origin.origin)
             .retrying()

@@ -33,8 +33,8 @@ final class Terminal: Sendable {
     }
 
     /// Prints a part of a message that is sent or received.
-    func wire(_ text: String) {
-        write("   \(styled("wire", "33")) \(text)\n")
+    func message(_ text: String) {
+        write("   \(styled("http", "33")) \(text)\n")
     }
 
     func log(_ text: String) {

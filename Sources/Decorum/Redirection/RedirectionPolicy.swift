@@ -34,7 +34,7 @@ public struct RedirectionPolicy: Sendable, CustomStringConvertible {
 
     /// The bytes that are read of the body of a redirection that is followed, so that its connection can be used again.
     static let bodyLimit = 16 << 10
-    /// The time for it. A longer or slower body is dropped.
+    /// The time in which they are read; a longer or slower body is dropped.
     static let bodyTime = Duration.seconds(1)
 
     /// Follows to every origin, but to `http` only from `http`.

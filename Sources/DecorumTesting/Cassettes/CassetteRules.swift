@@ -43,7 +43,7 @@ public struct CassetteRules: Sendable {
         ///
         /// Nothing in coded content is redacted. What can be decoded is looked through all the same, and is not written
         /// if anything in it would have to be.
-        case wire
+        case coded
     }
 
     /// How fast content is played.
@@ -71,7 +71,7 @@ public struct CassetteRules: Sendable {
     /// In what form content with a content coding, such as gzip, is recorded and matched; decoded.
     ///
     /// What cannot be decoded, such as Brotli, is not recorded: ``Cassette/finish()`` throws, unless the rules ask for
-    /// ``Content/wire`` or ``beforeRecording`` makes something else of it.
+    /// ``Content/coded`` or ``beforeRecording`` makes something else of it.
     public var content: Content
     /// Response fields that are not recorded, since they change each time and tell nothing.
     public var ignoredFields: Set<HTTPField.Name>

@@ -42,7 +42,7 @@ struct KeptResponses: Step {
             self.stage = stage
             self.clock = clock
             connection = try SystemConnection()
-                .printingWire(on: stage.terminal)
+                .printingMessages(on: stage.terminal)
                 .caching(in: FileResponseStore(directory: folder), clock: clock, spawner: spawner)
                 .resolving(against: stage.origin.url)
         }

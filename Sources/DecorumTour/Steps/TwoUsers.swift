@@ -12,7 +12,7 @@ struct TwoUsers: Step {
             return LoopbackOrigin.Answer(fields: ["Cache-Control": "max-age=600"], body: "Hello, \(user).")
         }
         let connection = try SystemConnection()
-            .printingWire(on: stage.terminal)
+            .printingMessages(on: stage.terminal)
             .intercepting("adding the token") { request, base in
                 var request = request
                 request.head.headerFields[.authorization] = request.options[UserKey.self].map { "Bearer \($0)" }

@@ -45,7 +45,7 @@ extension Interaction {
                 file: file, place: place,
                 reason: "its Content-Encoding is \(coding.debugDescription), which cannot be undone, so that secrets "
                     + "in its content would not be found; ask for another coding in Accept-Encoding, let "
-                    + "rules.content be .wire, or let rules.beforeRecording make something else of it")
+                    + "rules.content be .coded, or let rules.beforeRecording make something else of it")
         }
     }
 }

@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 
 extension LoopbackOrigin.Answer {
-    /// A recorded response as it goes over the wire, but for a content coding that was undone, or a broken connection.
+    /// A recorded response as it is sent, but for a content coding that was undone, or a broken connection.
     init(playing outcome: RecordedOutcome, to request: ReceivedRequest, timing: CassetteRules.Timing) {
         guard let response = outcome.response else {
             self = .resetting

@@ -78,7 +78,7 @@ import Testing
             #"{"request": {"method": "GET", "url": "https://example.com/a"}, "response": {"status": 200, "headers": {"Content-Type": "application/json", "Content-Encoding": "gzip"}, "base64": "\#(coded)"}}"#
         try folder.write(#"{"cassette": 1, "interactions": [\#(entry)]}"#, to: "feed.json")
 
-        for content in [CassetteRules.Content.decoded, .wire] {
+        for content in [CassetteRules.Content.decoded, .coded] {
             var rules = CassetteRules()
             rules.content = content
             let archive = try Cassette(at: folder.path("feed.json"), mode: .replay, rules: rules).archive()

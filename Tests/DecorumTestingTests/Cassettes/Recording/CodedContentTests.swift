@@ -106,7 +106,7 @@ import Testing
         let error = await #expect(throws: CassetteError.self) { try await record(request, over: base) }
         #expect(error?.place == "the response to request 1")
         #expect(error?.reason.contains("Content-Encoding is \"\(coding)\"") == true)
-        #expect(error?.reason.contains("rules.content be .wire") == true)
+        #expect(error?.reason.contains("rules.content be .coded") == true)
         #expect(!FileManager.default.fileExists(atPath: folder.path("feed.json")))
 
         let upload = try Request.post(
@@ -130,7 +130,7 @@ import Testing
     @Test(arguments: ["br", "gzip"])
     func `The rules may ask for content as it was transferred`(coding: String) async throws {
         var rules = CassetteRules()
-        rules.content = .wire
+        rules.content = .coded
         let content = coding == "gzip" ? Self.data(Self.query) : Data([0x1F, 0x8B, 0xFF, 0xFE])
         let request = try Request.get("https://api.example.com/")
         for name in ["feed.json", "feed.har"] {
@@ -149,7 +149,7 @@ import Testing
     @Test(arguments: [token, key])
     func `Content as it was transferred is not written if it hides a secret`(base64: String) async throws {
         var rules = CassetteRules()
-        rules.content = .wire
+        rules.content = .coded
         let base = Self.answer(Self.data(base64), coding: "gzip")
         let request = try Request.get("https://api.example.com/")
         await #expect(throws: SecretFoundError.self) { try await record(request, over: base, rules: rules) }
