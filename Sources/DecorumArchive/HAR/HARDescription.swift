@@ -28,7 +28,7 @@ extension HAR.Entry: CustomStringConvertible, CustomReflectable {
 }
 
 extension HAR.Request: CustomStringConvertible, CustomReflectable {
-    /// The method and the URL, without its fragment and the secrets that ``Redaction/standard`` knows.
+    /// The method and the URL, without its fragment and the secrets that `Redaction.standard` knows.
     public var description: String { "\(method) \(Redaction.described(url))" }
 
     /// A mirror with only the description.

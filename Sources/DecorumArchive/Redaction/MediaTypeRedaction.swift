@@ -5,10 +5,10 @@ extension Redaction {
     /// Replaces the secrets in content, by its media type.
     ///
     /// - JSON is `application/json`, any type that ends in `json`, and newline-delimited JSON: see
-    ///   ``Decorum/Redaction/applied(toJSON:)``. Content without a media type is treated as JSON if it is JSON with a
+    ///   `Redaction.applied(toJSON:)`. Content without a media type is treated as JSON if it is JSON with a
     ///   secret.
-    /// - Forms are `application/x-www-form-urlencoded`: see ``Decorum/Redaction/applied(toForm:)``.
-    /// - In a multipart body (RFC 2046), parts whose names are among ``Decorum/Redaction/formNames`` are replaced as a
+    /// - Forms are `application/x-www-form-urlencoded`: see `Redaction.applied(toForm:)`.
+    /// - In a multipart body (RFC 2046), parts whose names are among `Redaction.formNames` are replaced as a
     ///   whole, and all other parts are searched by their media types.
     /// - XML and HTML are searched for the names of elements and attributes.
     /// - In other text only tokens are replaced, found by their shape.

@@ -73,7 +73,7 @@ public struct CassetteDefaults: Sendable {
     ///   - rules: The rules of the test; nil for the defaults.
     ///   - mode: The mode of the test; nil for the default.
     /// - Returns: The cassette.
-    /// - Throws: The errors of ``Cassette/init(at:mode:rules:)``.
+    /// - Throws: The errors of ``Cassette/init(at:mode:rules:clock:)``.
     public func cassette(at path: String, rules: CassetteRules?, mode: CassetteMode?) throws -> Cassette {
         try Cassette(at: path, mode: mode ?? self.mode, rules: rules ?? self.rules ?? CassetteRules())
     }
