@@ -1,13 +1,13 @@
 import Decorum
 import DecorumArchive
 
-/// The members of an object in a cassette: where the value of each stands, none of them twice.
+/// The members of an object in a cassette, each with the position of its value. No name occurs twice.
 struct CassetteMembers {
     let bytes: [UInt8]
     private let start: Int
     private var members: [(name: String, range: Range<Int>)] = []
 
-    /// More than any object of the format has.
+    /// The largest number of members, which no object of the format reaches.
     private static let limit = 64
 
     init(_ scanner: inout JSONScanner) throws {

@@ -3,12 +3,12 @@ import DecorumArchive
 import Foundation
 import HTTPTypes
 
-/// Reads the format "cassette 1": first where each interaction stands and what it is found by, and the rest of it when
-/// it is played.
+/// Reads the format "cassette 1": first the position of each interaction and the values by which it is found, and the
+/// rest when it is played.
 final class CassetteReader: Sendable {
     static let version = 1
 
-    /// What an interaction is found by.
+    /// The values by which an interaction is found.
     struct Entry: Sendable {
         var range: Range<Int>
         let request: Range<Int>
@@ -32,14 +32,14 @@ final class CassetteReader: Sendable {
         entries = try Self.located(bytes, in: cassette) { try Self.entries(of: bytes) }
     }
 
-    /// Whether a file is of this format, so far as its first member tells.
+    /// Whether a file is of this format, judged by its first member.
     static func recognizes(_ bytes: [UInt8]) -> Bool {
         var scanner = JSONScanner(bytes)
         guard (try? scanner.expect(UInt8(ascii: "{"))) != nil, let name = try? scanner.string() else { return false }
         return name == "cassette"
     }
 
-    /// The interaction at an index, whole.
+    /// The whole interaction at an index.
     func interaction(at index: Int) throws(CassetteError) -> Interaction {
         try Self.located(bytes, in: cassette, place: "interactions[\(index)]") {
             let members = try CassetteMembers(bytes, in: entries[index].range)
@@ -54,7 +54,7 @@ final class CassetteReader: Sendable {
         }
     }
 
-    /// What answered the request at an index.
+    /// The outcome of the request at an index.
     func outcome(at index: Int) throws(CassetteError) -> RecordedOutcome {
         try Self.located(bytes, in: cassette, place: "interactions[\(index)]") {
             let entry = entries[index]
@@ -199,7 +199,7 @@ extension CassetteReader {
         return Entry(range: range, request: range, method: method, url: url, hasContent: hasContent)
     }
 
-    /// Throws where a member has come before, of which others would take the other one.
+    /// Throws if a member occurs twice, because other readers would take the other one.
     private static func expectFirst(_ isFirst: Bool, _ name: String, _ scanner: JSONScanner) throws {
         guard isFirst else { throw scanner.fault("the member \"\(name)\" stands there twice") }
     }

@@ -2,7 +2,7 @@ import Decorum
 import DecorumArchive
 import HTTPTypes
 
-/// Header fields as an object of JSON: a text, or a list where a name comes more than once.
+/// Header fields as an object of JSON: a text, or a list if a name occurs more than once.
 enum RecordedFields {
     static func write(_ fields: HTTPFields, as member: String, to page: inout JSONPage) {
         guard !fields.isEmpty else { return }
@@ -26,7 +26,7 @@ enum RecordedFields {
         }
     }
 
-    /// More than any message has.
+    /// The largest number of fields, which no message reaches.
     private static let limit = 1000
 
     static func read(_ scanner: inout JSONScanner) throws -> HTTPFields {
