@@ -188,7 +188,7 @@ public final class Cassette: Sendable {
     /// A number for the current task; a later task may get the same number.
     private static var currentTask: Int { unsafe withUnsafeCurrentTask { unsafe $0?.hashValue ?? 0 } }
 
-    /// Ends the run: writes new recordings, and reports interactions that were never played and answers that have changed.
+    /// Ends the run: writes new recordings, and reports unplayed interactions and changed answers.
     ///
     /// - Throws: ``UnusedInteractionsError`` in ``CassetteMode/replay``, unless the rules allow them;
     ///   ``CassetteDriftError`` in ``CassetteMode/verify``; ``SecretFoundError`` or ``CassetteError`` if the file is

@@ -1,7 +1,7 @@
 import Decorum
 
 extension ImportDraft {
-    /// The failure that a tool tells in words, such as `net::ERR_TIMED_OUT`.
+    /// The failure that a tool describes in words, such as `net::ERR_TIMED_OUT`.
     mutating func failure(_ text: String, at place: String) -> RecordedFailure {
         if Self.codes.contains(where: { $0.description == text }) || text == "cancelled" {
             return RecordedFailure(kind: text, stage: .head)

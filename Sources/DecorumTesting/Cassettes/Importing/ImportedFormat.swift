@@ -1,7 +1,7 @@
 import DecorumArchive
 
 extension ImportedCassette {
-    /// The tool that wrote a file, and the shape in which it did.
+    /// The tool that wrote a file, and the version of its format.
     public struct Format: Sendable, Hashable, CustomStringConvertible {
         /// The name of the format.
         public let description: String
@@ -38,7 +38,7 @@ extension ImportedCassette {
 }
 
 extension ImportedCassette.Format {
-    /// Tells the format by what is in the file.
+    /// Determines the format from the content of the file.
     init(of root: StoredNode) throws {
         if let elements = root.elements {
             self = try Self.ofList(elements, root)
