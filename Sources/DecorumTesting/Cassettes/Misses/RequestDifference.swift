@@ -25,7 +25,7 @@ struct RequestDifference {
         self.agreements = agreements
     }
 
-    /// The similarity of the two requests; a rule that agrees counts more than partial agreements.
+    /// The similarity of the two requests; a rule that agrees counts more than the common prefix of the URLs.
     ///
     /// The keys are those of the rules for the live request.
     static func nearness(
