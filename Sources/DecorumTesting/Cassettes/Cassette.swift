@@ -124,7 +124,7 @@ public final class Cassette: Sendable {
         return try outcome(of: finding, for: request, number: number)
     }
 
-    /// Takes the first interaction in the file that answers one of several versions of a request.
+    /// Takes the interaction that answers one of several versions of a request; of several, the first in the file.
     ///
     /// - Throws: ``CassetteMissError`` if no interaction does.
     func play(anyOf versions: [RecordedRequest]) throws -> RecordedOutcome {

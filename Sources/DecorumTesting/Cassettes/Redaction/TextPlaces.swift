@@ -1,6 +1,6 @@
 import Foundation
 
-/// Tells the line and, in JSON, the path of places in a text, which are asked for from the left.
+/// Finds the line and, in JSON, the path of places in a text; callers ask for them from left to right.
 struct TextPlaces {
     private struct Frame {
         let isObject: Bool
@@ -63,7 +63,7 @@ struct TextPlaces {
         position += 1
     }
 
-    /// Scans a string, of which a name is remembered unless it holds a secret.
+    /// Scans a string; a name is remembered unless it holds a secret.
     private mutating func scanString() {
         let start = position + 1
         var end = start
