@@ -20,8 +20,9 @@ public final class Cassette: Sendable {
 
     /// The file.
     public let file: URL
-    /// The reaction of the cassette to a request. It is never ``CassetteMode/once``, which is resolved when the
-    /// cassette is opened.
+    /// The reaction of the cassette to a request.
+    ///
+    /// It is never ``CassetteMode/once``, which is resolved when the cassette is opened.
     public let mode: CassetteMode
     /// The rules for matching, redacting, recording and playing.
     public let rules: CassetteRules
@@ -71,7 +72,7 @@ public final class Cassette: Sendable {
         self.clock = clock
         guard exists || self.mode != .replay && self.mode != .verify else {
             throw CassetteError(
-                file: path, reason: "it is not there; CASSETTE=once records it")
+                file: path, reason: "it does not exist; CASSETTE=once records it")
         }
         opened = exists && self.mode != .live ? try CassetteContent(reading: file, as: rules.content) : .none
         if self.mode == .append || self.mode == .rewrite, let format = opened.readOnlyFormat {

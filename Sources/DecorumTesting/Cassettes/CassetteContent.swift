@@ -2,8 +2,9 @@ import Decorum
 import DecorumArchive
 import Foundation
 
-/// The content of a cassette's file. The format "cassette 1" is decoded when needed; all other formats are decoded at
-/// once.
+/// The content of a cassette's file.
+///
+/// The format "cassette 1" is decoded when needed; all other formats are decoded at once.
 enum CassetteContent: Sendable {
     case none
     case file(CassetteReader)

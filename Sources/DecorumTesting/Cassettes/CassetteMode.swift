@@ -50,6 +50,6 @@ public struct CassetteModeError: Error, Hashable, Sendable, CustomStringConverti
     /// The cause, and the values that are allowed.
     public var description: String {
         let names = CassetteMode.allCases.map(\.rawValue).joined(separator: ", ")
-        return "CASSETTE is \(name.debugDescription), which is no mode; it may be \(names)."
+        return "CASSETTE is \(name.debugDescription), which is not a mode; it may be \(names)."
     }
 }

@@ -81,8 +81,9 @@ public struct CassetteRules: Sendable {
     public var allowedSecrets: [SecretAllowance]
     /// Rewrites an interaction before it is recorded, or keeps it off the cassette by returning nil.
     public var beforeRecording: (@Sendable (Interaction) -> Interaction?)?
-    /// Rewrites an interaction before it is matched, or leaves it out by returning nil. An incoming request is
-    /// rewritten too, as an interaction without a response.
+    /// Rewrites an interaction before it is matched, or leaves it out by returning nil.
+    ///
+    /// An incoming request is rewritten too, as an interaction without a response.
     public var beforeMatching: (@Sendable (Interaction) -> Interaction?)?
 
     /// Creates rules.

@@ -7,7 +7,7 @@ struct CassetteFiles {
     let directory: URL
     /// The name of the folder beside it.
     let folder: String
-    /// What has been added, by name.
+    /// The added files, by name.
     private(set) var added: [String: Data] = [:]
 
     init(beside cassette: URL) {

@@ -1,7 +1,9 @@
 import Decorum
 import DecorumArchive
 
-/// The members of an object in a cassette, each with the position of its value. No name occurs twice.
+/// The members of an object in a cassette, each with the position of its value.
+///
+/// No name occurs twice.
 struct CassetteMembers {
     let bytes: [UInt8]
     private let start: Int
@@ -16,7 +18,7 @@ struct CassetteMembers {
         start = scanner.position
         members.reserveCapacity(8)
         try scanner.object { name, scanner in
-            guard !contains(name) else { throw scanner.fault("the member \"\(name)\" stands there twice") }
+            guard !contains(name) else { throw scanner.fault("the member \"\(name)\" occurs twice") }
             guard members.count < Self.limit else {
                 throw scanner.fault("an object has more than \(Self.limit) members")
             }

@@ -74,8 +74,9 @@ enum Charset: Sendable, Hashable {
         }
     }
 
-    /// Encodes Latin 1, which browsers read as windows-1252 and other programs do not. No character has different bytes
-    /// in the two.
+    /// Encodes Latin 1, which browsers read as windows-1252 and other programs do not.
+    ///
+    /// No character has different bytes in the two.
     private static func latinBytes(of text: String) -> Data? {
         var output = Data()
         for scalar in text.unicodeScalars {

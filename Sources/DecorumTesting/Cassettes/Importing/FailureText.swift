@@ -29,7 +29,7 @@ extension ImportDraft {
         if let row = table.first(where: { row in row.words.contains { words.contains($0) } }) {
             return RecordedFailure(kind: row.code.description, stage: row.stage)
         }
-        warn(.failure, at: place, "The file does not say in words that are known here how the exchange failed.")
+        warn(.failure, at: place, "The file describes the failure of the exchange in unknown words.")
         return RecordedFailure(kind: TransportError.Code.other.description, stage: .head)
     }
 

@@ -121,7 +121,7 @@ extension ImportDraft {
             warn(.missingBody, at: place, "The archive has \(body.bytes.count) bytes of content that had \(length).")
             body.exactness = .lossy
         } else if body.bytes.range(of: Data("\u{FFFD}".utf8)) != nil {
-            warn(.damagedBody, at: place, "Bytes of the content that are no text were replaced in the archive.")
+            warn(.damagedBody, at: place, "Bytes of the content that are not text were replaced in the archive.")
             body.exactness = .lossy
         }
         return body

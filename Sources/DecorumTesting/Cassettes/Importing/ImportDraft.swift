@@ -33,7 +33,7 @@ extension ImportDraft {
             }
             guard (100...999).contains(interaction.response?.status ?? 200) else {
                 isComplete = false
-                warn(.leftOut, at: place, "The exchange was left out, as its status is none that a response can have.")
+                warn(.leftOut, at: place, "The exchange was left out, as its status is not valid for a response.")
                 continue
             }
             kept.append(interaction)
@@ -64,7 +64,7 @@ extension ImportDraft {
     mutating func append(_ name: String, _ text: String, at place: String, to fields: inout HTTPFields) {
         guard !name.hasPrefix(":") else { return }
         guard let fieldName = HTTPField.Name(name) else {
-            warn(.invalidField, at: place, "A field was left out, as its name is not one of HTTP.")
+            warn(.invalidField, at: place, "A field was left out, as its name is not valid in HTTP.")
             return
         }
         fields.append(HTTPField(name: fieldName, value: text))

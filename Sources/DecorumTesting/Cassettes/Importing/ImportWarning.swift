@@ -22,7 +22,7 @@ public struct ImportWarning: Sendable, Hashable {
         public static let damagedBody = Kind("damaged body")
         /// The file has the value of a body and not its text, or the parts of a form and not the form.
         public static let rebuiltBody = Kind("rebuilt body")
-        /// A field's name is not one of HTTP, and the field was left out.
+        /// A field's name is not valid in HTTP, and the field was left out.
         public static let invalidField = Kind("invalid field")
         /// Several values of a field had been joined, and were split where a new one seems to begin.
         public static let joinedField = Kind("joined field")

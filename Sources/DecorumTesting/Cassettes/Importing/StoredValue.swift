@@ -5,8 +5,9 @@ import DecorumArchive
 struct StoredValue: Sendable, Hashable {
     /// The largest number of bytes of a document, also after decompression.
     static let sizeLimit = 256 << 20
-    /// The largest number of values of a document. A document of only small values is thus refused before it fills the
-    /// memory.
+    /// The largest number of values of a document.
+    ///
+    /// A document of only small values is thus refused before it fills the memory.
     static let countLimit = 4_000_000
 
     enum Content: Sendable, Hashable {

@@ -46,7 +46,9 @@ struct RecordingMerge {
     }
 
     /// The new file when another recorder has written it meanwhile: each interaction of either, as often as the one
-    /// that has it more often has it. The order does not depend on which of them wrote first.
+    /// that has it more often has it.
+    ///
+    /// The order does not depend on which of them wrote first.
     func united(_ recorded: [Interaction]) throws -> [SavedInteraction] {
         let existing = try (0..<content.count).map { try request(at: $0) }
         var known = Dictionary(grouping: existing) { key(of: $0.request) }.mapValues { $0[...] }

@@ -3,8 +3,9 @@ import DecorumArchive
 import Foundation
 import HTTPTypes
 
-/// Checks content before it is written as base64 or to a file, or if nothing could be replaced in it. The content is
-/// searched in its original form.
+/// Checks content before it is written as base64 or to a file, or if nothing could be replaced in it.
+///
+/// The content is searched in its original form.
 struct ContentGate {
     let scanner: SecretScanner
     let redactor: CassetteRedactor

@@ -11,7 +11,7 @@ struct TextPlaces {
     private static let keyLimit = 60
 
     private let bytes: [UInt8]
-    /// The secrets, none of which may be quoted as a part of a path.
+    /// The ranges of secrets; a path must not quote them.
     private let hits: [Range<Int>]
     private var nextHit = 0
     private var position = 0

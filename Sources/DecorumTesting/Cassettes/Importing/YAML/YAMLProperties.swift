@@ -69,7 +69,7 @@ extension YAMLReader {
         let start = cursor
         let name = try cursor.anchorName()
         guard let anchor = anchors[name] else { throw start.fault("an alias has no anchor") }
-        guard let value = anchor.value else { throw start.fault("an alias stands within what it repeats") }
+        guard let value = anchor.value else { throw start.fault("an alias is within the value that it repeats") }
         count += anchor.count
         repeatedLength += anchor.length
         deepest = max(deepest, depth + anchor.height)
