@@ -40,7 +40,7 @@ struct CassetteFiles {
             throw members.fault("its file leads out of the folder \(folder)")
         }
         guard let content = try? Data(contentsOf: file) else { throw members.fault("its file \(path) cannot be read") }
-        // The checksum detects files that were mixed up. Attackers could change the cassette as well.
+        // The checksum detects files that were mixed up, not attacks: an attacker can change the cassette as well.
         let checksum = path.dropFirst(folder.count + 1).prefix { $0 != "." }
         guard checksum.elementsEqual(Self.checksum(content)) else {
             throw members.fault("its file \(path) is not the one that was recorded")

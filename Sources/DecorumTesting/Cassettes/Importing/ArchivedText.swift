@@ -1,6 +1,6 @@
 import Foundation
 
-/// Text of an archive, and the bytes for which it stands.
+/// Text of an archive, and the bytes that it represents.
 ///
 /// HAR keeps text that its tool had decoded. If no charset is declared, or the bytes are not text, tools guess, and
 /// many drop the byte order mark. The original number of bytes shows how the tool decoded them.

@@ -53,7 +53,7 @@ enum Charset: Sendable, Hashable {
         self.init(named: charset.map { $0.dropFirst(8).filter { $0 != "\"" && $0 != "'" } })
     }
 
-    /// The bytes that stand for the text; nil if the charset is unknown or lacks a character.
+    /// The bytes of the text; nil if the charset is unknown or lacks a character.
     func bytes(of text: String) -> Data? {
         switch self {
         case .unicode: Data(text.utf8)

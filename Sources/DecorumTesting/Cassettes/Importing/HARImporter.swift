@@ -9,7 +9,7 @@ struct HARImporter {
     let keepsBytes: Bool
     let isPolly: Bool
     let isReplay: Bool
-    /// Whether one value of `Set-Cookie` stands for all of them.
+    /// Whether one value of `Set-Cookie` holds all of them, joined.
     private let joinsCookies: Bool
 
     private init(_ format: ImportedCassette.Format, _ archive: HAR) {

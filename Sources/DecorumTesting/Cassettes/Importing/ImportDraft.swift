@@ -81,7 +81,7 @@ extension ImportDraft {
             for element in elements { append(name, element, at: place, to: &fields) }
             return
         }
-        // An object is not a value that a field can have; null stands for an empty one.
+        // An object is not a value that a field can have; null means an empty value.
         guard value?.members == nil else {
             warn(.leftOut, at: place, "A field was left out, as its value is not text.")
             return

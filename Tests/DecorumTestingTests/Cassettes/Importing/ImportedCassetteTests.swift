@@ -351,8 +351,8 @@ import Testing
 
     @Test(
         arguments: [
-            ("", nil, "empty"), ("  \n", nil, "empty"), ("{\"a\": 1,}", "line 1", "JSON"), ("{}", "$", "format is unknown"),
-            ("[]", "$", "empty"),
+            ("", nil, "empty"), ("  \n", nil, "empty"), ("{\"a\": 1,}", "line 1", "JSON"),
+            ("{}", "$", "format is unknown"), ("[]", "$", "empty"),
             ("a: &b.c d", "line 1", "anchor"), ("PK\u{3}\u{4}", nil, "zip"),
             ("{\"log\": {}}", "$.log.entries", "entries"),
             ("{\"log\": {\"entries\": [{\"request\": {}}]}}", "$.log.entries[0].request.url", "URL"),

@@ -210,7 +210,7 @@ extension YAMLReader {
 
     private var isAtDash: Bool { cursor.byte() == UInt8(ascii: "-") && cursor.isSeparator(1) && !cursor.isAtMarker() }
 
-    /// Whether the line goes on with a key and its colon.
+    /// Whether the line continues with a key and its colon.
     private var isAtKey: Bool {
         guard !isAtExplicitKey else { return true }
         var ahead = self
