@@ -82,7 +82,7 @@ final class HTTP2Connections: Sendable {
     /// Takes the silent connections to one authority out of use, and then calls `completion`.
     ///
     /// A connection is silent when a stream is open on it and nothing was received for `duration`. The streams that are
-    /// open go on, since each has an idle timeout of its own.
+    /// open go on, because each has its own idle timeout.
     ///
     /// - Parameters:
     ///   - authority: The host and port of requests, as in their `Host` field.

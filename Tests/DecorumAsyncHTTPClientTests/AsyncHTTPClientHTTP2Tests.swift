@@ -141,7 +141,7 @@ import Testing
     @Test func `A silent connection to another server stays in use after a timeout`() async throws {
         let origins = try await [HTTP2Origin.silent(at: "/silent"), .silent(at: "/silent")]
         let clock = VirtualClock()
-        // One root for both, since each origin has a certificate of its own.
+        // One root for both, because each origin has its own certificate.
         let roots = try origins.flatMap { try NIOSSLCertificate.fromPEMFile($0.root.path) }
         var configuration = AsyncHTTPClientConnection.configuration()
         configuration.tlsConfiguration = .makeClientConfiguration()

@@ -117,7 +117,7 @@ struct BrokenDecorator: Sendable, CustomTestStringConvertible {
                 return withExtendedLifetime(response) { answer }
             }
         },
-        .init(.release, and: [.effects], "reads all of a response that nobody wants") { base in
+        .init(.release, and: [.effects], "reads all of an unwanted response") { base in
             Broken(base, facts: [.resends]) { request, base in
                 let response = try await base.send(request)
                 guard response.status == .serviceUnavailable, request.body.replay > .once else { return response }
@@ -156,7 +156,7 @@ struct BrokenDecorator: Sendable, CustomTestStringConvertible {
     ]
 
     private static let cancellations: [BrokenDecorator] = [
-        .init(.cancellation, "sends in a task that nobody cancels") { base in
+        .init(.cancellation, "sends in a task that is never cancelled") { base in
             Broken(base) { request, base in try await Task { try await base.send(request) }.value }
         },
         .init(.silenceAfterCancellation, and: [.effects], "sends again whatever happened meanwhile") { base in

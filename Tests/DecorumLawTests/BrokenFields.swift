@@ -64,7 +64,7 @@ extension BrokenDecorator {
                 return response
             }
         },
-        .init(.idleness, "adds a field that nobody asked for") { base in
+        .init(.idleness, "adds an unrequested field") { base in
             Broken(base, facts: [.changesSignedParts]) { request, base in
                 var request = request
                 request.head.headerFields[.userAgent] = "broken"

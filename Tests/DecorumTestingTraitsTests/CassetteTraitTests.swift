@@ -28,7 +28,7 @@ import Testing
         #expect(try #require(Cassette.current).file.lastPathComponent == "A-name--in-parentheses--is-a-part-of-it.json")
     }
 
-    @Test func `A name that no file system takes is shortened, and still one of its own`() async throws {
+    @Test func `A name that is too long for a file system is shortened and stays unique`() async throws {
         let names = ["a", "b"].map { String(repeating: "Grüße ", count: 100) + $0 }
         var files: [String] = []
         for name in names {

@@ -144,7 +144,7 @@ extension ProcessTests {
             }
         }
 
-        @Test func `Content on a dead connection hangs where nobody is asked for it anew`() async {
+        @Test func `Content on a dead connection hangs without a delegate that supplies it anew`() async {
             await #expect(processExitsWith: .exitCode(3)) {
                 IsolatedTests.succeedAfterAMinute()
                 let origin = try LoopbackOrigin()

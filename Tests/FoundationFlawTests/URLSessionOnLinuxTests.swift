@@ -52,7 +52,7 @@ import Testing
         #expect(origin.requests.map(\.text) == ["hello", ""])
     }
 
-    @Test func `The content of the request itself gets a type that nobody gave it`() async throws {
+    @Test func `The content of the request itself gets a type that the caller did not set`() async throws {
         origin.enqueue(LoopbackOrigin.Answer())
         var request = try request("POST")
         request.httpBody = Data("hello".utf8)

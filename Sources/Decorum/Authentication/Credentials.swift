@@ -87,7 +87,7 @@ public struct Credentials: Sendable {
 }
 
 extension Credentials {
-    /// Writes the credentials into the fields of a request that has none of them.
+    /// Writes the credentials into the fields of a request that does not have these fields.
     @inline(__always) func write(to request: inout Request) async throws {
         switch source {
         case .fields(let fields): for field in fields { request.head.headerFields.append(field) }

@@ -3,7 +3,7 @@ public import Foundation
 import HTTPTypes
 import Synchronization
 
-/// A file of recorded exchanges, and what one run of a test plays from it or records on it.
+/// A file of recorded exchanges, from which one run of a test plays and to which it records.
 ///
 /// ```swift
 /// let cassette = try Cassette(at: "Tests/Cassettes/feed.json")
@@ -20,7 +20,9 @@ public final class Cassette: Sendable {
 
     /// The file.
     public let file: URL
-    /// The reaction of the cassette to a request: never ``CassetteMode/once``, which is settled when it is opened.
+    /// The reaction of the cassette to a request.
+    ///
+    /// It is never ``CassetteMode/once``, which is resolved when the cassette is opened.
     public let mode: CassetteMode
     /// The rules for matching, redacting, recording and playing.
     public let rules: CassetteRules
@@ -30,7 +32,7 @@ public final class Cassette: Sendable {
     /// The part of the file that is matched and played.
     let content: CassetteContent
     let redactor: CassetteRedactor
-    /// The run of a suite in which the file is written anew; nil where no other test shares it.
+    /// The run of a suite in which the file is written anew; nil if no other test shares it.
     let run: RewritingRun?
     /// The content of the file before that run.
     let original: CassetteContent
@@ -49,13 +51,14 @@ public final class Cassette: Sendable {
     /// Opens a cassette.
     ///
     /// - Parameters:
-    ///   - path: The path of the file, which need not exist where something may be recorded. Any format is read that
-    ///     ``ImportedCassette`` knows; an HTTP archive, which a new file ending in `.har` becomes, is also recorded on,
+    ///   - path: The path of the file, which need not exist if the mode records. Any format that ``ImportedCassette``
+    ///     knows is read. A new file ending in `.har` becomes an HTTP archive. An HTTP archive is also recorded on,
     ///     unless it is one of Polly.js or Replay, or not plain JSON.
-    ///   - mode: What it does with a request; nil for what the environment says.
-    ///   - rules: How it matches, redacts, records and plays.
-    ///   - clock: The clock by which it dates what it records and waits between chunks.
-    /// - Throws: ``CassetteError`` if the file cannot be read, or is not there and has to be; ``CassetteModeError``.
+    ///   - mode: The reaction to a request; nil for the mode of the environment.
+    ///   - rules: The rules for matching, redacting, recording and playing.
+    ///   - clock: The clock that dates recordings and times the pauses between chunks.
+    /// - Throws: ``CassetteError`` if the file cannot be read, or does not exist although the mode needs it;
+    ///   ``CassetteModeError``.
     public init(
         at path: String, mode: CassetteMode? = nil, rules: CassetteRules = CassetteRules(),
         clock: any DatedClock = SystemClock()
@@ -69,7 +72,7 @@ public final class Cassette: Sendable {
         self.clock = clock
         guard exists || self.mode != .replay && self.mode != .verify else {
             throw CassetteError(
-                file: path, reason: "it is not there; CASSETTE=once records it")
+                file: path, reason: "it does not exist; CASSETTE=once records it")
         }
         opened = exists && self.mode != .live ? try CassetteContent(reading: file, as: rules.content) : .none
         if self.mode == .append || self.mode == .rewrite, let format = opened.readOnlyFormat {
@@ -90,7 +93,7 @@ public final class Cassette: Sendable {
         state = Mutex(State(index: index))
     }
 
-    /// The day of the first recording, to the second where its response has a `Date`.
+    /// The day of the first recording, exact to the second if its response has a `Date`.
     ///
     /// A `VirtualClock(date:)` that starts here makes caches and tokens behave as they did on that day.
     public var recordedAt: Date? {
@@ -102,7 +105,7 @@ public final class Cassette: Sendable {
     /// The interactions of the file, in their order.
     ///
     /// - Returns: All of them, decoded.
-    /// - Throws: ``CassetteError`` where one is not what the format asks for.
+    /// - Throws: ``CassetteError`` if one does not conform to the format.
     public func interactions() throws -> [Interaction] {
         try content.interactions()
     }
@@ -115,23 +118,23 @@ public final class Cassette: Sendable {
 
     /// Takes the interaction that answers a request.
     ///
-    /// - Throws: ``CassetteMissError`` where none does.
+    /// - Throws: ``CassetteMissError`` if no interaction does.
     func play(_ request: RecordedRequest) throws -> RecordedOutcome {
         let request = matchable(request)
         let (finding, number) = try take { try $0.take(request, recorded: $1) }
         return try outcome(of: finding, for: request, number: number)
     }
 
-    /// Takes the interaction that answers one of several versions of a request, which is the first in the file.
+    /// Takes the interaction that answers one of several versions of a request; of several, the first in the file.
     ///
-    /// - Throws: ``CassetteMissError`` where none does.
+    /// - Throws: ``CassetteMissError`` if no interaction does.
     func play(anyOf versions: [RecordedRequest]) throws -> RecordedOutcome {
         let versions = versions.map(matchable)
         let (finding, number) = try take { try $0.take(anyOf: versions, recorded: $1) }
         return try outcome(of: finding, for: versions.first ?? RecordedRequest(method: "", url: ""), number: number)
     }
 
-    /// Takes the interaction that answers a request; nil where none does.
+    /// Takes the interaction that answers a request; nil if there is none.
     func playIfRecorded(_ request: RecordedRequest) throws -> RecordedOutcome? {
         let request = matchable(request)
         guard case .interaction(let ordinal) = try take({ try $0.take(request, recorded: $1) }).finding else {
@@ -175,7 +178,7 @@ public final class Cassette: Sendable {
         throw CassetteError(file: file.relativePath, reason: "an interaction has neither a response nor an error")
     }
 
-    /// Keeps the place of an exchange that begins now.
+    /// Reserves the place of an exchange that begins now.
     func record(_ request: RecordedRequest) -> ExchangeRecording {
         let recording = ExchangeRecording(
             request, isFromOpener: Self.currentTask == opener, limit: rules.bodyLimit, clock: clock)
@@ -183,14 +186,14 @@ public final class Cassette: Sendable {
         return recording
     }
 
-    /// A number for the task that runs, which another may have when this one is over.
+    /// A number for the current task; a later task may get the same number.
     private static var currentTask: Int { unsafe withUnsafeCurrentTask { unsafe $0?.hashValue ?? 0 } }
 
-    /// Ends the run: writes new recordings, and reports interactions that were never played and answers that have changed.
+    /// Ends the run: writes new recordings, and reports unplayed interactions and changed answers.
     ///
     /// - Throws: ``UnusedInteractionsError`` in ``CassetteMode/replay``, unless the rules allow them;
-    ///   ``CassetteDriftError`` in ``CassetteMode/verify``; ``SecretFoundError`` or ``CassetteError`` where the file is not
-    ///   written, which is then as it was.
+    ///   ``CassetteDriftError`` in ``CassetteMode/verify``; ``SecretFoundError`` or ``CassetteError`` if the file is
+    ///   not written, which is then unchanged.
     public func finish() throws {
         switch mode {
         case .replay:
@@ -216,8 +219,9 @@ public final class Cassette: Sendable {
 
     /// The recorded interactions, without their secrets, in the order of the file.
     ///
-    /// It is the order in which the requests were sent if the task that opened the cassette sent them all, or if they
-    /// have to come in it again. The order among several tasks is chance, so it is then that of the requests' own text.
+    /// It is the order in which the requests were sent if the task that opened the cassette sent them all, or if the
+    /// rules require that order. Otherwise the requests are sorted by their text, because the order among several tasks
+    /// is random.
     func recorded() throws -> (interactions: [Interaction], redactor: CassetteRedactor) {
         let recordings = state.withLock { $0.recordings }
         var interactions: [Interaction] = []
@@ -236,10 +240,10 @@ public final class Cassette: Sendable {
 }
 
 extension Cassette: CustomStringConvertible, CustomReflectable {
-    /// The name of the file, and what the cassette does with a request.
+    /// The name of the file, and the mode of the cassette.
     public var description: String { "cassette \(file.lastPathComponent), \(mode.rawValue)" }
 
-    /// A mirror with the description alone: an exchange that is under way is not redacted yet.
+    /// A mirror with the description alone, because an exchange in progress is not redacted yet.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 

@@ -3,10 +3,11 @@ import Foundation
 import Synchronization
 
 extension Connection {
-    /// Answers from a cassette, and records what this connection answers where the cassette's mode asks for it.
+    /// Answers from a cassette, and records the answers of this connection if the cassette's mode asks for it.
     ///
-    /// It stands above any layer and records that layer's view: above retries, one interaction for all attempts. A
-    /// cassette in place of the transport is a ``CassetteConnection``, which has nothing behind it while it is replayed.
+    /// It wraps any layer, and records the exchanges with that layer: around retries, one interaction for all attempts.
+    /// To put a cassette in place of the transport, use ``CassetteConnection``, which has no connection behind it while
+    /// the cassette is replayed.
     ///
     /// ```swift
     /// let connection = SystemConnection().retrying().recording(on: cassette)
@@ -19,12 +20,12 @@ extension Connection {
     }
 }
 
-/// A connection that answers from a cassette, and records what it may.
+/// A connection that answers from a cassette, and records if the cassette's mode allows it.
 ///
-/// It stands where the transport would, so that every layer above is tested as it is. While a cassette is replayed,
+/// It takes the place of the transport, so that every layer above is tested unchanged. While a cassette is replayed,
 /// there is no connection behind it to which a request could leak.
 ///
-/// Sending throws ``CassetteMissError`` where nothing that is recorded matches, and `TransportError` where a failure was
+/// Sending throws ``CassetteMissError`` if no recorded interaction matches, and `TransportError` if a failure was
 /// recorded.
 public struct CassetteConnection: Connection {
     private let cassette: Cassette
@@ -34,7 +35,8 @@ public struct CassetteConnection: Connection {
     ///
     /// - Parameters:
     ///   - cassette: The cassette.
-    ///   - upstream: What answers where something is recorded; it is not even made while the cassette is replayed.
+    ///   - upstream: The connection that answers while something is recorded; it is not created while the cassette is
+    ///     replayed.
     public init(
         _ cassette: Cassette,
         recording upstream: @escaping @autoclosure @Sendable () -> any Connection = SystemConnection()
@@ -45,14 +47,14 @@ public struct CassetteConnection: Connection {
 
     /// Creates a connection to the cassette of the test that runs.
     ///
-    /// - Parameter upstream: What answers where something is recorded.
-    /// - Throws: ``NoCassetteError`` outside of a test that has one.
+    /// - Parameter upstream: The connection that answers while something is recorded.
+    /// - Throws: ``NoCassetteError`` outside of a test that has a cassette.
     public init(recording upstream: @escaping @autoclosure @Sendable () -> any Connection = SystemConnection()) throws {
         guard let cassette = Cassette.current else { throw NoCassetteError() }
         self.init(cassette, recording: upstream())
     }
 
-    /// The cassette, and what is behind it.
+    /// The cassette, and the layers behind it.
     public var layers: [Layer] {
         let layer = Layer(
             name: "CassetteConnection", role: .transport,
@@ -61,7 +63,7 @@ public struct CassetteConnection: Connection {
         return [layer] + (upstream?.connection.layers ?? [])
     }
 
-    /// Answers with the recorded response, or sends the request on and records what comes back.
+    /// Answers with the recorded response, or forwards the request and records the answer.
     public func send(_ request: consuming Request) async throws -> Response {
         try Task.checkCancellation()
         guard let connection = upstream?.connection else {
@@ -73,7 +75,7 @@ public struct CassetteConnection: Connection {
         switch cassette.mode {
         case .live, .replay, .once: return try await connection.send(request)
         case .append:
-            // What answers depends on the content, which is therefore read first.
+            // The content decides which interaction answers, so it is read first.
             let recorded = try await RecordedRequest(reading: request, in: cassette)
             if let outcome = try cassette.playIfRecorded(recorded) {
                 request.reportSending()
@@ -104,7 +106,7 @@ public struct CassetteConnection: Connection {
     }
 }
 
-/// The connection that is recorded, made when it is first needed.
+/// The connection that is recorded, created at its first use.
 private final class Upstream: Sendable {
     private let make: @Sendable () -> any Connection
     private let made = Mutex<(any Connection)?>(nil)
@@ -122,9 +124,9 @@ private final class Upstream: Sendable {
     }
 }
 
-/// There is no cassette, since no test that has one is running in this task.
+/// There is no cassette, because no test with a cassette is running in this task.
 public struct NoCassetteError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What to do.
+    /// The cause and the remedy.
     public var description: String {
         "No test with a cassette runs in this task; write @Test(.cassette), or use withCassette."
     }

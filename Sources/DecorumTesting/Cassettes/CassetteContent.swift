@@ -2,13 +2,15 @@ import Decorum
 import DecorumArchive
 import Foundation
 
-/// What a cassette's file holds: in our format, decoded when it is needed; in all others, decoded at once.
+/// The content of a cassette's file.
+///
+/// The format "cassette 1" is decoded when needed; all other formats are decoded at once.
 enum CassetteContent: Sendable {
     case none
     case file(CassetteReader)
-    /// With the name of a format that is only read; nil for an HTTP archive that may also be written.
+    /// `readOnly` is the name of a format that is only read; nil for an HTTP archive that may also be written.
     case imported([Interaction], readOnly: String?)
-    /// What the rules have made of it before it is matched.
+    /// The interactions as the rules have rewritten them before matching.
     case rewritten([Interaction])
 
     /// The largest file that is read, in bytes.
@@ -21,20 +23,20 @@ enum CassetteContent: Sendable {
         } else {
             let imported = try ImportedCassette(
                 Data(bytes), named: file.relativePath, folder: file.deletingLastPathComponent())
-            // A cassette stands where a transport would, which undoes content codings.
+            // A cassette takes the place of a transport, and a transport undoes content codings.
             let played = form == .decoded ? imported.decodingContent() : imported
             self = .imported(
                 played.interactions, readOnly: imported.readOnlyFormat(isJSON: Self.isJSON(bytes)))
         }
     }
 
-    /// What is matched and played.
+    /// The content that is matched and played.
     func rewritten(by rules: CassetteRules) throws -> CassetteContent {
         guard let rewrite = rules.beforeMatching else { return self }
         return .rewritten(try interactions().compactMap(rewrite))
     }
 
-    /// The name of the format, where it is one that is only read.
+    /// The name of the format, if it is only read.
     var readOnlyFormat: String? {
         guard case .imported(_, let format) = self else { return nil }
         return format
@@ -78,9 +80,9 @@ enum CassetteContent: Sendable {
         }
     }
 
-    /// Hands out the method and the URL of each request, in a request of which nothing else counts.
+    /// Passes the method and the URL of each request, in a request whose other properties have no meaning.
     func forEachTarget(_ body: (_ target: inout RecordedRequest) -> Void) {
-        // One for all: to make a request takes longer than to read its target.
+        // One value is reused, because creating a request takes longer than reading its target.
         var target = RecordedRequest(method: "", url: "")
         switch self {
         case .none: break
@@ -97,7 +99,7 @@ enum CassetteContent: Sendable {
         }
     }
 
-    /// The text of a file of our format.
+    /// The text of a file in the format "cassette 1".
     var text: [UInt8] {
         guard case .file(let reader) = self else { return [] }
         return reader.bytes
@@ -111,7 +113,7 @@ enum CassetteContent: Sendable {
         }
     }
 
-    /// The request at an index, without its fields where neither they nor content can matter.
+    /// The request at an index, without its fields if neither fields nor content can matter.
     func request(at index: Int, for rules: [MatchingRule]) throws -> RecordedRequest {
         guard case .file(let reader) = self, !reader.entries[index].hasContent, !rules.contains(where: \.readsFields)
         else { return try request(at: index) }
@@ -138,7 +140,7 @@ enum CassetteContent: Sendable {
         try (0..<count).map { try interaction(at: $0) }
     }
 
-    /// The line on which an interaction begins; nil in a format that is not ours.
+    /// The line on which an interaction begins; nil in any format but "cassette 1".
     func line(of index: Int) -> Int? {
         guard case .file(let reader) = self else { return nil }
         return reader.line(of: index)
@@ -146,9 +148,9 @@ enum CassetteContent: Sendable {
 }
 
 extension ImportedCassette {
-    /// The name of the format, where a file in it is not written.
+    /// The name of the format, if files in it are not written.
     ///
-    /// Recorders with rules of their own read their archives by them, and find nothing in one that was written here.
+    /// Some recorders read only archives that follow their own rules, and find nothing in an archive written here.
     fileprivate func readOnlyFormat(isJSON: Bool) -> String? {
         guard format == .har else { return format.description }
         guard isJSON else { return "HAR that is not plain JSON" }

@@ -3,11 +3,11 @@ import Foundation
 
 /// A cassette cannot be read, written or used.
 ///
-/// It names the file, the place within it, and the cause; never what the cassette holds.
+/// It names the file, the place within it and the cause, but never the content of the cassette.
 public struct CassetteError: Error, Hashable, Sendable {
     /// The path of the cassette, or of the file that it names.
     public let file: String
-    /// Where in the file, such as `line 12` or `interactions[3].request`; empty where it is the whole of it.
+    /// The place in the file, such as `line 12` or `interactions[3].request`; empty for the whole file.
     public let place: String
     /// The cause, as a sentence without its full stop.
     public let reason: String
@@ -16,8 +16,8 @@ public struct CassetteError: Error, Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - file: The path of the file.
-    ///   - place: Where in the file.
-    ///   - reason: What is wrong, as a sentence without its full stop.
+    ///   - place: The place in the file.
+    ///   - reason: The cause, as a sentence without its full stop.
     public init(file: String, place: String = "", reason: String) {
         self.file = file
         self.place = place

@@ -2,27 +2,27 @@ public import Foundation
 
 /// The reaction of a cassette to a request.
 public enum CassetteMode: String, Sendable, CaseIterable {
-    /// Plays what is recorded; a request that is not is a miss, and nothing goes out. The default where `CI` is set.
+    /// Plays recorded interactions. A request without one is a miss, and nothing is sent. The default if `CI` is set.
     case replay
-    /// Records if there is no file yet, else replays. The default on a desk.
+    /// Records if there is no file yet, else replays. The default if `CI` is not set.
     case once
-    /// Plays what is recorded, and records what is not.
+    /// Plays recorded interactions, and records all other requests.
     case append
-    /// Records everything anew; what has not changed keeps its place and its day.
+    /// Records everything anew; an interaction that has not changed keeps its place and its day.
     ///
-    /// The file then holds what the last run has recorded. Tests that share a cassette, one after the other, have to be
-    /// in a suite with `@Suite(.cassettes())`: the first of them replaces the file, and the others add to it.
+    /// The file then holds the interactions of the last run. Tests that share a cassette, one after the other, have to
+    /// be in a suite with `@Suite(.cassettes())`: the first of them replaces the file, and the others add to it.
     case rewrite
-    /// Sends everything, writes nothing, and fails where the answers have another shape than the recorded ones.
+    /// Sends everything, writes nothing, and fails if the answers have another shape than the recorded ones.
     case verify
     /// Sends everything and writes nothing.
     case live
 
-    /// The mode that the environment names in `CASSETTE`; without it, ``replay`` where `CI` is set, else ``once``.
+    /// The mode that the environment names in `CASSETTE`; without it, ``replay`` if `CI` is set, else ``once``.
     ///
     /// - Parameter environment: The variables of the environment.
     /// - Returns: The mode.
-    /// - Throws: `CassetteModeError` if the variable holds anything else than the name of a mode.
+    /// - Throws: `CassetteModeError` if the value of the variable is not the name of a mode.
     public static func current(
         in environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(CassetteModeError) -> CassetteMode {
@@ -42,7 +42,7 @@ public struct CassetteModeError: Error, Hashable, Sendable, CustomStringConverti
 
     /// Creates an error.
     ///
-    /// - Parameter name: What the variable holds.
+    /// - Parameter name: The value of the variable.
     public init(name: String) {
         self.name = name
     }
@@ -50,6 +50,6 @@ public struct CassetteModeError: Error, Hashable, Sendable, CustomStringConverti
     /// The cause, and the values that are allowed.
     public var description: String {
         let names = CassetteMode.allCases.map(\.rawValue).joined(separator: ", ")
-        return "CASSETTE is \(name.debugDescription), which is no mode; it may be \(names)."
+        return "CASSETTE is \(name.debugDescription), which is not a mode; it may be \(names)."
     }
 }

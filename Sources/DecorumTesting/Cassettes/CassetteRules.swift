@@ -1,7 +1,7 @@
 public import Decorum
 public import HTTPTypes
 
-/// How a cassette matches, redacts, records and plays.
+/// The rules by which a cassette matches, redacts, records and plays.
 ///
 /// ```swift
 /// extension CassetteRules {
@@ -11,17 +11,17 @@ public import HTTPTypes
 public struct CassetteRules: Sendable {
     /// The reaction to a request whose recorded interactions have all been played.
     public enum Repeats: Sendable, Hashable {
-        /// The next one is a miss.
+        /// The next request is a miss.
         case once
-        /// The last one is played again, as a poller needs it.
+        /// The last interaction is played again, for clients that poll.
         case last
     }
 
-    /// In which order requests may come.
+    /// The order in which requests may come.
     public enum Order: Sendable, Hashable {
-        /// Those that do not match each other in any order; those that do, in theirs.
+        /// Requests that match each other come in the order in which they were recorded; all others in any order.
         case any
-        /// Just as they were recorded.
+        /// The order in which they were recorded.
         case strict
     }
 
@@ -29,71 +29,72 @@ public struct CassetteRules: Sendable {
     public enum Unused: Sendable, Hashable {
         /// They fail the test.
         case fail
-        /// The test framework shows a warning, where it has such.
+        /// The test framework shows a warning, if it has warnings.
         case warn
         /// Nothing.
         case allow
     }
 
-    /// In what form content with a content coding is recorded and matched.
+    /// The form in which content with a content coding is recorded and matched.
     public enum Content: Sendable, Hashable {
-        /// Without its content coding, so that it reads well and its secrets are found.
+        /// Without its content coding, so that it is readable and its secrets are found.
         case decoded
-        /// As it was transferred, which tests the layer that undoes a content coding.
+        /// As it was transferred, to test the layer that undoes a content coding.
         ///
-        /// Nothing in coded content is redacted. What can be decoded is looked through all the same, and is not written
-        /// if anything in it would have to be.
+        /// Coded content is not redacted. Content that can be decoded is searched for secrets all the same, and is not
+        /// written if anything in it would have to be redacted.
         case coded
     }
 
-    /// How fast content is played.
+    /// The speed at which content is played.
     public enum Timing: Sendable, Hashable {
         /// At once, in the chunks that were recorded.
         case immediate
         /// With the pauses between chunks that were recorded, on the cassette's clock.
         case recorded
-        /// With those pauses multiplied.
+        /// With the recorded pauses, multiplied by a factor.
         case scaled(Double)
     }
 
-    /// In what a request has to agree with a recorded one; the method, the URL and the body.
+    /// The rules by which a request matches a recorded one; by default, the method, the URL and the body.
     public var matching: [MatchingRule]
-    /// The values that count as secret when a cassette is written and matched; the standard redaction.
+    /// The values that count as secret when a cassette is written and matched; by default, the standard redaction.
     public var redaction: Redaction
-    /// The reaction to a request whose recorded interactions have all been played; the next request is a miss.
+    /// The reaction to a request whose recorded interactions have all been played; by default, a miss.
     public var repeats: Repeats
-    /// In which order requests may come; any.
+    /// The order in which requests may come; by default, any.
     public var order: Order
-    /// The reaction to interactions that were never played, in ``CassetteMode/replay``; they fail the test.
+    /// The reaction to interactions that were never played, in ``CassetteMode/replay``; by default, they fail the test.
     public var unused: Unused
-    /// How fast content is played; at once.
+    /// The speed at which content is played; by default, at once.
     public var timing: Timing
-    /// In what form content with a content coding, such as gzip, is recorded and matched; decoded.
+    /// The form in which content with a content coding, such as gzip, is recorded and matched; by default, decoded.
     ///
-    /// What cannot be decoded, such as Brotli, is not recorded: ``Cassette/finish()`` throws, unless the rules ask for
-    /// ``Content/coded`` or ``beforeRecording`` makes something else of it.
+    /// Content that cannot be decoded, such as Brotli, is not recorded: ``Cassette/finish()`` throws, unless the rules
+    /// ask for ``Content/coded`` or ``beforeRecording`` replaces it.
     public var content: Content
-    /// Response fields that are not recorded, since they change each time and tell nothing.
+    /// Response fields that are not recorded, because they change each time and carry no information.
     public var ignoredFields: Set<HTTPField.Name>
-    /// The most bytes of one body that are recorded or compared; 64 MiB.
+    /// The largest number of bytes of one body that is recorded or compared; by default, 64 MiB.
     public var bodyLimit: Int
     /// Texts that may stand in the cassette although they look like secrets, such as a test's own made-up token.
     public var allowedSecrets: [SecretAllowance]
     /// Rewrites an interaction before it is recorded, or keeps it off the cassette by returning nil.
     public var beforeRecording: (@Sendable (Interaction) -> Interaction?)?
-    /// Rewrites an interaction before it is matched, or leaves it out by returning nil; a request that comes in passes
-    /// through it too, as an interaction that has no response.
+    /// Rewrites an interaction before it is matched, or leaves it out by returning nil.
+    ///
+    /// An incoming request is rewritten too, as an interaction without a response.
     public var beforeMatching: (@Sendable (Interaction) -> Interaction?)?
 
     /// Creates rules.
     ///
     /// - Parameters:
-    ///   - matching: In what a request has to agree with a recorded one.
-    ///   - redaction: What counts as secret.
-    ///   - repeats: What happens when all that is recorded for a request has been played.
-    ///   - order: In which order requests may come.
-    ///   - unused: What is made of interactions that were never played.
-    ///   - timing: How fast content is played.
+    ///   - matching: The rules by which a request matches a recorded one.
+    ///   - redaction: The values that count as secret.
+    ///   - repeats: The reaction to a request whose recorded interactions have all been played.
+    ///   - order: The order in which requests may come.
+    ///   - unused: The reaction to interactions that were never played.
+    ///   - timing: The speed at which content is played.
     public init(
         matching: [MatchingRule] = [.method, .url, .body], redaction: Redaction = .standard, repeats: Repeats = .once,
         order: Order = .any, unused: Unused = .fail, timing: Timing = .immediate
@@ -110,7 +111,7 @@ public struct CassetteRules: Sendable {
         allowedSecrets = []
     }
 
-    /// A request that came in, as the rules would have it.
+    /// An incoming request, as the rules rewrite it.
     func rewritten(_ request: RecordedRequest) -> RecordedRequest {
         beforeMatching?(Interaction(request: request))?.request ?? request
     }

@@ -42,23 +42,24 @@ public func withCassette<Result>(
 
 /// The rules and the mode that the cassettes of a scope share, such as those of a suite.
 ///
-/// The face of a test framework sets them around the tests of a suite; `DecorumTestingTraits` does so for Swift Testing.
+/// The integration of a test framework sets them around the tests of a suite; `DecorumTestingTraits` does so for Swift
+/// Testing.
 public struct CassetteDefaults: Sendable {
     /// The defaults of the current task.
     @TaskLocal public static var current = CassetteDefaults()
 
-    /// The rules of a test that gives none; nil for the standard ones.
+    /// The rules of a test that does not set any; nil for the standard rules.
     public var rules: CassetteRules?
-    /// The mode of a test that gives none; nil for the one that the environment asks for.
+    /// The mode of a test that does not set one; nil for the mode of the environment.
     public var mode: CassetteMode?
-    /// The files that all tests of the scope rewrite together; nil where each test rewrites its files alone.
+    /// The files that all tests of the scope rewrite together; nil if each test rewrites its files alone.
     public var run: RewritingRun?
 
     /// Creates defaults.
     ///
     /// - Parameters:
-    ///   - rules: The rules of a test that gives none.
-    ///   - mode: The mode of a test that gives none.
+    ///   - rules: The rules of a test that does not set any.
+    ///   - mode: The mode of a test that does not set one.
     ///   - run: The files that all tests of the scope rewrite together.
     public init(rules: CassetteRules? = nil, mode: CassetteMode? = nil, run: RewritingRun? = nil) {
         self.rules = rules
@@ -66,7 +67,7 @@ public struct CassetteDefaults: Sendable {
         self.run = run
     }
 
-    /// Opens the cassette of a test, with the defaults in the place of what the test does not give.
+    /// Opens the cassette of a test, with the defaults for the rules and the mode that the test does not set.
     ///
     /// - Parameters:
     ///   - path: The path of the file.
@@ -116,6 +117,6 @@ public enum CassettePath: Sendable {
         return start + "-" + CassetteFiles.checksum(Data(name.utf8))
     }
 
-    /// The bytes of a name that are kept; file systems take 255, of which a checksum and an extension take some.
+    /// The bytes of a name that are kept; file systems allow 255, some of which the checksum and the extension need.
     private static let lengthLimit = 180
 }

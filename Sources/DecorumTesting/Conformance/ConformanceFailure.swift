@@ -6,7 +6,7 @@ public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
     public let name: String?
     /// The event, in a sentence.
     public let sentence: String
-    /// The error that the subject threw in violation of the demand; nil where there is none.
+    /// The error that the subject threw in violation of the demand; nil if absent.
     public let underlying: (any Error)?
 
     /// Creates a failure.

@@ -49,7 +49,7 @@ final class AnswerBook: Sendable {
 }
 
 extension [AnswerBook.Route] {
-    /// Finds the route that was added last; for `HEAD`, one for `GET` where there is none for `HEAD`.
+    /// Finds the route that was added last; for `HEAD`, a route for `GET` if no route for `HEAD` matches.
     func match(_ request: ReceivedRequest) -> AnswerBook.Route? {
         let candidates = reversed().lazy.filter { $0.matches(path: request.path, query: request.query) }
         let exact = candidates.first { $0.method == nil || $0.method == request.method }

@@ -24,7 +24,7 @@ public struct ReceivedRequest: Sendable, Hashable {
     public internal(set) var rawBody = Data()
     /// The number of bytes of the content so far, kept or not.
     public internal(set) var bodyLength: Int64 = 0
-    /// Whether the content so far is that of ``BytePattern``, kept or not; true while there is none.
+    /// Whether the content so far is that of ``BytePattern``, kept or not; true while there is no content.
     public internal(set) var isBodyPattern = true
     /// The trailer fields after a chunked body.
     public internal(set) var trailers = RawFields()
@@ -45,7 +45,7 @@ public struct ReceivedRequest: Sendable, Hashable {
         String(originForm.prefix { $0 != "?" })
     }
 
-    /// The part of the target after the first question mark; nil where there is none.
+    /// The part of the target after the first question mark; nil if absent.
     public var query: String? {
         let query = originForm.drop { $0 != "?" }
         return query.isEmpty ? nil : String(query.dropFirst())

@@ -77,13 +77,13 @@ public final class VirtualClock: DatedClock {
     /// - Parameters:
     ///   - count: The number of tasks to wait for.
     ///   - limit: The real time to wait before the method throws because too few tasks sleep.
-    /// - Throws: ``NobodySleepsError`` at the limit, `CancellationError` when the waiting task is cancelled.
+    /// - Throws: ``NoSleeperError`` at the limit, `CancellationError` when the waiting task is cancelled.
     public func waitForSleepers(_ count: Int = 1, within limit: Duration = .seconds(20)) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { [monitor] in try await monitor.wait { $0.pendingSleeps.count >= count } }
             group.addTask {
                 try await Task.sleep(for: limit)
-                throw NobodySleepsError(count: count)
+                throw NoSleeperError(count: count)
             }
             defer { group.cancelAll() }
             try await group.next()
@@ -92,7 +92,7 @@ public final class VirtualClock: DatedClock {
 }
 
 /// Fewer tasks came to sleep on a virtual clock than a test waited for.
-public struct NobodySleepsError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct NoSleeperError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The number of tasks that were waited for.
     public let count: Int
 

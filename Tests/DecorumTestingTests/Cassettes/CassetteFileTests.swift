@@ -35,10 +35,10 @@ import Testing
         ),
         (
             "{\"cassette\": 1, \"interactions\": [\n{\"request\": {\"method\": \"GET\", \"url\": \"/\"}}]}", "line 2",
-            "nothing that answers"
+            "neither a response nor an error"
         ),
     ])
-    func `A file that is none says where and why`(text: String, place: String, reason: String) {
+    func `An invalid file throws an error with the place and the cause`(text: String, place: String, reason: String) {
         let error = #expect(throws: CassetteError.self) { try interactions(text) }
         #expect(error?.place.contains(place) == true)
         #expect(error?.reason.contains(reason) == true)
@@ -48,7 +48,7 @@ import Testing
     @Test(arguments: [
         (#""status": 200, "base64": "%%%""#, "base64 is not valid"),
         (#""status": 200, "text": "a", "json": 1"#, "content twice"),
-        (#""status": 200, "status": 201"#, "stands there twice"),
+        (#""status": 200, "status": 201"#, "occurs twice"),
         (#""status": 200, "headers": {"A": "1", "a": "2"}"#, "twice; use a list"),
         (#""status": 200, "headers": {"A B": "1"}"#, "name of a field"),
         (#""status": 200, "headers": {"A": "1\n2"}"#, "value of a field"),
@@ -62,7 +62,7 @@ import Testing
         (#""status": 200, "text": ["a", 1]"#, "string is expected"),
         (#""status": 200, "charset": "x", "text": "a""#, "charset"),
     ])
-    func `An interaction that is none says which and why`(members: String, reason: String) {
+    func `An invalid interaction throws an error with its place and the cause`(members: String, reason: String) {
         let error = #expect(throws: CassetteError.self) {
             try interactions(
                 "{\"cassette\": 1, \"interactions\": [\n{\"request\": {\"method\": \"GET\", \"url\": \"/\"}, \"response\": {\(members)}}]}"
@@ -85,12 +85,12 @@ import Testing
         ),
         (#""request": {"method": "GET", "url": "/"}, "response": {"status": 200}, "response": {}"#, "response"),
     ])
-    func `A member that stands there twice is refused when the cassette is opened`(members: String, name: String)
+    func `A member that occurs twice is refused when the cassette is opened`(members: String, name: String)
         throws
     {
         try folder.write("{\"cassette\": 1, \"interactions\": [\n{\(members)}]}", to: "a.json")
         let error = #expect(throws: CassetteError.self) { try Cassette(at: folder.path("a.json"), mode: .replay) }
-        #expect(error?.reason == "the member \"\(name)\" stands there twice")
+        #expect(error?.reason == "the member \"\(name)\" occurs twice")
         #expect(error?.place == "line 2")
     }
 

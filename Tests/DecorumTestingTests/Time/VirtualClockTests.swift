@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func `Waiting for sleepers that never come ends with an error`() async throws {
-        await #expect(throws: NobodySleepsError.self) { try await clock.waitForSleepers(within: .zero) }
+        await #expect(throws: NoSleeperError.self) { try await clock.waitForSleepers(within: .zero) }
     }
 
     @Test func `Waiting for sleepers can be cancelled`() async throws {

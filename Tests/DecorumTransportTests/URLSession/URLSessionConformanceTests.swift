@@ -46,7 +46,8 @@ extension ConformanceSuite<TransportCase> {
 
     fileprivate var excludingLimitationsOfURLSession: Self {
         excluding(
-            .trustedServer, .clientCertificate, because: "The system's certificates decide, and there is none to show."
+            .trustedServer, .clientCertificate,
+            because: "The system's certificates decide, and no client certificate can be set."
         )
         .excluding(.requestLines, because: "Fields go out in no order, and repeats as one list.")
         .excluding(.oddTargets, because: "Dot segments are taken out of a path, and odd characters encoded.")

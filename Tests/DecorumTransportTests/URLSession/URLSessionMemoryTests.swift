@@ -26,7 +26,7 @@ extension ProcessTests {
             }
         }
 
-        @Test func `A large body that nobody reads yet takes little memory`() async {
+        @Test func `A large body that is not read yet takes little memory`() async {
             await #expect(processExitsWith: .success) {
                 IsolatedTests.failAfterAMinute()
                 let count: Int64 = Footprint.isSoak ? 1 << 30 : 96 << 20

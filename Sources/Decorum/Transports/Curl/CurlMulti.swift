@@ -33,7 +33,7 @@ import DecorumCurl
         _ = unsafe decorum_curl_multi_perform(library.functions, pointer)
     }
 
-    /// Takes a transfer that has ended, by the identifier of its handle; nil where there is none left.
+    /// Takes a transfer that has ended, by the identifier of its handle; nil if none is left.
     func nextEnded() -> (identifier: Int, code: Int32)? {
         var code: Int32 = 0
         guard let easy = unsafe decorum_curl_multi_next_ended(library.functions, pointer, &code) else { return nil }

@@ -2,7 +2,7 @@
 extension CurlResponseHead {
     /// The end of the content, as the fields of a head tell it.
     struct Framing: Equatable {
-        /// The value of Content-Length; nil where there is none.
+        /// The value of Content-Length; nil if absent.
         fileprivate(set) var length: Int64?
         fileprivate(set) var isChunked = false
 

@@ -68,7 +68,7 @@ final class URLSessionOwner: Sendable {
         replace(events)
     }
 
-    /// Returns the session in which tasks are made, and makes it where there is none.
+    /// Returns the session in which tasks are made, and creates it if absent.
     ///
     /// It is called on the control queue alone, so that no two sessions are made.
     private func takeCurrent() -> Current {

@@ -7,7 +7,7 @@ struct CassetteFiles {
     let directory: URL
     /// The name of the folder beside it.
     let folder: String
-    /// What has been added, by name.
+    /// The added files, by name.
     private(set) var added: [String: Data] = [:]
 
     init(beside cassette: URL) {
@@ -25,7 +25,7 @@ struct CassetteFiles {
         return path
     }
 
-    /// Tells whether a path leads to a file in the folder, so far as it tells itself.
+    /// Whether a path leads to a file in the folder, judged by its text alone.
     func contains(_ path: String) -> Bool {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         return parts.count == 2 && parts[0] == folder && !parts[1].hasPrefix(".") && !parts[1].isEmpty
@@ -40,7 +40,7 @@ struct CassetteFiles {
             throw members.fault("its file leads out of the folder \(folder)")
         }
         guard let content = try? Data(contentsOf: file) else { throw members.fault("its file \(path) cannot be read") }
-        // Not against attackers, who can write the cassette as well, but against files that were mixed up.
+        // The checksum detects files that were mixed up, not attacks: an attacker can change the cassette as well.
         let checksum = path.dropFirst(folder.count + 1).prefix { $0 != "." }
         guard checksum.elementsEqual(Self.checksum(content)) else {
             throw members.fault("its file \(path) is not the one that was recorded")

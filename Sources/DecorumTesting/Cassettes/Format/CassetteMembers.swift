@@ -1,13 +1,15 @@
 import Decorum
 import DecorumArchive
 
-/// The members of an object in a cassette: where the value of each stands, none of them twice.
+/// The members of an object in a cassette, each with the position of its value.
+///
+/// No name occurs twice.
 struct CassetteMembers {
     let bytes: [UInt8]
     private let start: Int
     private var members: [(name: String, range: Range<Int>)] = []
 
-    /// More than any object of the format has.
+    /// The largest number of members, which no object of the format reaches.
     private static let limit = 64
 
     init(_ scanner: inout JSONScanner) throws {
@@ -16,7 +18,7 @@ struct CassetteMembers {
         start = scanner.position
         members.reserveCapacity(8)
         try scanner.object { name, scanner in
-            guard !contains(name) else { throw scanner.fault("the member \"\(name)\" stands there twice") }
+            guard !contains(name) else { throw scanner.fault("the member \"\(name)\" occurs twice") }
             guard members.count < Self.limit else {
                 throw scanner.fault("an object has more than \(Self.limit) members")
             }

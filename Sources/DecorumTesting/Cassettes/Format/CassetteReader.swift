@@ -3,12 +3,12 @@ import DecorumArchive
 import Foundation
 import HTTPTypes
 
-/// Reads the format "cassette 1": first where each interaction stands and what it is found by, and the rest of it when
-/// it is played.
+/// Reads the format "cassette 1": first the position of each interaction and the values by which it is found, and the
+/// rest when it is played.
 final class CassetteReader: Sendable {
     static let version = 1
 
-    /// What an interaction is found by.
+    /// The values by which an interaction is found.
     struct Entry: Sendable {
         var range: Range<Int>
         let request: Range<Int>
@@ -32,14 +32,14 @@ final class CassetteReader: Sendable {
         entries = try Self.located(bytes, in: cassette) { try Self.entries(of: bytes) }
     }
 
-    /// Whether a file is of this format, so far as its first member tells.
+    /// Whether a file is of this format, judged by its first member.
     static func recognizes(_ bytes: [UInt8]) -> Bool {
         var scanner = JSONScanner(bytes)
         guard (try? scanner.expect(UInt8(ascii: "{"))) != nil, let name = try? scanner.string() else { return false }
         return name == "cassette"
     }
 
-    /// The interaction at an index, whole.
+    /// The whole interaction at an index.
     func interaction(at index: Int) throws(CassetteError) -> Interaction {
         try Self.located(bytes, in: cassette, place: "interactions[\(index)]") {
             let members = try CassetteMembers(bytes, in: entries[index].range)
@@ -48,13 +48,13 @@ final class CassetteReader: Sendable {
                 response: try members.members("response").map { try Self.response($0, files) },
                 failure: try members.members("error").map(Self.failure),
                 recordedAt: try members.text("at").map { text in
-                    guard let day = RecordedDay(text) else { throw members.fault("its day is not one") }
+                    guard let day = RecordedDay(text) else { throw members.fault("its day is not a valid date") }
                     return day.date
                 })
         }
     }
 
-    /// What answered the request at an index.
+    /// The outcome of the request at an index.
     func outcome(at index: Int) throws(CassetteError) -> RecordedOutcome {
         try Self.located(bytes, in: cassette, place: "interactions[\(index)]") {
             let entry = entries[index]
@@ -158,7 +158,7 @@ extension CassetteReader {
             }
             guard var found, response != nil || failure != nil else {
                 throw JSONSyntaxError(
-                    reason: "an interaction has no request, or nothing that answers it", offset: start)
+                    reason: "an interaction has no request, or neither a response nor an error", offset: start)
             }
             found.range = start..<scanner.position
             found.response = response
@@ -199,9 +199,9 @@ extension CassetteReader {
         return Entry(range: range, request: range, method: method, url: url, hasContent: hasContent)
     }
 
-    /// Throws where a member has come before, of which others would take the other one.
+    /// Throws if a member occurs twice, because other readers would take the other one.
     private static func expectFirst(_ isFirst: Bool, _ name: String, _ scanner: JSONScanner) throws {
-        guard isFirst else { throw scanner.fault("the member \"\(name)\" stands there twice") }
+        guard isFirst else { throw scanner.fault("the member \"\(name)\" occurs twice") }
     }
 
     private static func request(_ members: CassetteMembers, _ files: CassetteFiles) throws -> RecordedRequest {
@@ -215,7 +215,7 @@ extension CassetteReader {
 
     private static func response(_ members: CassetteMembers, _ files: CassetteFiles) throws -> RecordedResponse {
         guard let status = try members.integer("status"), (100...999).contains(status) else {
-            throw members.fault("its status is not one")
+            throw members.fault("its status is not valid")
         }
         return RecordedResponse(
             status: status,
@@ -241,7 +241,7 @@ extension CassetteReader {
         try scanner.array { scanner in
             let response = try CassetteMembers(&scanner)
             guard let status = try response.integer("status"), (100...199).contains(status) else {
-                throw response.fault("the status of an interim response is not one")
+                throw response.fault("the status of an interim response is not valid")
             }
             responses.append(.init(status: status, fields: try fields("headers", response)))
         }
@@ -268,7 +268,7 @@ extension CassetteReader {
     private static func failure(_ members: CassetteMembers) throws -> RecordedFailure {
         guard let kind = try members.text("kind"),
             let stage = RecordedFailure.Stage(rawValue: try members.text("after") ?? "head")
-        else { throw members.fault("its error has no kind, or came after what is unknown") }
+        else { throw members.fault("its error has no kind, or its stage is unknown") }
         return RecordedFailure(kind: kind, stage: stage)
     }
 }

@@ -3,14 +3,14 @@ import DecorumArchive
 import Foundation
 import HTTPTypes
 
-/// Writes interactions in the format "cassette 1": JSON that reads well, says each thing once, and changes little.
+/// Writes interactions in the format "cassette 1": JSON that is readable, holds each fact once, and changes little.
 struct CassetteWriter {
     /// The text of the cassette.
     private(set) var bytes: [UInt8] = []
-    /// What stands in files beside it.
+    /// The files beside it.
     private(set) var files: CassetteFiles
 
-    /// Writes interactions; those that stand in the file already are copied, text and all.
+    /// Writes interactions; those that are in the file already are copied as text.
     init(_ interactions: [SavedInteraction], of content: CassetteContent, files: CassetteFiles) throws {
         self.files = files
         var page = JSONPage()

@@ -1,6 +1,7 @@
 /// The blanks that a JSON document has between its tokens.
 ///
-/// Nearly every server writes one of these, so the tokens and a name are enough to get each byte back.
+/// Nearly every server writes one of these layouts, so the tokens and the layout's name are enough to restore each
+/// byte.
 enum JSONLayout: String, CaseIterable, Sendable {
     case compact
     case spaced
@@ -40,7 +41,7 @@ enum JSONLayout: String, CaseIterable, Sendable {
         return output
     }
 
-    /// The layout that gives back just these bytes; nil where none does.
+    /// The layout that restores exactly these bytes; nil if there is none.
     static func exact(for bytes: [UInt8], in range: Range<Int>) -> JSONLayout? {
         let tokens = JSONTokens(bytes, in: range)
         return allCases.first { $0.written(tokens).elementsEqual(bytes[range]) }

@@ -1,7 +1,8 @@
 import Decorum
 import DecorumArchive
 
-/// A JSON document under way that reads well and changes little: one leaf on a line, small lists and objects on one.
+/// A JSON document while it is written, which is readable and changes little: one leaf on a line, and small lists and
+/// objects on one line.
 struct JSONPage {
     private(set) var bytes: [UInt8] = []
     private var depth = 0
@@ -51,7 +52,7 @@ struct JSONPage {
         bytes += JSONText.quoted(text)
     }
 
-    /// Writes a value that stood on a page at the same depth.
+    /// Writes a value that was written at the same depth before.
     mutating func text(_ value: ArraySlice<UInt8>) {
         bytes += value
     }
@@ -67,7 +68,7 @@ struct JSONPage {
         bytes.append(UInt8(ascii: "]"))
     }
 
-    /// Writes a value, token by token as it is, with blanks of our own.
+    /// Writes the tokens of a value unchanged, with new blanks between them.
     mutating func value(_ tokens: JSONTokens) {
         var rest = Array(tokens)[...]
         while let token = rest.popFirst() {
@@ -93,7 +94,8 @@ struct JSONPage {
         }
     }
 
-    /// The list or object that begins here on one line, if it is small and holds no other; it is then consumed.
+    /// The list or object that begins here on one line, if it is small and holds no other list or object; it is then
+    /// consumed.
     private static func line(_ open: ArraySlice<UInt8>, _ rest: inout ArraySlice<ArraySlice<UInt8>>) -> [UInt8]? {
         let blank: [UInt8] = open.first == UInt8(ascii: "{") ? [0x20] : []
         var line = Array(open)

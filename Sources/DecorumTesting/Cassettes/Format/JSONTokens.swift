@@ -35,12 +35,12 @@ struct JSONTokens: Sequence, IteratorProtocol {
 }
 
 extension JSONTokens {
-    /// The tokens one behind the other.
+    /// The tokens, joined without blanks.
     consuming func joined() -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(end - position)
         var isString = false
-        // What is between two blanks is copied at once.
+        // The bytes between two blanks are copied at once.
         var start = position
         while position < end {
             let byte = bytes[position]

@@ -3,9 +3,9 @@ import DecorumArchive
 import Foundation
 import HTTPTypes
 
-/// Content in the form that reads best and still gives each byte back: JSON, lines of text, base64, or a file.
+/// Content in the most readable form that still restores each byte: JSON, lines of text, base64, or a file.
 enum RecordedContent {
-    /// The longest content, in bytes, that stands in the cassette as base64.
+    /// The longest content, in bytes, that is stored in the cassette as base64.
     static let inlineLimit = 4 << 10
     private static let columns = 76
     private static let latin = "iso-8859-1"
@@ -87,7 +87,7 @@ enum RecordedContent {
 }
 
 extension RecordedContent {
-    /// The names of the members that hold content, or say how to read it.
+    /// The names of the members that hold content, or define how to read it.
     static let members: Set<String> = ["json", "text", "base64", "file", "layout", "ending", "charset", "format"]
 
     static func read(_ members: CassetteMembers, files: CassetteFiles) throws -> RecordedBody {

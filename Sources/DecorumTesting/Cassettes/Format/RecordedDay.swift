@@ -1,7 +1,7 @@
 import Decorum
 import Foundation
 
-/// The day of a recording, as in `2026-11-20`: a moment would change the file each time.
+/// The day of a recording, as in `2026-11-20`; a time of day would change the file each time.
 struct RecordedDay: Hashable, CustomStringConvertible {
     private let year: Int
     private let month: Int

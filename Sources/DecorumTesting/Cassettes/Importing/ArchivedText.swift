@@ -1,17 +1,17 @@
 import Foundation
 
-/// Text of an archive, and the bytes for which it stands.
+/// Text of an archive, and the bytes that it represents.
 ///
-/// HAR keeps text that its tool had decoded. Where no charset is declared, or bytes are no text, tools guess, and many
-/// drop the byte order mark; the number of bytes that there were tells what they did.
+/// HAR keeps text that its tool had decoded. If no charset is declared, or the bytes are not text, tools guess, and
+/// many drop the byte order mark. The original number of bytes shows how the tool decoded them.
 struct ArchivedText {
     let text: String
     /// The media type, which may declare a charset.
     let type: String
-    /// The number of bytes that there were; nil where the archive does not say.
+    /// The original number of bytes; nil if the archive does not have it.
     let length: Int?
 
-    /// The bytes; nil where the charset that is declared is not known here or lacks a character.
+    /// The bytes; nil if the declared charset is unknown here or lacks a character.
     var bytes: Data? {
         let charset = Charset(ofMediaType: type)
         let declared = charset.bytes(of: text)
@@ -24,13 +24,13 @@ struct ArchivedText {
         return guess.bytes(of: text).flatMap { $0.count == length ? $0 : nil } ?? declared
     }
 
-    /// Whether a tool had no need to guess: a length that differs is one of something else, such as characters.
+    /// Whether a tool had no need to guess: a length that differs then counts something else, such as characters.
     private var isKnownToBeText: Bool { isJSON || type.lowercased().contains("charset=") }
 
     /// Whether it is in UTF-8 without a mark (RFC 8259, section 8.1).
     private var isJSON: Bool { type.prefix { $0 != ";" }.lowercased().hasSuffix("json") }
 
-    /// The charset that a page declares of itself within the bytes in which browsers look for it.
+    /// The charset that a page declares within the bytes in which browsers look for it.
     private var documentCharset: Charset? {
         guard type.lowercased().contains("html") else { return nil }
         let start = text.unicodeScalars.prefix(1024).split(separator: "<").map { String($0).lowercased() }

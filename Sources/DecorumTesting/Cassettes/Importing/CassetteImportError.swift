@@ -2,7 +2,7 @@
 public struct CassetteImportError: Error, Sendable, Hashable {
     /// The name of the file.
     public let file: String
-    /// The place of the cause: a JSON path, a line, or both; nil where it is the whole file.
+    /// The place of the cause: a JSON path, a line, or both; nil for the whole file.
     public let place: String?
     /// The cause, as a clause.
     public let reason: String
@@ -15,7 +15,7 @@ extension CassetteImportError: CustomStringConvertible {
     }
 }
 
-/// A file cannot be imported; thrown where its name is not known yet.
+/// A file cannot be imported; thrown while its name is not known yet.
 struct ImportFault: Error {
     let place: String?
     let reason: String

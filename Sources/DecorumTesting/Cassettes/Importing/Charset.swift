@@ -7,7 +7,7 @@ enum Charset: Sendable, Hashable {
     case other(String.Encoding)
     /// EUC-JP, which Foundation does not have everywhere.
     case japaneseUnix
-    /// Nobody here knows it.
+    /// A charset that is unknown here.
     case unknown
 
     init(named name: String?) {
@@ -53,7 +53,7 @@ enum Charset: Sendable, Hashable {
         self.init(named: charset.map { $0.dropFirst(8).filter { $0 != "\"" && $0 != "'" } })
     }
 
-    /// The bytes that stand for the text; nil where the charset is unknown or lacks a character.
+    /// The bytes of the text; nil if the charset is unknown or lacks a character.
     func bytes(of text: String) -> Data? {
         switch self {
         case .unicode: Data(text.utf8)
@@ -64,7 +64,7 @@ enum Charset: Sendable, Hashable {
         }
     }
 
-    /// The mark that may stand before content, and that decoding drops; nil where there is none.
+    /// The byte order mark that may precede content, and that decoding drops; nil if absent.
     var byteOrderMark: Data? {
         switch self {
         case .unicode: Data([0xEF, 0xBB, 0xBF])
@@ -74,7 +74,9 @@ enum Charset: Sendable, Hashable {
         }
     }
 
-    /// Encodes Latin 1, by which browsers mean windows-1252 and others do not; no character has a byte in both.
+    /// Encodes Latin 1, which browsers read as windows-1252 and other programs do not.
+    ///
+    /// No character has different bytes in the two.
     private static func latinBytes(of text: String) -> Data? {
         var output = Data()
         for scalar in text.unicodeScalars {
@@ -89,7 +91,7 @@ enum Charset: Sendable, Hashable {
         return output
     }
 
-    /// The bytes in EUC-JP: the characters of Shift_JIS, whose rows it has in another order of bytes.
+    /// The bytes in EUC-JP: the characters of Shift_JIS, with the bytes of each row in another order.
     private static func unixBytes(of text: String) -> Data? {
         guard var shifted = text.data(using: .shiftJIS)?.makeIterator() else { return nil }
         var output = Data()

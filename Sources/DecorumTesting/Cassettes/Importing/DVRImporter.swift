@@ -3,7 +3,7 @@ import DecorumArchive
 import Foundation
 import HTTPTypes
 
-/// Reads what DVR writes, and Vinyl, which keeps the same interactions in a list.
+/// Reads the cassettes of DVR, and those of Vinyl, which keeps the same interactions in a list.
 enum DVRImporter {
     static func read(_ root: StoredNode, into draft: inout ImportDraft) throws {
         let list = root["interactions"] ?? root
@@ -38,14 +38,14 @@ enum DVRImporter {
 }
 
 extension ImportDraft {
-    /// Reads a body whose encoding depends on the field `Content-Type`, in just this spelling, beside it.
+    /// Reads a body whose encoding depends on the field `Content-Type` beside it, in exactly this spelling.
     fileprivate mutating func typedBody(of message: StoredNode) -> RecordedBody {
         guard let node = message["body"] else { return RecordedBody() }
         let type = message["headers"]?["Content-Type"]?.text ?? ""
         guard let text = node.text, case .string = node.value.content else { return document(node) }
         if type.hasPrefix("text/") { return RecordedBody(Data(text.utf8)) }
         if type.hasPrefix("application/json") {
-            // Written by hand: the text of a document, and not a document that is a string.
+            // A person wrote it: it is the text of a document, and not a document that is a string.
             if JSONScanner.isDocument(text) { return RecordedBody(Data(text.utf8)) }
             return document(node)
         }
@@ -56,7 +56,7 @@ extension ImportDraft {
 }
 
 extension JSONScanner {
-    /// Whether a text is a document, which is told without the memory that reading it takes.
+    /// Whether a text is a document, found without the memory that reading it takes.
     fileprivate static func isDocument(_ text: String) -> Bool {
         var scanner = JSONScanner(Array(text.utf8))
         return (try? scanner.skipValue()) != nil && (try? scanner.expectEnd()) != nil

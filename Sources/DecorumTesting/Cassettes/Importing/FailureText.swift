@@ -1,7 +1,7 @@
 import Decorum
 
 extension ImportDraft {
-    /// The failure that a tool tells in words, such as `net::ERR_TIMED_OUT`.
+    /// The failure that a tool describes in words, such as `net::ERR_TIMED_OUT`.
     mutating func failure(_ text: String, at place: String) -> RecordedFailure {
         if Self.codes.contains(where: { $0.description == text }) || text == "cancelled" {
             return RecordedFailure(kind: text, stage: .head)
@@ -29,7 +29,7 @@ extension ImportDraft {
         if let row = table.first(where: { row in row.words.contains { words.contains($0) } }) {
             return RecordedFailure(kind: row.code.description, stage: row.stage)
         }
-        warn(.failure, at: place, "The file does not say in words that are known here how the exchange failed.")
+        warn(.failure, at: place, "The file describes the failure of the exchange in unknown words.")
         return RecordedFailure(kind: TransportError.Code.other.description, stage: .head)
     }
 

@@ -2,7 +2,7 @@ import Decorum
 import Foundation
 import HTTPTypes
 
-/// Reads what go-vcr writes, in both of its versions.
+/// Reads the cassettes of both versions of go-vcr.
 enum GoVCRImporter {
     static func read(_ root: StoredNode, into draft: inout ImportDraft) throws {
         let list = try root.required("interactions", as: "the list of interactions")
@@ -14,7 +14,8 @@ enum GoVCRImporter {
         let request = try node.required("request", as: "the request")
         let response = try node.required("response", as: "the response")
         let url = try request.required("url", as: "the URL")
-        // The status is `200 OK`, and newer releases leave out what is empty; without both the exchange had failed.
+        // The status is `200 OK`, and newer releases leave out empty values. An exchange without status and code had
+        // failed.
         let status = (response["status"]?.text ?? "").split(separator: " ", maxSplits: 1)
         let code = response["code"]?.integer ?? status.first.flatMap { Int($0) } ?? 0
         let method = request["method"]?.text ?? ""
@@ -22,7 +23,7 @@ enum GoVCRImporter {
             status: code, reason: status.count > 1 ? String(status[1]) : "", fields: draft.fields(response["headers"]),
             body: response["body"].map { draft.bytes($0) } ?? RecordedBody(),
             trailers: draft.fields(response["trailer"]))
-        // Only gzip is what Go undoes by itself.
+        // Go undoes only gzip by itself.
         if response["uncompressed"]?.text == "true" { recorded.coding = "gzip" }
         return Interaction(
             request: RecordedRequest(

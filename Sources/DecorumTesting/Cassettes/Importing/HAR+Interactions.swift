@@ -6,8 +6,8 @@ import HTTPTypes
 extension HAR {
     /// Creates an archive of recorded exchanges, which browsers and proxies open.
     ///
-    /// What the format has no place for, such as a failure, trailers and the times of chunks, is kept in a field of our
-    /// own, `_cassette`, so that reading the archive gives the same interactions again. Nothing is redacted here.
+    /// Values that the format has no place for, such as a failure, trailers and the times of chunks, are kept in the
+    /// custom field `_cassette`, so that reading the archive restores the same interactions. Nothing is redacted here.
     ///
     /// - Parameter interactions: The exchanges.
     public init(_ interactions: [Interaction]) {
@@ -32,7 +32,7 @@ extension HAR.Entry {
         if !more.isEmpty { custom = [JSONValue.Member("_cassette", .object(more))] }
     }
 
-    /// What the format cannot say.
+    /// The values that the format has no place for.
     private func more(of interaction: Interaction) -> [JSONValue.Member] {
         var members: [JSONValue.Member] = []
         func add(_ name: String, _ value: JSONValue) { members.append(JSONValue.Member(name, value)) }
@@ -78,7 +78,7 @@ extension HAR.Response {
 }
 
 extension RecordedResponse {
-    /// The content without its content coding; nil where it has none, or one that cannot be undone here.
+    /// The content without its content coding; nil if it has no coding, or one that cannot be undone here.
     fileprivate func decodedContent(to method: String) -> Data? {
         var copy = self
         guard !body.bytes.isEmpty, copy.decodeContent(of: method) == nil, copy.body.bytes != body.bytes else {
@@ -89,7 +89,7 @@ extension RecordedResponse {
 }
 
 extension Interaction {
-    /// Takes from an archive of ours what the format cannot say.
+    /// Restores the values that the format has no place for from the custom field.
     mutating func restore(from entry: HAR.Entry) {
         guard let more = entry.custom.first(where: { $0.name == "_cassette" })?.value else { return }
         if let parts = more["failure"]?.array?.compactMap(\.string), parts.count == 2,
@@ -97,7 +97,7 @@ extension Interaction {
         {
             failure = RecordedFailure(kind: parts[0], stage: stage)
         }
-        // What was changed in the archive itself counts for more than what we had said of it.
+        // A value that was changed in the archive itself takes precedence over the custom field.
         if let url = more["url"]?.string, HAR.written(url) == entry.request.url { request.url = url }
         if more["isDated"] == .bool(false) { recordedAt = nil }
         if let exactness = more["requestExactness"]?.exactness { request.body.exactness = exactness }
@@ -124,7 +124,7 @@ extension Interaction {
 }
 
 extension RecordedResponse {
-    /// Whether the chunks are parts of the content, and none of them takes more than a day.
+    /// Whether the chunks are parts of the content, and each takes at most a day.
     fileprivate var hasPlausibleChunks: Bool {
         let count = body.bytes.count
         return chunks.allSatisfy { (0...count).contains($0.length) && (0...86_400_000).contains($0.pause) }

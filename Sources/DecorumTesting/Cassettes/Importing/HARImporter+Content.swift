@@ -27,7 +27,7 @@ extension HARImporter {
         if content.encoding?.lowercased() == "base64" {
             return draft.base64(StoredNode(StoredValue(content: .string(text)), path: place + ".text"))
         }
-        // Replay does not mark the base64 that it uses where a body is not UTF-8.
+        // Replay does not mark the base64 that it uses for a body that is not UTF-8.
         let isCoded = request.headers.contains { $0.name.lowercased() == "content-encoding" }
         if isReplay, isCoded || !TextType.includes(content.mimeType), let bytes = StorageEncoding.base64(text),
             String(validating: bytes, as: UTF8.self) == nil
@@ -64,7 +64,7 @@ extension HARImporter {
         return body
     }
 
-    /// The bytes of a file that may hold the text of an archive, as Playwright's do, or bytes as they came.
+    /// The bytes of a file that may hold the text of an archive, as Playwright's do, or the original bytes.
     private func untranscoded(
         _ body: RecordedBody, type: String, length: Int?, at place: String, _ draft: inout ImportDraft
     ) -> RecordedBody {
@@ -113,7 +113,7 @@ extension HTTPFields {
 }
 
 extension ImportDraft {
-    /// Content of which the length is known, and that may have lost bytes in becoming text or before.
+    /// Content whose length is known, and which may have lost bytes when it became text or before.
     fileprivate mutating func checked(_ body: RecordedBody, length: Int?, at place: String) -> RecordedBody {
         guard let length, body.bytes.count != length, body.exactness == .exact else { return body }
         var body = body
@@ -121,7 +121,7 @@ extension ImportDraft {
             warn(.missingBody, at: place, "The archive has \(body.bytes.count) bytes of content that had \(length).")
             body.exactness = .lossy
         } else if body.bytes.range(of: Data("\u{FFFD}".utf8)) != nil {
-            warn(.damagedBody, at: place, "Bytes of the content that are no text were replaced in the archive.")
+            warn(.damagedBody, at: place, "Bytes of the content that are not text were replaced in the archive.")
             body.exactness = .lossy
         }
         return body

@@ -2,16 +2,16 @@ import Decorum
 import DecorumArchive
 import Foundation
 
-/// Reads what Polly.js makes of content.
+/// Reads content as Polly.js stores it.
 extension HARImporter {
-    /// Tells whether Polly.js has an empty list of chunks where there was no content, rather than content that is a list.
+    /// Whether an empty list holds no chunks, as Polly.js stores absent content, rather than being content itself.
     func hasNoChunks(_ entry: HAR.Entry) -> Bool {
         let content = entry.response.content
         guard isPolly, content.encoding == "base64", content.text == "[]" else { return false }
         return content.size == 0 || !RecordedResponse.mayHaveContent(entry.response.status, to: entry.request.method)
     }
 
-    /// The bytes that older versions of Polly.js mark in a field of their own: hexadecimal, and later base64.
+    /// The bytes that older versions of Polly.js mark in a separate field: hexadecimal, and later base64.
     func binary(_ text: String, at place: String, _ draft: inout ImportDraft) -> RecordedBody {
         let parts = StorageEncoding.chunks(text) ?? [text]
         let bytes =
@@ -32,8 +32,8 @@ extension HARImporter {
         if let coded = candidates.first(where: { ContentCoding.isMagic($0, of: coding ?? "") == true }) { return coded }
         guard let first = candidates.first, let last = candidates.last else { return nil }
         guard let coding, ContentCoding.isMagic(first, of: coding) != nil else { return isBase64 ? last : first }
-        // A coding with a magic number that neither has: it is deflate without one, or text that was never coded.
-        // Otherwise this is a list in JSON that was decoded before it was stored.
+        // Neither candidate has the magic number of the coding: it is deflate without one, or text that was never
+        // coded. Otherwise this is a list in JSON that was decoded before it was stored.
         let isContent =
             ContentCoding.decode(Array(last), coding, limit: StoredValue.sizeLimit) != nil
             || (!last.isEmpty && String(validating: last, as: UTF8.self) != nil)

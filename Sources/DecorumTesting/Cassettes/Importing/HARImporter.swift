@@ -3,13 +3,13 @@ import DecorumArchive
 import Foundation
 import HTTPTypes
 
-/// Reads HTTP archives, with what Polly.js, Replay and Playwright make of them.
+/// Reads HTTP archives, including the variants of Polly.js, Replay and Playwright.
 struct HARImporter {
-    /// Whether text is never transcoded, as the tool uses base64 for all that is not UTF-8.
+    /// Whether text is never transcoded, because the tool uses base64 for all bytes that are not UTF-8.
     let keepsBytes: Bool
     let isPolly: Bool
     let isReplay: Bool
-    /// Whether one value of `Set-Cookie` stands for all of them.
+    /// Whether one value of `Set-Cookie` holds all of them, joined.
     private let joinsCookies: Bool
 
     private init(_ format: ImportedCassette.Format, _ archive: HAR) {
@@ -59,7 +59,7 @@ struct HARImporter {
     private func fields(_ pairs: [HAR.Field], at place: String, _ draft: inout ImportDraft) -> HTTPFields {
         var fields = HTTPFields()
         for pair in pairs {
-            // A field has no line break: some tools join with it what came in several.
+            // A field cannot hold a line break: some tools join several fields with it.
             let lines = pair.value.split(whereSeparator: \.isNewline)
             for line in lines.isEmpty ? [""] : lines { draft.append(pair.name, String(line), at: place, to: &fields) }
         }

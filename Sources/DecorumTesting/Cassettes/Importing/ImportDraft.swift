@@ -5,7 +5,7 @@ import HTTPTypes
 
 /// The exchanges and warnings that an importer has found so far.
 struct ImportDraft {
-    /// The folder in which the file's sidecars are; nil where there is none.
+    /// The folder of the file's sidecars; nil if absent.
     let folder: URL?
     var interactions: [Interaction] = []
     var warnings: [ImportWarning] = []
@@ -22,7 +22,7 @@ struct ImportDraft {
 }
 
 extension ImportDraft {
-    /// Makes failures of the exchanges without a status, and leaves out those whose status no response can have.
+    /// Turns exchanges without a status into failures, and leaves out those with a status that no response can have.
     mutating func leaveOutStatuses() {
         var kept: [Interaction] = []
         for (index, var interaction) in interactions.enumerated() {
@@ -33,7 +33,7 @@ extension ImportDraft {
             }
             guard (100...999).contains(interaction.response?.status ?? 200) else {
                 isComplete = false
-                warn(.leftOut, at: place, "The exchange was left out, as its status is none that a response can have.")
+                warn(.leftOut, at: place, "The exchange was left out, as its status is not valid for a response.")
                 continue
             }
             kept.append(interaction)
@@ -64,7 +64,7 @@ extension ImportDraft {
     mutating func append(_ name: String, _ text: String, at place: String, to fields: inout HTTPFields) {
         guard !name.hasPrefix(":") else { return }
         guard let fieldName = HTTPField.Name(name) else {
-            warn(.invalidField, at: place, "A field was left out, as its name is not one of HTTP.")
+            warn(.invalidField, at: place, "A field was left out, as its name is not valid in HTTP.")
             return
         }
         fields.append(HTTPField(name: fieldName, value: text))
@@ -81,7 +81,7 @@ extension ImportDraft {
             for element in elements { append(name, element, at: place, to: &fields) }
             return
         }
-        // An object is not a value that a field can have; null stands for an empty one.
+        // An object is not a value that a field can have; null means an empty value.
         guard value?.members == nil else {
             warn(.leftOut, at: place, "A field was left out, as its value is not text.")
             return
@@ -96,13 +96,13 @@ extension ImportDraft {
 }
 
 extension ImportDraft {
-    /// The bytes of a scalar: base64 where a tag says so, and otherwise its text.
+    /// The bytes of a scalar: base64 if a tag marks it as such, and otherwise its text.
     mutating func bytes(_ node: StoredNode) -> RecordedBody {
         guard node.isBinary else { return RecordedBody(Data((node.text ?? "").utf8)) }
         return base64(node)
     }
 
-    /// The bytes of a scalar that should be base64; what is not was never encoded.
+    /// The bytes of a scalar that should be base64; any other text was never encoded.
     mutating func base64(_ node: StoredNode) -> RecordedBody {
         let text = node.text ?? ""
         guard let bytes = StorageEncoding.base64(text) else {
@@ -112,7 +112,7 @@ extension ImportDraft {
         return RecordedBody(bytes)
     }
 
-    /// The bytes of a value of which the file has no text.
+    /// The bytes of a value whose text the file does not have.
     mutating func document(_ node: StoredNode) -> RecordedBody {
         warn(.rebuiltBody, at: node.place, "The file has the JSON value of the body and not its text.")
         return RecordedBody(Data(node.value.json.document()), exactness: .reserialized)

@@ -16,13 +16,13 @@ public struct ImportWarning: Sendable, Hashable {
         public static let storageEncoding = Kind("storage encoding")
         /// A body cannot be encoded in the charset that the file names, and was read as UTF-8.
         public static let charset = Kind("charset")
-        /// The file does not have a body, or has a part of it.
+        /// The file lacks a body, or a part of it.
         public static let missingBody = Kind("missing body")
         /// The tool that wrote the file had damaged a body.
         public static let damagedBody = Kind("damaged body")
         /// The file has the value of a body and not its text, or the parts of a form and not the form.
         public static let rebuiltBody = Kind("rebuilt body")
-        /// A field's name is not one of HTTP, and the field was left out.
+        /// A field's name is not valid in HTTP, and the field was left out.
         public static let invalidField = Kind("invalid field")
         /// Several values of a field had been joined, and were split where a new one seems to begin.
         public static let joinedField = Kind("joined field")
@@ -34,13 +34,13 @@ public struct ImportWarning: Sendable, Hashable {
         public static let redirected = Kind("redirected")
         /// A failure is described in unknown words.
         public static let failure = Kind("failure")
-        /// Something was left out that a cassette has no place for.
+        /// A value was left out because a cassette has no place for it.
         public static let leftOut = Kind("left out")
     }
 
     /// The kind of the warning.
     public let kind: Kind
-    /// Where it is: a path, and the line where that is known.
+    /// The place in the file: a path, and the line if it is known.
     public let place: String
     /// The warning, as a sentence without a secret.
     public let message: String

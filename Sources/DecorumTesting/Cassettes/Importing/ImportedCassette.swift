@@ -28,7 +28,7 @@ public struct ImportedCassette: Sendable, Hashable {
 
     /// Reads a file.
     ///
-    /// - Parameter file: The file; its folder is where the files are that it refers to.
+    /// - Parameter file: The file; its folder holds the files that it refers to.
     /// - Throws: ``CassetteImportError``, which names the file, the place and the cause.
     public init(contentsOf file: URL) throws {
         let name = file.lastPathComponent
@@ -46,7 +46,7 @@ public struct ImportedCassette: Sendable, Hashable {
     /// - Parameters:
     ///   - document: The content of the file.
     ///   - name: The name of the file, for errors.
-    ///   - folder: The folder of the files that the document refers to; nil where there is none.
+    ///   - folder: The folder of the files that the document refers to; nil if absent.
     /// - Throws: ``CassetteImportError``, which names the file, the place and the cause.
     public init(_ document: Data, named name: String, folder: URL? = nil) throws {
         guard document.count <= Self.sizeLimit else { throw CassetteImportError.tooLarge(name) }
@@ -88,10 +88,11 @@ public struct ImportedCassette: Sendable, Hashable {
 extension ImportedCassette {
     /// Undoes the content codings of the responses, and drops the fields that no longer describe the content.
     ///
-    /// Recorders often store decoded content under a `Content-Encoding` that says otherwise, so that field is believed
-    /// only where the content begins as that coding does, or is no text in a coding that has no such beginning and in a
-    /// format that keeps coded content. gzip and deflate are undone; content in another coding stays as it is, with its
-    /// field. What formats that keep decoded content have for a response that can have none is dropped.
+    /// Recorders often store decoded content, but keep its `Content-Encoding`. The field is therefore used only if the
+    /// content begins with the magic number of that coding. For a coding without a magic number, it is used if the
+    /// content is not text and the format keeps coded content. gzip and deflate are undone; content in another coding
+    /// stays as it is, with its field. If a format keeps decoded content, the content of a response that cannot have
+    /// any is dropped.
     ///
     /// - Returns: The same exchanges, as a client sees them behind its transport.
     public func decodingContent() -> Self {
@@ -99,7 +100,7 @@ extension ImportedCassette {
         for index in interactions.indices {
             guard var response = interactions[index].response else { continue }
             let method = interactions[index].request.method
-            // Browsers write what their cache has for the 304 that let them use it.
+            // For a 304, browsers write the content of their cache that the 304 let them use.
             if hasDecodedContent, !response.body.bytes.isEmpty,
                 !RecordedResponse.mayHaveContent(response.status, to: method)
             {
@@ -139,10 +140,11 @@ extension CassetteImportError {
 }
 
 extension ImportedCassette.Format {
-    /// Whether content is kept as its reader sees it: HAR asks for that, and the system decodes for tools of its own.
+    /// Whether content is kept decoded, as its reader sees it: HAR demands that, and the system decodes for its own
+    /// tools.
     ///
-    /// Polly.js is not among them, as it keeps coded content as a list of chunks, and neither are archives of ours, which
-    /// have the content that went through the connection.
+    /// Polly.js is not among them, because it keeps coded content as a list of chunks. The archives of this package are
+    /// not either, because they have the content that went through the connection.
     fileprivate var hasDecodedContent: Bool { [.har, .dvr, .vinyl, .replay].contains(self) }
 
     fileprivate func read(_ root: StoredNode, into draft: inout ImportDraft) throws {

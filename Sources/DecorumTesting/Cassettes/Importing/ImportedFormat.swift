@@ -1,7 +1,7 @@
 import DecorumArchive
 
 extension ImportedCassette {
-    /// The tool that wrote a file, and the shape in which it did.
+    /// The tool that wrote a file, and the version of its format.
     public struct Format: Sendable, Hashable, CustomStringConvertible {
         /// The name of the format.
         public let description: String
@@ -38,7 +38,7 @@ extension ImportedCassette {
 }
 
 extension ImportedCassette.Format {
-    /// Tells the format by what is in the file.
+    /// Determines the format from the content of the file.
     init(of root: StoredNode) throws {
         if let elements = root.elements {
             self = try Self.ofList(elements, root)
@@ -58,7 +58,7 @@ extension ImportedCassette.Format {
             self = .undici
         } else {
             let members = "log, http_interactions or interactions"
-            throw root.fault("no format is known that has neither \(members) nor a list of exchanges")
+            throw root.fault("its format is unknown, as it has neither \(members) nor a list of exchanges")
         }
     }
 
@@ -77,7 +77,7 @@ extension ImportedCassette.Format {
 
     private static func ofList(_ elements: [StoredNode], _ root: StoredNode) throws -> Self {
         guard let first = elements.first else {
-            throw root.fault("the list is empty, so that nothing tells the format")
+            throw root.fault("the list is empty, so the format is unknown")
         }
         if let tag = first.value.tag, tag.contains("VCR::") {
             throw first.fault("this is a cassette of VCR 1, which is not read; record it with a newer VCR first")
@@ -85,7 +85,7 @@ extension ImportedCassette.Format {
         if first["snapshot"] != nil { return .undici }
         if first["scope"] != nil { return .nock }
         guard let request = first["request"] else {
-            throw first.fault("no format is known whose exchanges look like this")
+            throw first.fault("its exchanges are not in a known format")
         }
         if request["host"] != nil || request.value.tag?.contains("vcr.request") == true {
             throw first.fault("this is a cassette of vcrpy before 1.0, which is not read; vcrpy can migrate it")

@@ -6,8 +6,8 @@ enum ImportedMethod {
 
     /// The method in the case in which it was sent.
     ///
-    /// Methods are case-sensitive (RFC 9110, section 9.1), so one that is not registered stays as it is. Some tools write
-    /// those that are in lower case, and nobody sends them so.
+    /// Methods are case-sensitive (RFC 9110, section 9.1), so one that is not registered stays as it is. Some tools
+    /// write registered methods in lower case, which is not how they were sent.
     static func method(_ text: String?) -> String {
         guard let text, !text.isEmpty else { return "GET" }
         let uppercased = text.uppercased()

@@ -2,7 +2,7 @@ import Decorum
 import Foundation
 import HTTPTypes
 
-/// Reads what nock records.
+/// Reads the fixtures of nock.
 enum NockImporter {
     static func read(_ root: StoredNode, into draft: inout ImportDraft) throws {
         for element in root.elements ?? [] { draft.interactions.append(try interaction(element, &draft)) }
@@ -35,7 +35,7 @@ enum NockImporter {
 }
 
 extension ImportDraft {
-    /// Reads what was sent, which nock writes in hexadecimal where it is not UTF-8, without a mark.
+    /// Reads the content of a request, which nock writes in hexadecimal without a mark if it is not UTF-8.
     fileprivate mutating func nockRequestBody(_ node: StoredNode?, _ fields: HTTPFields) -> RecordedBody {
         if let text = node?.text, fields.hasBinaryType, let bytes = StorageEncoding.hexadecimal(text),
             String(validating: bytes, as: UTF8.self) == nil
@@ -45,11 +45,12 @@ extension ImportDraft {
         return nockBody(node, fields)
     }
 
-    /// Reads a body: coded content is a list of hexadecimal chunks, bytes are one such text, and JSON is a value.
+    /// Reads a body: coded content is a list of hexadecimal chunks, bytes are one hexadecimal text, and JSON is a
+    /// value.
     fileprivate mutating func nockBody(
         _ node: StoredNode?, _ fields: HTTPFields, isBinary: Bool = false
     ) -> RecordedBody {
-        // What has no body has an empty text, so that null is a document, at least where its type says so.
+        // A message without a body has an empty text, so null is a document, at least if the media type is JSON.
         guard let node, node.value.content != .null || fields.mediaType.contains("json") else { return RecordedBody() }
         let isCoded = fields.contains(.contentEncoding)
         if let text = node.text, case .string = node.value.content {
@@ -70,7 +71,7 @@ extension ImportDraft {
         return document(node)
     }
 
-    /// Reads a list in which names and values take turns, or a mapping.
+    /// Reads a list in which names and values alternate, or a mapping.
     fileprivate mutating func rawFields(_ node: StoredNode?) -> HTTPFields {
         guard let node, let elements = node.elements, elements.allSatisfy({ $0.text != nil }) else {
             return fields(node)
@@ -86,7 +87,7 @@ extension ImportDraft {
 extension HTTPFields {
     fileprivate var mediaType: String { first { $0.name == .contentType }?.value.lowercased() ?? "" }
 
-    /// Whether a type is named, and not one of text.
+    /// Whether a media type is given, and it is not one of text.
     fileprivate var hasBinaryType: Bool {
         !mediaType.isEmpty && !TextType.includes(mediaType)
     }

@@ -12,7 +12,8 @@ extension ImportDraft {
             for value in [interaction.request.url] + values {
                 names += Placeholder.names(in: Data(value.utf8), needsUnderscore: false)
             }
-            // Upper-case words in angle brackets are common in old HTML, but none of its elements has an underscore.
+            // Upper-case words in angle brackets are common in old HTML, but no HTML element has an underscore in its
+            // name.
             for body in [interaction.request.body, response?.body ?? RecordedBody()] {
                 names += Placeholder.names(in: body.bytes, needsUnderscore: true)
             }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension ImportDraft {
-    /// Reads a file that stands beside an archive, and that has to be within its folder.
+    /// Reads a file beside an archive, which has to be within the archive's folder.
     mutating func sidecar(_ name: String, at place: String) throws -> RecordedBody {
         guard isWithinFolder(name) else {
             throw ImportFault(place: place, reason: "the name of the file beside it leaves the folder")

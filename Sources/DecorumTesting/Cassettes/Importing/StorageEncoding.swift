@@ -2,16 +2,16 @@ import Decorum
 import DecorumArchive
 import Foundation
 
-/// How formats write bytes as text.
+/// The encodings in which formats store bytes as text.
 enum StorageEncoding {
-    /// Decodes base64 with or without line breaks; nil where anything else is wrong with it.
+    /// Decodes base64 with or without line breaks; nil if it has any other fault.
     static func base64(_ text: String) -> Data? {
         var bytes = Data(text.utf8)
         bytes.removeAll { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D }
         return Data(base64Encoded: bytes)
     }
 
-    /// Decodes pairs of hexadecimal digits; nil where it is anything else, or empty.
+    /// Decodes pairs of hexadecimal digits; nil if it is anything else, or empty.
     static func hexadecimal(_ text: String) -> Data? {
         let digits = Array(text.utf8)
         guard !digits.isEmpty, digits.count.isMultiple(of: 2) else { return nil }
@@ -35,7 +35,7 @@ enum StorageEncoding {
         return chunks.count == elements.count ? chunks : nil
     }
 
-    /// The bytes that parts stand for, all of them strictly in one encoding.
+    /// The bytes that the parts encode, all of them strictly in one encoding.
     static func joined(_ chunks: [String], _ decode: (String) -> Data?) -> Data? {
         var output = Data()
         for chunk in chunks where !chunk.isEmpty {

@@ -1,7 +1,7 @@
 import Decorum
 import Foundation
 
-/// A value of a file, and where in it the value stands.
+/// A value of a file, and its place in the file.
 struct StoredNode: Sendable {
     let value: StoredValue
     /// The JSON path, such as `$.interactions[0].request`.
@@ -12,13 +12,13 @@ struct StoredNode: Sendable {
         self.path = path
     }
 
-    /// The member of that name; nil where there is none, or where it is null.
+    /// The member of that name; nil if absent or null.
     subscript(_ name: String) -> StoredNode? {
         guard let member = member(name), member.value.content != .null else { return nil }
         return member
     }
 
-    /// The member of that name, which may be null; nil where there is none.
+    /// The member of that name, which may be null; nil if absent.
     func member(_ name: String) -> StoredNode? {
         guard case .map(let members) = value.content, let member = members.first(where: { $0.name == name }) else {
             return nil
@@ -26,13 +26,13 @@ struct StoredNode: Sendable {
         return StoredNode(member.value, path: path + "." + name)
     }
 
-    /// The elements of a list; nil where this is none.
+    /// The elements of a list; nil if this is not a list.
     var elements: [StoredNode]? {
         guard case .list(let elements) = value.content else { return nil }
         return elements.enumerated().map { StoredNode($1, path: "\(path)[\($0)]") }
     }
 
-    /// The members of a mapping; nil where this is none.
+    /// The members of a mapping; nil if this is not a mapping.
     var members: [(name: String, node: StoredNode)]? {
         guard case .map(let members) = value.content else { return nil }
         return members.map { ($0.name, StoredNode($0.value, path: path + "." + $0.name)) }
@@ -46,31 +46,31 @@ struct StoredNode: Sendable {
         }
     }
 
-    /// The whole number that a scalar spells.
+    /// The integer that a scalar holds.
     var integer: Int? {
         guard let text else { return nil }
         return Int(text) ?? Double(text).flatMap { Int(exactly: $0.rounded(.towardZero)) }
     }
 
-    /// Where it stands, in words.
+    /// Its place in the file, in words.
     var place: String {
         guard let line = value.line else { return path }
         return "\(path), line \(line)"
     }
 
-    /// The bytes of a scalar, where a tag says that it is binary; throws nothing, and is nil where it is not base64.
+    /// The bytes of a scalar that a tag marks as binary; nil if there is no such tag, or the text is not base64.
     var taggedBytes: Data? {
         guard isBinary, let text else { return nil }
         return StorageEncoding.base64(text)
     }
 
-    /// Whether a tag says that this is base64.
+    /// Whether a tag marks this as base64.
     var isBinary: Bool { value.tag == "binary" || value.tag == "!binary" }
 
-    /// An error that is at fault here.
+    /// An error at this place.
     func fault(_ reason: String) -> ImportFault { ImportFault(place: place, reason: reason) }
 
-    /// The member of that name, which has to be there.
+    /// The member of that name, which is required.
     func required(_ name: String, as what: String) throws -> StoredNode {
         guard let node = self[name] else { throw fault("\(what) is missing") }
         return node

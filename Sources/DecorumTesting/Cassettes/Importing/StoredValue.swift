@@ -5,8 +5,9 @@ import DecorumArchive
 struct StoredValue: Sendable, Hashable {
     /// The largest number of bytes of a document, also after decompression.
     static let sizeLimit = 256 << 20
-    /// The largest number of values of a document: one that holds nothing but small values is refused before it fills the
-    /// memory.
+    /// The largest number of values of a document.
+    ///
+    /// A document of only small values is thus refused before it fills the memory.
     static let countLimit = 4_000_000
 
     enum Content: Sendable, Hashable {
@@ -26,9 +27,9 @@ struct StoredValue: Sendable, Hashable {
     }
 
     var content: Content
-    /// The tag without its exclamation marks, such as `binary`; it is a label and never acted upon.
+    /// The tag without its exclamation marks, such as `binary`; it is a label without effect.
     var tag: String?
-    /// The line on which it begins, where that is known.
+    /// The line on which it begins, if known.
     var line: Int?
 }
 
@@ -45,7 +46,7 @@ extension StoredValue {
         }
     }
 
-    /// The value as JSON; a plain scalar becomes what it is for the tools that write such files.
+    /// The value as JSON; a plain scalar gets the type that it has for the tools that write such files.
     var json: JSONValue {
         switch content {
         case .null: .null
@@ -59,7 +60,7 @@ extension StoredValue {
         }
     }
 
-    /// Tells whether a literal is a number both in JSON and in YAML 1.1, where an exponent needs a point and a sign.
+    /// Whether a literal is a number both in JSON and in YAML 1.1, where an exponent needs a point and a sign.
     private static func isNumber(_ text: String) -> Bool {
         guard let first = text.utf8.first, first == UInt8(ascii: "-") || (0x30...0x39).contains(first),
             case .number? = try? JSONValue(parsing: Array(text.utf8))

@@ -1,4 +1,4 @@
-/// The media types of text, by what their names contain.
+/// The media types of text, recognized by parts of their names.
 enum TextType {
     private static let parts = ["text/", "json", "xml", "urlencoded", "javascript", "graphql", "yaml"]
 

@@ -2,7 +2,7 @@ import Decorum
 import Foundation
 import HTTPTypes
 
-/// Reads the snapshots of undici, the list of today or the older object.
+/// Reads the snapshots of undici: the current list or the older object.
 enum UndiciImporter {
     static func read(_ root: StoredNode, into draft: inout ImportDraft) throws {
         for element in root.elements ?? root.members?.map(\.node) ?? [] {

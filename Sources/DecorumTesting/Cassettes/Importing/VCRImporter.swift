@@ -2,7 +2,7 @@ import Decorum
 import Foundation
 import HTTPTypes
 
-/// Reads what VCR for Ruby writes, and betamax, which shares its shape.
+/// Reads the cassettes of VCR for Ruby, and those of betamax, which have the same shape.
 enum VCRImporter {
     static func read(_ root: StoredNode, into draft: inout ImportDraft) throws {
         let list = try root.required("http_interactions", as: "the list of interactions")
@@ -16,7 +16,7 @@ enum VCRImporter {
         let uri = try request.required("uri", as: "the URI")
         let method = (request["method"]?.text ?? "get").drop { $0 == ":" }.uppercased()
         let status = response["status"]
-        // VCR for R has the name of betamax within the member of VCR.
+        // VCR for R uses the member name of betamax inside the member of VCR.
         let number = status?["code"] ?? status?["status_code"] ?? response["status_code"] ?? status
         guard let code = number?.integer else {
             throw response.fault("the status is missing")
@@ -34,7 +34,7 @@ enum VCRImporter {
 }
 
 extension ImportDraft {
-    /// Reads `{encoding, string}`, `{encoding, base64_string}`, or a text that stands for itself.
+    /// Reads `{encoding, string}`, `{encoding, base64_string}`, or a plain text.
     fileprivate mutating func vcrBody(_ node: StoredNode?) -> RecordedBody {
         guard let node else { return RecordedBody() }
         if node.text != nil { return bytes(node) }

@@ -2,7 +2,7 @@ import Decorum
 import Foundation
 import HTTPTypes
 
-/// Reads what vcrpy writes, with the shapes that its support of httpx had, and bodies that were kept as values.
+/// Reads the cassettes of vcrpy, including the shapes of its httpx support and bodies that were kept as values.
 enum VCRPyImporter {
     static func read(_ root: StoredNode, into draft: inout ImportDraft) throws {
         let list = try root.required("interactions", as: "the list of interactions")
@@ -32,7 +32,7 @@ enum VCRPyImporter {
             recordedAt: node["recorded_at"]?.text.flatMap(ImportedDate.date))
     }
 
-    /// The member that holds a body; nil where it is null, as it is for an empty one.
+    /// The member that holds a body; nil if it is null, as for an empty body.
     private static func content(_ body: StoredNode) -> StoredNode? {
         guard body["base64_string"] == nil, body.member("string") != nil else { return body }
         return body["string"]
@@ -40,7 +40,7 @@ enum VCRPyImporter {
 }
 
 extension ImportDraft {
-    /// Reads a body that may be a text, bytes, or an object of Python of which only the payload is looked at.
+    /// Reads a body that may be a text, bytes, or a Python object, of which only the payload is read.
     fileprivate mutating func pythonBody(_ node: StoredNode?, value: StoredNode?) -> RecordedBody {
         guard let node, node.text != "" else { return value.map { document($0) } ?? RecordedBody() }
         if node.text != nil { return bytes(node) }
@@ -60,21 +60,21 @@ extension ImportDraft {
 
     /// The scalars that a file object or an iterator had when it was written.
     private func payload(of node: StoredNode) -> [StoredNode]? {
-        // Python 2 keeps the text of a file object in members of its own, the last writes apart from the others.
+        // Python 2 keeps the text of a file object in separate members, the last writes apart from the others.
         if node.value.tag?.hasSuffix("StringIO.StringIO") == true {
             let texts = [node["buf"]].compactMap(\.self) + (node["buflist"]?.elements ?? [])
             return texts.contains { $0.text == nil } ? nil : texts
         }
         if let state = (node["state"] ?? node["_data"]) { return payload(ofState: state) }
         guard let elements = node.elements, let first = elements.first else { return nil }
-        // The list of the arguments has the list of the items as its first, or the items themselves.
+        // The first of the arguments is the list of the items, or the arguments are the items themselves.
         let items = first.elements ?? (first.text != nil ? elements : [])
         return items.isEmpty || items.contains { $0.text == nil } ? nil : items
     }
 
     private func payload(ofState state: StoredNode) -> [StoredNode]? {
         if state.text != nil { return [state] }
-        // What is behind the content is the position of the reader.
+        // The element after the content is the position of the reader.
         return state.elements?.first.flatMap { $0.text == nil ? nil : [$0] }
     }
 }

@@ -1,7 +1,7 @@
 import Decorum
 
 // Before it is written, an interaction holds credentials and content as they were sent. It is printed without them; its
-// properties have the rest.
+// properties hold them.
 
 extension Interaction: CustomStringConvertible, CustomReflectable {
     /// The request, and the response or the failure, as they describe themselves.

@@ -2,15 +2,15 @@ public import Foundation
 
 /// One exchange of a cassette: a request, and the response or the failure that answered it.
 ///
-/// Both are there when the transfer failed within the response's body.
+/// It has both if the transfer failed within the response's body.
 public struct Interaction: Sendable, Hashable {
     /// The request.
     public var request: RecordedRequest
-    /// The response; nil where the exchange failed before the head of a response had arrived.
+    /// The response; nil if the exchange failed before the head of a response had arrived.
     public var response: RecordedResponse?
-    /// How the exchange failed; nil where it did not.
+    /// The failure of the exchange; nil if it did not fail.
     public var failure: RecordedFailure?
-    /// The day, or the moment where a format knows it, on which it was recorded.
+    /// The day of the recording, or its exact time if the format has one.
     public var recordedAt: Date?
 
     /// Creates an interaction.

@@ -4,11 +4,11 @@ public import Foundation
 public struct RecordedBody: Sendable, Hashable {
     /// The exactness of the bytes, compared with those that were transferred.
     public enum Exactness: String, Sendable, Hashable, Comparable {
-        /// They are the same, but for a content coding.
+        /// The bytes are the same, except for a content coding.
         case exact
-        /// They mean the same: a format kept the JSON value and not its text.
+        /// The bytes have the same meaning: the format kept the JSON value and not its text.
         case reserialized
-        /// The format lost some of them.
+        /// The format lost some of the bytes.
         case lossy
 
         /// Whether one is more exact than the other.

@@ -1,17 +1,17 @@
-/// How a recorded exchange failed.
+/// The failure of a recorded exchange.
 public struct RecordedFailure: Sendable, Hashable {
     /// The code of a `TransportError`, such as `timedOut`, or `cancelled`.
     public var kind: String
-    /// How far the exchange had come: `connect`, `head` or `body`.
+    /// The stage of the exchange at its failure: `connect`, `head` or `body`.
     public var stage: Stage
 
-    /// How far an exchange had come when it failed.
+    /// The stage of an exchange at its failure.
     public enum Stage: String, Sendable, Hashable {
         /// Before anything was sent.
         case connect
         /// Before the head of a response had arrived.
         case head
-        /// Within the content, behind the bytes that are recorded.
+        /// Within the content, after the bytes that are recorded.
         case body
     }
 
@@ -19,7 +19,7 @@ public struct RecordedFailure: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - kind: The code of a `TransportError`.
-    ///   - stage: How far the exchange had come.
+    ///   - stage: The stage of the exchange at its failure.
     public init(kind: String, stage: Stage) {
         self.kind = kind
         self.stage = stage

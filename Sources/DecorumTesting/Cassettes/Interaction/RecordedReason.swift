@@ -7,7 +7,7 @@ extension RecordedResponse {
         return HTTPResponse.Status(code: status, reasonPhrase: phrase)
     }
 
-    /// The reason phrase of a status as it is recorded: only where it is not the usual one (RFC 9110, section 15).
+    /// The reason phrase of a status as it is recorded; empty if it is the usual one (RFC 9110, section 15).
     static func recordedReason(of status: HTTPResponse.Status) -> String {
         status.reasonPhrase == usualReasons[status.code] ? "" : status.reasonPhrase
     }

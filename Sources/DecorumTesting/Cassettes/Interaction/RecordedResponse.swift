@@ -4,7 +4,7 @@ public import HTTPTypes
 public struct RecordedResponse: Sendable, Hashable {
     /// The status code.
     public var status: Int
-    /// The reason phrase; empty where it is the usual one, or where there was none.
+    /// The reason phrase; empty if it is the usual one or was absent.
     public var reason: String
     /// The header fields in their order, repeats included.
     public var fields: HTTPFields
@@ -16,7 +16,7 @@ public struct RecordedResponse: Sendable, Hashable {
     public var informational: [Interim]
     /// The content coding that was undone before the content was recorded, such as `gzip`.
     public var coding: String?
-    /// The chunks in which the content arrived; empty where it came in one piece or that is unknown.
+    /// The chunks in which the content arrived; empty if it arrived in one piece, or if the chunks are unknown.
     public var chunks: [Chunk]
 
     /// An interim response (RFC 9110, section 15.2).
@@ -65,7 +65,7 @@ public struct RecordedResponse: Sendable, Hashable {
     ///   - trailers: The trailer fields.
     ///   - informational: The interim responses.
     ///   - coding: The content coding that was undone.
-    ///   - chunks: How the content came in.
+    ///   - chunks: The chunks in which the content arrived.
     public init(
         status: Int, reason: String = "", fields: HTTPFields = [:], body: RecordedBody = RecordedBody(),
         trailers: HTTPFields = [:], informational: [Interim] = [], coding: String? = nil, chunks: [Chunk] = []

@@ -2,10 +2,10 @@ import Decorum
 import DecorumArchive
 import Foundation
 
-/// Content in the form in which two that mean the same are the same.
+/// Content in a normal form, which is equal for content with the same meaning.
 ///
-/// JSON goes by its value, whatever the order of members, the blanks and the spelling of numbers; a form by its items,
-/// whatever their order; a multipart body whatever its boundary; all else byte by byte.
+/// JSON is compared by value, without the order of members, the blanks and the spelling of numbers; a form by its
+/// items, without their order; a multipart body without its boundary; all else byte by byte.
 enum BodyKey {
     static func key(of body: Data, mediaType: String?, ignoring paths: Redaction) -> [UInt8] {
         guard !body.isEmpty else { return [] }
@@ -15,7 +15,7 @@ enum BodyKey {
             let bytes = Array(body)
             return MultipartLayout(bytes, mediaType: mediaType ?? "").map { multipart(bytes, $0) } ?? bytes
         }
-        // Many send JSON without saying so.
+        // Many clients send JSON without its media type.
         if let first = body.first(where: { $0 > 0x20 }), first == UInt8(ascii: "{") || first == UInt8(ascii: "[") {
             let content = paths.jsonPaths.isEmpty ? body : paths.applied(to: body, mediaType: "application/json")
             if let value = try? JSONValue(parsing: Array(content)) {
@@ -42,7 +42,7 @@ enum BodyKey {
             key.append(UInt8(ascii: "]"))
         case .object(let members):
             key.append(UInt8(ascii: "{"))
-            // Members of one name keep their order, since readers take the first or the last.
+            // Members of one name keep their order, because readers take the first or the last.
             let sorted = members.enumerated().sorted {
                 $0.element.name == $1.element.name ? $0.offset < $1.offset : $0.element.name < $1.element.name
             }
@@ -55,7 +55,7 @@ enum BodyKey {
         }
     }
 
-    /// The digits that all spellings of a number share; those of one too large to be told apart stay as they are.
+    /// The digits that all spellings of a number share; a number too large to be normalized keeps its digits.
     static func number(_ digits: String) -> String {
         if let integer = Int(digits) { return String(integer) }
         guard let double = Double(digits), double.magnitude < 0x1p53 else { return digits }

@@ -1,17 +1,17 @@
 import Decorum
 import DecorumArchive
 
-/// Recorded keys with the placeholder of a secret, found by keys that hold a secret in its place.
+/// Recorded keys with the placeholder of a secret, which keys with the secret in its place match.
 ///
-/// A secret that stands under no name, as in `/bot123456:ABC/getMe`, is known as one only when a name marks it somewhere
-/// else, which may be later. What is recorded has a placeholder there by then, and the request that is replayed still
-/// has the secret. The placeholder therefore stands for any one segment of a path, value of a query, or string.
+/// A secret without a name, as in `/bot123456:ABC/getMe`, is recognized only when a name marks it somewhere else, which
+/// may be later. The recording then has a placeholder there, and the replayed request still has the secret. The
+/// placeholder therefore matches any one segment of a path, value of a query, or string.
 struct KeyTemplates {
-    /// The bytes between which a secret stands.
+    /// The bytes that delimit a secret.
     private static let delimiters = Array("/?&\"\n\0".utf8)
     private static let placeholder = Array(Pseudonym.erasedText.utf8)
 
-    /// For each set of parts that hold a placeholder, the keys, by what their other parts are.
+    /// For each set of parts that hold a placeholder, the keys by their other parts.
     private var keys: [(parts: Set<Int>, byRest: [[UInt8]: [[UInt8]]])] = []
 
     /// Creates templates of those keys that hold a placeholder.
@@ -29,7 +29,7 @@ struct KeyTemplates {
         }
     }
 
-    /// The keys that become this one when a text of one byte or more stands in the place of each placeholder.
+    /// The keys that become this one when a text of one byte or more replaces each placeholder.
     func matches(_ key: [UInt8]) -> [[UInt8]] {
         keys.flatMap { parts, byRest -> [[UInt8]] in
             guard let candidates = Self.rest(of: key, without: parts).flatMap({ byRest[$0] }) else { return [] }
@@ -37,14 +37,14 @@ struct KeyTemplates {
         }
     }
 
-    /// Tells whether a text is a recorded one, but for the secret in place of its placeholder.
+    /// Whether a text is equal to a recorded one, except for the secret in place of its placeholder.
     static func matches(recorded: String, _ live: String) -> Bool {
         let (recorded, live) = (Array(recorded.utf8), Array(live.utf8))
         return holdsPlaceholder(recorded[...]) && matches(part: recorded[...], live[...])
     }
 
-    /// The text without what may be a secret: each part that is nowhere recorded and fits one with a placeholder is
-    /// shown as that one.
+    /// The text without possible secrets: each part that is not recorded, but matches one with a placeholder, is
+    /// replaced by that one.
     static func hiding(_ text: String, as recorded: some Sequence<String>) -> String {
         let parts = Set(recorded.flatMap { Self.parts(of: Array($0.utf8)) })
         let templates = parts.filter { holdsPlaceholder($0) }
@@ -64,7 +64,7 @@ struct KeyTemplates {
         return Set(parts(of: key).enumerated().filter { holdsPlaceholder($1) }.map(\.offset))
     }
 
-    /// The key with nothing in place of some parts; nil where it has not as many.
+    /// The key with some parts empty; nil if it has fewer parts.
     private static func rest(of key: [UInt8], without hidden: Set<Int>) -> [UInt8]? {
         var rest: [UInt8] = []
         rest.reserveCapacity(key.count)
@@ -86,9 +86,9 @@ struct KeyTemplates {
         place(of: placeholder, in: part) != nil
     }
 
-    /// Tells whether each part of the key is the template's, or matches it.
+    /// Whether each part of the key is equal to the template's, or matches it.
     ///
-    /// Both have the same parts, but for those that are hidden.
+    /// Both have the same parts, except for the hidden ones.
     private static func matches(template: [UInt8], _ key: [UInt8]) -> Bool {
         zip(parts(of: template), parts(of: key)).allSatisfy { $0.elementsEqual($1) || matches(part: $0, $1) }
     }

@@ -2,10 +2,10 @@ public import Decorum
 import DecorumArchive
 public import HTTPTypes
 
-/// One thing in which a request has to agree with a recorded one.
+/// One aspect in which a request has to agree with a recorded one.
 ///
-/// A rule is a function from a request to a key, so a cassette is looked up and never searched, and what a rule sees of
-/// a request can be shown when it does not agree. Requests are redacted before any rule sees them.
+/// A rule is a function from a request to a key, so an interaction is looked up without a search, and the key can be
+/// shown if it does not agree. Requests are redacted before any rule is applied.
 ///
 /// ```swift
 /// let rules = CassetteRules(matching: [.method, .url(ignoring: "ts"), .body, .header(.accept)])
@@ -19,7 +19,7 @@ public struct MatchingRule: Sendable {
         case other
     }
 
-    /// The name by which messages call the rule.
+    /// The name of the rule in messages.
     public let name: String
     let subject: Subject
     private let appendKey: @Sendable (_ request: RecordedRequest, _ key: inout [UInt8]) -> Void
@@ -43,16 +43,17 @@ public struct MatchingRule: Sendable {
         return key
     }
 
-    /// Appends what two requests must have in common to a key of several rules.
+    /// Appends the value that two requests must have in common to a key of several rules.
     func append(_ request: RecordedRequest, to key: inout [UInt8]) {
         appendKey(request, &key)
     }
 
-    /// Creates a rule of your own.
+    /// Creates a custom rule.
     ///
     /// - Parameters:
-    ///   - name: The name by which messages call it.
-    ///   - key: Computes what two requests must have in common; it must always give the same for the same request.
+    ///   - name: The name of the rule in messages.
+    ///   - key: Computes the value that two requests must have in common; it must always return the same value for the
+    ///     same request.
     public init(_ name: String, key: @escaping @Sendable (RecordedRequest) -> String) {
         self.init(name, .other) { $1 += key($0).utf8 }
     }
@@ -60,24 +61,24 @@ public struct MatchingRule: Sendable {
     /// The methods are the same.
     public static let method = MatchingRule("method", .method) { $1 += $0.method.utf8 }
 
-    /// The URLs mean the same: letter case of scheme and host, default port, needless percent-encoding, fragment and the
-    /// order of query items of different names do not count.
+    /// The URLs are equivalent: letter case of scheme and host, default port, needless percent-encoding, fragment and
+    /// the order of query items of different names are ignored.
     public static let url = url(ignoring: [])
 
-    /// The bodies mean the same: JSON by value, forms by their items, multipart whatever the boundary, else each byte.
+    /// The bodies are equivalent: JSON by value, forms by their items, multipart without the boundary, else each byte.
     public static let body = body(ignoring: [])
 
-    /// The URLs mean the same, but for query items.
+    /// The URLs are equivalent, except for some query items.
     ///
-    /// - Parameter names: The names of the items that do not count; see `SecretNames` for how names are compared.
+    /// - Parameter names: The names of the items to ignore; see `SecretNames` for how names are compared.
     /// - Returns: A rule.
     public static func url(ignoring names: String...) -> MatchingRule {
         url(ignoring: names)
     }
 
-    /// The bodies mean the same, but for places in JSON.
+    /// The bodies are equivalent, except for some places in JSON.
     ///
-    /// - Parameter paths: The places whose values do not count, as in `**.timestamp`.
+    /// - Parameter paths: The places whose values are ignored, as in `**.timestamp`.
     /// - Returns: A rule.
     public static func body(ignoring paths: JSONPattern...) -> MatchingRule {
         body(ignoring: paths)

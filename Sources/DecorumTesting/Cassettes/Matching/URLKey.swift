@@ -1,8 +1,8 @@
 import Decorum
 
-/// A URL in the form in which two that mean the same are the same (RFC 3986, section 6.2).
+/// A URL in its normal form, which is equal for equivalent URLs (RFC 3986, section 6.2).
 ///
-/// Scheme and host are in lower case, the default port and the fragment are gone, percent-encoding is the least that is
+/// Scheme and host are in lower case, the default port and the fragment are removed, percent-encoding is the minimum
 /// needed, and query items are ordered by their names; items of one name keep their order.
 enum URLKey {
     static func key(of url: String, ignoring names: SecretNames) -> [UInt8] {

@@ -3,14 +3,14 @@ import Foundation
 
 /// No interaction of a cassette answers a request.
 ///
-/// The description shows the request, the recorded one that is nearest and every rule in which they do not agree, and how
-/// to record it. All of it is redacted, and what looks like a secret under no name is masked too.
+/// The description shows the request, the recorded one that is nearest and every rule in which they do not agree, and
+/// how to record it. All of it is redacted, and a text without a name that looks like a secret is masked too.
 public struct CassetteMissError: Error, Hashable, Sendable {
     /// The method and the URL of the request, redacted.
     public let request: String
-    /// How many requests the cassette has been asked, this one included.
+    /// The number of requests to the cassette so far, including this one.
     public let number: Int
-    /// The path of the cassette, with the line of the nearest interaction where it is known.
+    /// The path of the cassette, with the line of the nearest interaction if it is known.
     public let file: String
     /// The recorded request that is nearest, and the differences.
     public let explanation: String
@@ -26,13 +26,13 @@ public struct CassetteMissError: Error, Hashable, Sendable {
             cassette.redactor.matchable(try cassette.content.request(at: ordinal))
         }
         var live = live
-        // A secret that no name marks is known by where recorded requests have one.
+        // A secret without a name is recognized by its place in recorded requests.
         live.url = KeyTemplates.hiding(live.url, as: recorded.lazy.map(\.url))
         let keys = rules.map { $0.key(live) }
         let scanner = SecretScanner(cassette.rules)
         request = scanner.masked("\(live.method) \(live.url)")
         let nearness = recorded.map { RequestDifference.nearness($0, live, rules: rules, keys: keys) }
-        // Of those that are equally near, one that has not been played is the likelier one to be meant.
+        // If several are equally near, one that has not been played is more likely to be the intended one.
         let nearest = recorded.indices.max {
             (nearness[$0], unplayed.contains($0) ? 1 : 0, $1) < (nearness[$1], unplayed.contains($1) ? 1 : 0, $0)
         }
@@ -73,7 +73,7 @@ public struct CassetteMissError: Error, Hashable, Sendable {
 }
 
 extension CassetteMissError: DescribableError {
-    /// The request, what is nearest to it, why that does not match, and how to record it.
+    /// The request, the nearest recorded one, the reason why it does not match, and how to record the request.
     public var description: String {
         """
         No recording matches request \(number).
@@ -86,7 +86,7 @@ extension CassetteMissError: DescribableError {
 }
 
 extension Cassette {
-    /// The way to mend a cassette: a mode in which it is recorded, or another file where this one is only replayed.
+    /// How to fix a cassette: a mode that records it, or another file if this one is only replayed.
     func adviceToRecord(or modes: String) -> String {
         guard let format = opened.readOnlyFormat else { return modes }
         return "record on another file, since a cassette of \(format) is only replayed"

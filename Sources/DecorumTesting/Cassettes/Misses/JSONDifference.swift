@@ -1,17 +1,17 @@
 import Decorum
 import DecorumArchive
 
-/// Where two JSON values differ, by paths such as `$.items[3].name`.
+/// A difference between two JSON values, with a path such as `$.items[3].name`.
 struct JSONDifference: Hashable {
     let path: String
-    /// The recorded value; nil where there is none.
+    /// The recorded value; nil if absent.
     let recorded: JSONValue?
-    /// The live value; nil where there is none.
+    /// The live value; nil if absent.
     let live: JSONValue?
 
     /// The differences in the order of the recorded value, at most `limit` of them.
     ///
-    /// Each value is looked at once, so that the time grows with what is compared.
+    /// Each value is compared once, so the time is linear in the number of values.
     static func all(_ recorded: JSONValue, _ live: JSONValue, limit: Int) -> [JSONDifference] {
         var comparison = Comparison(limit: limit)
         comparison.compare(recorded, live)
@@ -21,7 +21,7 @@ struct JSONDifference: Hashable {
     private struct Comparison {
         let limit: Int
         var differences: [JSONDifference] = []
-        /// The way from the top, joined only where there is a difference to be told.
+        /// The path from the root, joined only for a difference that is reported.
         var path: [String] = []
 
         mutating func compare(_ recorded: JSONValue?, _ live: JSONValue?) {
@@ -53,7 +53,7 @@ struct JSONDifference: Hashable {
             path.removeLast()
         }
 
-        /// A member by its name and by how many of that name there are before it.
+        /// A member, identified by its name and the number of members of that name before it.
         private struct Member: Hashable {
             let name: String
             let number: Int
@@ -77,17 +77,17 @@ extension JSONDifference {
     /// Whether the live value may hold the secret of which the recorded one holds the placeholder.
     private var hidesSecret: Bool { recorded?.string?.contains(Pseudonym.erasedText) == true && live != nil }
 
-    /// The place and both values, as a person may see them.
+    /// The place and both values, as they may be shown to a person.
     func line(masking scanner: SecretScanner) -> String {
         let values = [recorded, live].map { $0?.excerpt(masking: scanner) ?? "nothing" }
-        // Two secrets would look the same.
+        // Two masked secrets would look the same.
         let isHidden = hidesSecret || values[0] == values[1]
         return "\(scanner.masked(path))  \(values[0])  →  \(isHidden ? "another value" : values[1])"
     }
 }
 
 extension JSONValue {
-    /// The value in few characters, of which those of a secret are masked before anything is cut off.
+    /// The value in few characters, with secrets masked before anything is cut off.
     fileprivate func excerpt(masking scanner: SecretScanner) -> String {
         switch self {
         case .null: return "null"

@@ -1,9 +1,9 @@
 import Decorum
 import Foundation
 
-/// How far a request agrees with a recorded one, rule by rule.
+/// The differences between a request and a recorded one, rule by rule.
 struct RequestDifference {
-    /// The names of the rules that do not agree, each with lines that say why.
+    /// The names of the rules that do not agree, each with lines that give the reason.
     let disagreements: [(rule: String, lines: [String])]
     let agreements: [String]
 
@@ -25,9 +25,9 @@ struct RequestDifference {
         self.agreements = agreements
     }
 
-    /// How near the two are; a rule that agrees counts more than any part of one.
+    /// The similarity of the two requests; a rule that agrees counts more than the common prefix of the URLs.
     ///
-    /// The keys are what each of the rules makes of the live request.
+    /// The keys are those of the rules for the live request.
     static func nearness(
         _ recorded: RecordedRequest, _ live: RecordedRequest, rules: [MatchingRule], keys: [[UInt8]]
     ) -> Int {

@@ -3,16 +3,16 @@ import DecorumArchive
 import Foundation
 import HTTPTypes
 
-/// The lines that say in what two requests differ, as a person may see them.
+/// The lines that describe the differences of two requests, as they may be shown to a person.
 ///
-/// Requests are redacted before they come here. What is a secret under no name is masked, in the whole of a text and
-/// before anything is cut off it.
+/// Requests are redacted before this. A secret without a name is masked here, in the whole text and before anything is
+/// cut off.
 struct RequestLines {
     private static let limit = 8
 
     let scanner: SecretScanner
 
-    /// The lines for a rule by which the requests do not agree; the keys are what it makes of them.
+    /// The lines for a rule by which the requests do not agree; the keys are those of the rule for the requests.
     func of(
         _ rule: MatchingRule, _ recorded: RecordedRequest, _ live: RecordedRequest, _ keys: ([UInt8], [UInt8])
     ) -> [String] {
@@ -24,7 +24,7 @@ struct RequestLines {
         }
     }
 
-    /// Texts that are masked, in few characters.
+    /// Both texts, masked and shortened.
     private func change(_ recorded: String, _ live: String) -> String {
         // Where the recorded text has a placeholder, the live one may still have the secret.
         let hidesSecret = recorded.contains(Pseudonym.erasedText) && !live.contains(Pseudonym.erasedText)
@@ -60,7 +60,7 @@ struct RequestLines {
         }
         let offset = commonLength(contents.0, contents.1)
         let counts = "\(contents.0.count) bytes  →  \(contents.1.count) bytes, different from byte \(offset) on"
-        // What is coded cannot be looked through.
+        // Coded content cannot be searched for secrets.
         if recorded.fields.contains(.contentEncoding) || live.fields.contains(.contentEncoding) { return [counts] }
         let texts = (scanner.masked(contents.0) ?? contents.0, scanner.masked(contents.1) ?? contents.1)
         guard !String(decoding: texts.0, as: UTF8.self).contains(Pseudonym.erasedText) else {

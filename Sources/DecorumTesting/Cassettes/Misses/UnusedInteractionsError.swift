@@ -9,12 +9,12 @@ public struct UnusedInteractionsError: Error, Hashable, Sendable {
     public let file: String
     /// The method and the URL of each, redacted.
     public let requests: [String]
-    /// The way to mend the cassette.
+    /// How to fix the cassette.
     let advice: String
 }
 
 extension UnusedInteractionsError: DescribableError {
-    /// Their number, their requests, and the way to mend it.
+    /// Their number, their requests, and how to fix the cassette.
     public var description: String {
         let shown = requests.prefix(10).map { "\n  \($0)" }.joined()
         let more = requests.count > 10 ? "\n  and \(requests.count - 10) more" : ""

@@ -1,7 +1,7 @@
-/// Finds the interaction that answers a request, by keys, in a time that does not depend on how many there are.
+/// Finds the interaction that answers a request, by keys, in a time that does not depend on the number of interactions.
 ///
-/// Interactions are first told apart by method and URL, which are at hand. Only those that share both are decoded to be
-/// told apart by the other rules, and only when the first request comes that could be one of them.
+/// Interactions are first distinguished by method and URL, which are available without decoding. Only interactions that
+/// share both are decoded for the other rules, and only when the first request comes that could match one of them.
 struct PlaybackIndex: Sendable {
     private struct Key: Hashable {
         var bytes: [UInt8] = []
@@ -12,24 +12,24 @@ struct PlaybackIndex: Sendable {
         }
     }
 
-    /// What a request finds.
+    /// The result of a search for a request.
     enum Finding: Equatable {
         case interaction(Int)
-        /// All that match have been played.
+        /// All matching interactions have been played.
         case played([Int])
         case nothing
     }
 
-    /// The interactions that share all that is told by method and URL.
+    /// The interactions with the same key of method and URL.
     private struct Group {
         var ordinals: [Int]
         /// By the key of all other rules; nil until the first request comes.
         var queues: [Key: Queue]?
-        /// Those of these keys that hold placeholders; nil until a request comes that none of them fits.
+        /// The keys of the queues that hold placeholders; nil until a request matches no queue exactly.
         var templates: KeyTemplates?
     }
 
-    /// Where the interactions stand that answer a request.
+    /// The place of the interactions that answer a request.
     private struct Place {
         let group: Int
         let key: Key
@@ -43,7 +43,7 @@ struct PlaybackIndex: Sendable {
     private let rules: CassetteRules
     private var groups: [Group] = []
     private var groupNumbers: [Key: Int] = [:]
-    /// The keys of groups that hold placeholders; nil until a request comes that has no group of its own.
+    /// The keys of groups that hold placeholders; nil until a request matches no group exactly.
     private var templates: KeyTemplates?
     private var count = 0
     private var cursor = 0
@@ -88,7 +88,7 @@ struct PlaybackIndex: Sendable {
         return finding
     }
 
-    /// Takes the next interaction for a request of which there are several versions: the one that comes first.
+    /// Takes the next interaction for a request in several versions: the first that matches any version.
     mutating func take(
         anyOf requests: [RecordedRequest], recorded: (Int) throws -> RecordedRequest
     ) throws -> Finding {
@@ -103,7 +103,7 @@ struct PlaybackIndex: Sendable {
         return try take(first, recorded: recorded)
     }
 
-    /// Where the interactions stand that a request is the same as, or else the same but for a secret.
+    /// The place of the interactions that a request matches exactly, or else except for a secret.
     private mutating func place(
         of request: RecordedRequest, _ recorded: (Int) throws -> RecordedRequest
     ) throws -> Place? {
@@ -136,7 +136,7 @@ struct PlaybackIndex: Sendable {
         return (groups[group].templates?.matches(key.bytes) ?? []).map { Key(bytes: $0) }
     }
 
-    /// What has not been played comes first, in the order of the file.
+    /// Unplayed interactions come first, in the order of the file.
     private func urgency(of place: Place) -> (Int, Int) {
         guard let queue = groups[place.group].queues?[place.key] else { return (2, 0) }
         return queue.next < queue.ordinals.count ? (0, queue.ordinals[queue.next]) : (1, queue.ordinals[0])
@@ -171,6 +171,6 @@ struct PlaybackIndex: Sendable {
 }
 
 extension MatchingRule {
-    /// Whether method and URL are all that the rule looks at.
+    /// Whether the rule reads only the method or the URL.
     fileprivate var readsTargetAlone: Bool { subject == .method || subject == .url }
 }

@@ -16,11 +16,11 @@ extension RecordedFailure {
         }
     }
 
-    /// Fails as it was recorded; one that was cancelled waits to be cancelled again.
+    /// Throws the recorded failure; a cancelled exchange waits until it is cancelled again.
     func play() async throws {
         switch kind {
         case Self.cancelled:
-            // Nothing ever comes out of the stream, and cancellation ends it.
+            // The stream never yields an element, and cancellation ends it.
             let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
             for await _ in stream {}
             continuation.finish()
@@ -33,7 +33,7 @@ extension RecordedFailure {
     }
 }
 
-/// More of a body is read than was read when it was recorded, so the rest is unknown.
+/// A reader reads more of a body than was read during the recording, so the rest is unknown.
 struct RecordingEndedError: Error, CustomStringConvertible {
     var description: String { "The recording ends here, since its reader dropped the body; record it again." }
 }

@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 
 extension Response {
-    /// A recorded response as it came: its head, and its content in the chunks and with the end that it had.
+    /// A recorded response as it arrived: its head, and its content in the recorded chunks and with the recorded end.
     init(
         playing recorded: RecordedResponse, failure: RecordedFailure?, timing: CassetteRules.Timing,
         clock: any DatedClock
@@ -26,7 +26,7 @@ extension Response {
     }
 }
 
-/// Gives recorded content in the chunks in which it came, and fails where it failed.
+/// Returns recorded content in the recorded chunks, and fails at the recorded point.
 private struct PlayedBodyReader: BodyReader {
     private var rest: Data
     private var chunks: ArraySlice<RecordedResponse.Chunk>
@@ -72,7 +72,7 @@ private struct PlayedBodyReader: BodyReader {
 }
 
 extension CassetteRules.Timing {
-    /// What is made of a pause that was recorded; nil where there is none.
+    /// The pause to make for a recorded pause; nil for none.
     func pause(milliseconds: Int) -> Duration? {
         let factor: Double
         switch self {
@@ -81,7 +81,7 @@ extension CassetteRules.Timing {
         case .scaled(let scale): factor = scale
         }
         guard milliseconds > 0, factor > 0 else { return nil }
-        // A duration has its limits, and a file may hold any number.
+        // The limit on the factor avoids an overflow of `Duration`, because a file may hold any number.
         return .milliseconds(milliseconds) * min(factor, 1000)
     }
 }

@@ -2,13 +2,13 @@ import Decorum
 public import DecorumArchive
 import Foundation
 
-/// What is written of interactions: the cassette itself, and the files beside it.
+/// The output for interactions: the cassette itself, and the files beside it.
 ///
-/// It is an HTTP archive where the name of the file ends in `.har`, or where the file is one; else the format
+/// It is an HTTP archive if the name of the file ends in `.har`, or if the file is one already; else the format
 /// "cassette 1".
 struct CassetteDocument {
     let bytes: Data
-    /// By their paths.
+    /// The files beside the cassette, by their paths.
     let files: [String: Data]
 
     init(of interactions: [SavedInteraction], over content: CassetteContent, as file: URL) throws {
@@ -23,17 +23,17 @@ struct CassetteDocument {
         }
     }
 
-    /// The files beside the cassette that nothing in it will name any more; they are not read, and need not be there.
+    /// The files beside the cassette that it will no longer name; they are not read, and need not exist.
     static func filesLeftOver(by interactions: [SavedInteraction], of content: CassetteContent) -> Set<String> {
         guard case .file(let reader) = content else { return [] }
         var dropped = Set(0..<content.count)
         for case .existing(let ordinal) in interactions { dropped.remove(ordinal) }
         let left = reader.files(of: dropped)
-        // What is dropped here may be the same content as what stays there.
+        // A dropped interaction may share a file with one that stays.
         return left.isEmpty ? [] : left.subtracting(reader.files(of: Set(0..<content.count).subtracting(dropped)))
     }
 
-    /// Entries that stay are kept as they are, with all that only archives say.
+    /// Entries that stay are kept unchanged, with all members that only archives have.
     private static func archive(
         of interactions: [SavedInteraction], over content: CassetteContent, as file: URL
     ) throws -> HAR {
@@ -67,13 +67,13 @@ extension Cassette {
     /// try cassette.archive().document().write(to: URL(filePath: "feed.har"))
     /// ```
     ///
-    /// What the format cannot say, such as how an exchange failed and when each chunk came of content that has no coding,
-    /// is in fields of our own, and is read back.
+    /// Values that the format has no place for are in custom fields, and are read back. Examples are the failure of an
+    /// exchange, and the times of the chunks of content without a coding.
     ///
     /// - Returns: The archive, without secrets; content in a coding that cannot be undone is as the cassette has it.
-    /// - Throws: ``CassetteError`` where an interaction cannot be read.
+    /// - Throws: ``CassetteError`` if an interaction cannot be read.
     public func archive() throws -> HAR {
-        // Nothing is redacted in coded content.
+        // Coded content is not redacted.
         let decoded = try interactions().map { interaction in
             var interaction = interaction
             interaction.decodeContent()

@@ -10,7 +10,7 @@ import Darwin
 #endif
 
 extension Cassette {
-    /// Writes what was recorded: whole or not at all, and only if it holds no secret.
+    /// Writes the recorded interactions: all or none, and only if they hold no secret.
     func save() throws {
         let (recorded, redactor) = try recorded()
         guard !recorded.isEmpty || mode == .rewrite && opened.count > 0 else { return }
@@ -32,7 +32,7 @@ extension Cassette {
         }
     }
 
-    /// The file as it is now, and whether another recorder has written it since this cassette was opened.
+    /// The current content of the file, and whether another recorder has written it since this cassette was opened.
     private func currentContent() throws -> (content: CassetteContent, isForeign: Bool) {
         guard FileManager.default.fileExists(atPath: file.path) else { return (.none, false) }
         let current = try CassetteContent(reading: file, as: rules.content)

@@ -11,7 +11,7 @@ extension RecordedRequest {
         (fields, body) = (message.fields, message.body)
     }
 
-    /// The content codings that are left; nil where there is none.
+    /// The content codings that are left; nil if there is none.
     fileprivate var remainingCoding: String? { body.bytes.isEmpty ? nil : fields.contentCoding }
 }
 
@@ -22,7 +22,8 @@ extension RecordedResponse {
 extension Interaction {
     /// Undoes the content codings of both messages, if they are known here.
     ///
-    /// A transport may have undone some before. Chunks are those of the coded content, and go with it.
+    /// A transport may have undone some before. The recorded chunks are those of the coded content, so they are dropped
+    /// with it.
     mutating func decodeContent() {
         request.decodeContent()
         guard var decoded = response else { return }
@@ -34,7 +35,7 @@ extension Interaction {
         response = decoded
     }
 
-    /// Throws where content has a coding that was not undone, since nobody knows what secrets are in it.
+    /// Throws if content has a coding that was not undone, because its secrets cannot be found.
     func checkCoding(number: Int, file: String) throws(CassetteError) {
         for (coding, place) in [
             (request.remainingCoding, "request \(number)"),
@@ -51,7 +52,7 @@ extension Interaction {
 }
 
 extension HTTPFields {
-    /// The content codings that the fields name; nil where there is none but `identity`.
+    /// The content codings that the fields name; nil if there is none but `identity`.
     fileprivate var contentCoding: String? {
         guard let value = self[.contentEncoding] else { return nil }
         let codings = value.lowercased().split { $0 == "," || $0 == " " }

@@ -38,7 +38,7 @@ final class ExchangeRecording: Sendable {
         }
     }
 
-    /// Records the head of the response, and what follows of it.
+    /// Records the head of the response, and its content as it is read.
     func record(_ response: Response) -> Response {
         var response = response
         state.withLock { state in
@@ -55,7 +55,7 @@ final class ExchangeRecording: Sendable {
         return response
     }
 
-    /// Records that no response came.
+    /// Records the failure of an exchange without a response.
     func record(_ error: any Error) {
         state.withLock { $0.interaction.failure = RecordedFailure(error) }
     }
@@ -82,9 +82,9 @@ final class ExchangeRecording: Sendable {
         if content.count + data.count <= limit { content.append(data) } else { isOverLimit = true }
     }
 
-    /// What has been recorded up to now.
+    /// The interaction as recorded up to now.
     ///
-    /// - Throws: `BodyLimitError` if a body was longer than what may be recorded.
+    /// - Throws: `BodyLimitError` if a body was longer than the limit for recording.
     func interaction() throws -> Interaction {
         try state.withLock { state in
             guard !state.isOverLimit else { throw BodyLimitError(limit: limit) }
@@ -110,7 +110,7 @@ extension RecordedResponse {
             coding: codings.isEmpty ? nil : codings.joined(separator: ", "))
     }
 
-    /// Whether it matters to a reader when each part of the content came.
+    /// Whether the time at which each part of the content arrived matters to a reader.
     fileprivate var isStream: Bool {
         let essence = (fields[.contentType] ?? "").prefix { $0 != ";" }.lowercased()
         return [

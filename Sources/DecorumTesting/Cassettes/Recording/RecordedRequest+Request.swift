@@ -2,7 +2,7 @@ import Decorum
 import HTTPTypes
 
 extension RecordedRequest {
-    /// The head of a request; fields that a layer has declared secret are marked as such, which a redaction goes by.
+    /// The head of a request; fields that a layer has declared secret are marked as such, for the redaction.
     init(_ head: HTTPRequest, secretFields: Set<HTTPField.Name>) {
         let origin = head.scheme.flatMap { scheme in head.authority.map { scheme + "://" + $0 } }
         // The target URI of `OPTIONS *` has no path (RFC 9112, section 3.3).
@@ -14,7 +14,7 @@ extension RecordedRequest {
         }
     }
 
-    /// The whole of a request, whose content is read to its end.
+    /// A whole request, whose content is read to its end.
     init(reading request: borrowing Request, in cassette: Cassette) async throws {
         self.init(request.head, secretFields: request.options.secretFields)
         let (content, trailers) = try await request.body.collect(upTo: cassette.rules.bodyLimit)

@@ -3,26 +3,26 @@ import HTTPTypes
 
 /// An interaction of a file that is to be written.
 enum SavedInteraction: Sendable {
-    /// One that stands in the file, by its place: it is neither read nor written anew.
+    /// An interaction of the current file, by its place: it is neither read nor written anew.
     case existing(Int)
     case recorded(Interaction)
 }
 
-/// Puts together what a file holds and what was recorded anew.
+/// Merges the interactions of a file with new recordings.
 struct RecordingMerge {
     let rules: CassetteRules
     let redactor: CassetteRedactor
     let content: CassetteContent
 
-    /// What stands in the file, and behind it what is new.
+    /// The interactions of the file, followed by the new ones.
     func appended(_ recorded: [Interaction]) -> [SavedInteraction] {
         (0..<content.count).map { .existing($0) } + recorded.map { .recorded($0) }
     }
 
-    /// What stands in the file when each request was made anew: an answer that has not changed stays as it was, with the
-    /// day and the fields that it had, so that nothing changes in the file.
+    /// The new file when each request was recorded anew: an unchanged answer keeps its recording, with its day and its
+    /// fields, so that the file does not change.
     ///
-    /// What cannot be read, such as content whose file is lost, counts as changed.
+    /// An interaction that cannot be read, such as one whose content file is lost, counts as changed.
     func rewritten(_ recorded: [Interaction]) -> [SavedInteraction] {
         let existing = (0..<content.count).compactMap { try? request(at: $0) }
         var known = Dictionary(grouping: existing) { key(of: $0.request) }.mapValues { $0[...] }
@@ -35,7 +35,7 @@ struct RecordingMerge {
         }
     }
 
-    /// What was recorded, with what stood in an earlier file where the answer has not changed since.
+    /// The new recordings, but with the interaction of an earlier file if the answer has not changed since.
     func unchanged(_ recorded: [Interaction], since original: CassetteContent) throws -> [Interaction] {
         try RecordingMerge(rules: rules, redactor: redactor, content: original).rewritten(recorded).map { saved in
             switch saved {
@@ -45,8 +45,10 @@ struct RecordingMerge {
         }
     }
 
-    /// What stands in the file when another recorder has written it meanwhile: what either of them has, as often as the
-    /// one that has it more often, in an order that does not depend on which of them was first.
+    /// The new file when another recorder has written it meanwhile: each interaction of either, as often as the one
+    /// that has it more often has it.
+    ///
+    /// The order does not depend on which of them wrote first.
     func united(_ recorded: [Interaction]) throws -> [SavedInteraction] {
         let existing = try (0..<content.count).map { try request(at: $0) }
         var known = Dictionary(grouping: existing) { key(of: $0.request) }.mapValues { $0[...] }
@@ -58,7 +60,7 @@ struct RecordingMerge {
         return all.sorted(by: \.request).map(\.saved)
     }
 
-    /// A request that stands in the file, as it is matched.
+    /// A request of the file, as it is matched.
     private func request(at ordinal: Int) throws -> (ordinal: Int, request: RecordedRequest) {
         (ordinal, redactor.matchable(try content.request(at: ordinal, for: rules.matching)))
     }
@@ -69,7 +71,7 @@ struct RecordingMerge {
 }
 
 extension Array {
-    /// In the order of their requests' text, so that it does not depend on chance.
+    /// The elements sorted by the text of their requests, so that the order is not random.
     func sorted(by request: (Element) -> RecordedRequest) -> [Element] {
         enumerated()
             .map { offset, element in
@@ -88,7 +90,7 @@ extension Array {
 }
 
 extension Interaction {
-    /// Whether both tell the same, whenever they were recorded.
+    /// Whether both have the same content, regardless of the time of recording.
     fileprivate func isSame(as other: Interaction) -> Bool {
         func essence(_ interaction: Interaction) -> Interaction {
             var interaction = interaction

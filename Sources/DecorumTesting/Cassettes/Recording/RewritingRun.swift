@@ -10,10 +10,10 @@ public final class RewritingRun: Sendable {
 
     private let state = Mutex(State())
 
-    /// Creates a run in which nothing is written yet.
+    /// Creates a run in which no file has been written yet.
     public init() {}
 
-    /// What stood in a file when the first test opened it.
+    /// The content of a file when the first test opened it.
     func original(of file: URL, opened: CassetteContent) -> CassetteContent {
         state.withLock { state in
             let original = state.originals[file.path] ?? opened
@@ -22,7 +22,7 @@ public final class RewritingRun: Sendable {
         }
     }
 
-    /// Notes that a file is written; returns whether it was before.
+    /// Notes that a file is written; returns whether it was written before in this run.
     func write(_ file: URL) -> Bool {
         state.withLock { !$0.written.insert(file.path).inserted }
     }

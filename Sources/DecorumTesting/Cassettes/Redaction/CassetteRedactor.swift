@@ -3,7 +3,7 @@ import DecorumArchive
 import Foundation
 import HTTPTypes
 
-/// Takes secrets out of what is written and of what is matched, in one and the same way.
+/// Removes secrets from interactions, in the same way for writing and for matching.
 struct CassetteRedactor: Sendable {
     private let redaction: Redaction
     private let ignoredFields: Set<HTTPField.Name>
@@ -19,7 +19,7 @@ struct CassetteRedactor: Sendable {
         pseudonyms.reserve(in: text)
     }
 
-    /// A request as it is matched: with pseudonyms that have no numbers, since those depend on what came before.
+    /// A request as it is matched: with pseudonyms that have no numbers, because those depend on earlier interactions.
     func matchable(_ request: RecordedRequest) -> RecordedRequest {
         var request = request
         if form == .decoded { request.decodeContent() }
@@ -28,7 +28,7 @@ struct CassetteRedactor: Sendable {
         for index in request.fields.indices {
             let value = request.fields[index].value
             let erased = Pseudonym.erased(in: value)
-            // To set a field is to copy them all.
+            // Setting a field copies all fields.
             if erased != value { request.fields[index].value = erased }
         }
         if !request.body.bytes.isEmpty, let content = Pseudonym.erased(in: Array(request.body.bytes)) {
@@ -44,17 +44,17 @@ struct CassetteRedactor: Sendable {
 
     /// Interactions as they are written.
     ///
-    /// They are gone through twice, since a secret may stand in one before a later one tells that it is a secret.
+    /// They are redacted twice, because a secret may occur in one before a later one marks it as a secret.
     func redacted(_ interactions: [Interaction]) -> [Interaction] {
         interactions.map(redacted).map(redacted)
     }
 
-    /// Where secrets stand that have a pseudonym elsewhere.
+    /// The ranges of secrets that have a pseudonym elsewhere.
     func knownSecrets(in bytes: [UInt8]) -> [Range<Int>] {
         pseudonyms.knownSecrets(in: bytes)
     }
 
-    /// Tells whether anything in content would have to be replaced.
+    /// Whether content is redacted already, so that nothing in it has to be replaced.
     func isRedacted(_ content: Data, mediaType: String?) -> Bool {
         redaction.applied(to: content, mediaType: mediaType, naming: pseudonyms) == content
     }
@@ -70,7 +70,8 @@ struct CassetteRedactor: Sendable {
         for index in response.informational.indices {
             response.informational[index].fields = redacted(response.informational[index].fields)
         }
-        // The answer to HEAD tells the length of another content, and a broken one that of the whole.
+        // The response to HEAD has the length of another response's content, and a broken response that of the whole
+        // content.
         let isWhole = interaction.request.method != "HEAD" && response.status != 304 && interaction.failure == nil
         if isWhole, response.fields[.contentLength] != nil {
             response.fields[.contentLength] = String(response.body.bytes.count)
@@ -79,7 +80,7 @@ struct CassetteRedactor: Sendable {
         return interaction
     }
 
-    // In place, since copies of a request take as long as all that is looked at in most of them.
+    // Works in place, because copying a request takes as long as examining most of them.
     private func redact(_ request: inout RecordedRequest) {
         request.url = redaction.applied(toURL: request.url, naming: pseudonyms)
         if !request.body.bytes.isEmpty { request.body = redacted(request.body, request.fields) }
@@ -97,7 +98,7 @@ struct CassetteRedactor: Sendable {
     private func redacted(_ fields: HTTPFields) -> HTTPFields {
         guard !fields.isEmpty else { return fields }
         var fields = redaction.applied(to: fields, naming: pseudonyms)
-        // The mark says that the value was secret, which it no longer is.
+        // The mark means that the value is secret, which it no longer is.
         for index in fields.indices where fields[index].indexingStrategy == .disallow {
             fields[index].indexingStrategy = .automatic
         }

@@ -2,10 +2,10 @@ import Decorum
 import DecorumArchive
 import Foundation
 
-/// The values of the environment variables that are named like secrets.
+/// The values of the environment variables whose names are like those of secrets.
 struct EnvironmentSecrets: Sendable {
     private static let marks = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"]
-    /// Names that say that the value only leads to a secret, or describes one.
+    /// Endings of names whose value only leads to a secret, or describes one.
     private static let harmlessEndings = [
         "_FILE", "_PATH", "_DIR", "_SOCK", "_URL", "_URI", "_ENDPOINT", "_HOST", "_TTL", "_TIMEOUT", "_TYPE", "_NAME",
     ]
@@ -41,7 +41,7 @@ struct EnvironmentSecrets: Sendable {
             && !commonWords.contains(value.lowercased()) && !Pseudonym.isPseudonym(Array(value.utf8))
     }
 
-    /// The characters of Base64 that a secret alone decides, for each of the three places where it can start.
+    /// The Base64 characters that depend on the secret alone, for each of the three offsets at which it can start.
     private static func base64Spellings(of secret: [UInt8]) -> [[UInt8]] {
         (0..<3).flatMap { offset -> [[UInt8]] in
             let padded = Array(repeating: 0 as UInt8, count: offset) + secret

@@ -1,7 +1,7 @@
 import Decorum
 import DecorumArchive
 
-/// Finds a long value behind a name of a secret, in whatever notation: `token = "…"`, `secret: '…'`, `<password>…<`.
+/// Finds a long value behind a name of a secret, in any notation: `token = "…"`, `secret: '…'`, `<password>…<`.
 ///
 /// Redaction knows the notations that have a media type. This is for all others, such as a script in a page.
 enum NamedValue {
@@ -11,12 +11,12 @@ enum NamedValue {
     private static let nameLimit = 40
     private static let valueLimit = 4096
 
-    /// Tells whether a byte stands between a name and its value.
+    /// Whether a byte may separate a name from its value.
     static func separates(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: "=") || byte == UInt8(ascii: ":") || byte == UInt8(ascii: ">")
     }
 
-    /// The value behind a separator; nil where it has no quotes around it, or is not one that a secret may have.
+    /// The value behind a separator; nil if it has no quotes around it, or cannot be a secret.
     static func range(in bytes: [UInt8], behind separator: Int) -> Range<Int>? {
         guard let name = name(in: bytes, before: separator), let start = start(in: bytes, behind: separator) else {
             return nil

@@ -1,13 +1,13 @@
 public import Decorum
 import Foundation
 
-/// A cassette is not written, because it still holds what looks like a secret.
+/// A cassette is not written, because it still holds a text that looks like a secret.
 ///
-/// It tells where, and never what.
+/// It names the places, and never the secrets.
 public struct SecretFoundError: Error, Sendable, Hashable, DescribableError {
     /// A place that holds something like a secret.
     public struct Finding: Sendable, Hashable, CustomStringConvertible {
-        /// What it looks like.
+        /// The kind of secret that it looks like.
         public let kind: SecretKind
 
         /// The name of the environment variable that has this value; nil for all other kinds.
@@ -34,7 +34,7 @@ public struct SecretFoundError: Error, Sendable, Hashable, DescribableError {
     /// The places, in their order in the file.
     public let findings: [Finding]
 
-    /// The file, the places and what to do.
+    /// The file, the places and the remedy.
     public var description: String {
         let listed = findings.prefix(Self.listLimit).map { "  \($0)" }.joined(separator: "\n")
         let rest = findings.count - Self.listLimit

@@ -2,7 +2,7 @@ import Decorum
 import DecorumArchive
 import Foundation
 
-/// Finds what has the shape of a secret, or stands behind the name of one.
+/// Finds texts that have the shape of a secret, or follow the name of one.
 struct SecretHits {
     private let bytes: [UInt8]
 
@@ -12,12 +12,13 @@ struct SecretHits {
         // A recording holds pseudonyms where its tokens were.
         let tokens = TokenSearch.tokens(in: bytes).filter { !Pseudonym.isPseudonym(bytes[$0.range]) }
             .map { SecretHit(kind: SecretKind($0.kind), range: $0.range) }
-        // A find that is two things at once is told once: a password before a token, and by its shape before its name.
+        // A text of two kinds is reported once: as a password rather than a token, and by its shape rather than its
+        // name.
         let shaped = passwords + apart(tokens, from: passwords)
         return shaped + apart(scanner.namedValues(), from: shaped.sorted { $0.range.lowerBound < $1.range.lowerBound })
     }
 
-    /// Those of some hits that overlap none of others; both stand in the order of the text.
+    /// The hits that overlap none of the others; both lists are in the order of the text.
     private static func apart(_ hits: [SecretHit], from others: [SecretHit]) -> [SecretHit] {
         var others = others[...]
         return hits.filter { hit in
@@ -43,7 +44,7 @@ struct SecretHits {
         return hits
     }
 
-    /// A password before the host of a URL, of which the slashes may be escaped as in JSON.
+    /// A password before the host of a URL, whose slashes may be escaped as in JSON.
     private func urlPassword(at colon: Int) -> SecretHit? {
         var start = colon + 1
         for _ in 0..<2 {

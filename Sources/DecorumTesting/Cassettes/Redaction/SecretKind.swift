@@ -1,6 +1,6 @@
 import Decorum
 
-/// What a secret that is found in a cassette looks like.
+/// The kind of a possible secret in a cassette.
 ///
 /// The kinds are an open set: tokens of further services are added.
 public struct SecretKind: Sendable, Hashable {
@@ -36,7 +36,7 @@ public struct SecretKind: Sendable, Hashable {
     public static let urlPassword = SecretKind("password in a URL")
 }
 
-/// Something that looks like a secret and may stand in a cassette, since it is made up.
+/// A text that looks like a secret and may be in a cassette, because it is made up.
 public struct SecretAllowance: Sendable, Hashable {
     enum Rule: Sendable, Hashable {
         case text(String)
@@ -63,7 +63,7 @@ public struct SecretAllowance: Sendable, Hashable {
 }
 
 extension SecretAllowance: CustomStringConvertible, CustomReflectable {
-    /// The kind that is allowed, or that it is one value, which is not shown.
+    /// The kind that is allowed, or the fact that one value is allowed, which is not shown.
     public var description: String {
         switch rule {
         case .text: "one value"

@@ -2,11 +2,11 @@ import Decorum
 import DecorumArchive
 package import Foundation
 
-/// The last gate before a cassette is written: it finds what still looks like a secret.
+/// The last gate before a cassette is written: it finds texts that still look like secrets.
 ///
 /// It knows the shapes of tokens, and the values that the environment holds under names like `API_TOKEN`, as they are,
-/// percent-encoded, escaped or in Base64. Pseudonyms, and what documents put in the place of a token, are not found. It
-/// reads bytes once and in a time that grows with their number.
+/// percent-encoded, escaped or in Base64. Pseudonyms, and the placeholders that documents use for tokens, are not
+/// found. It reads each byte once, in linear time.
 package struct SecretScanner: Sendable {
     private let variables: EnvironmentSecrets
     private let allowedTexts: Set<[UInt8]>
@@ -16,7 +16,7 @@ package struct SecretScanner: Sendable {
     ///
     /// - Parameters:
     ///   - environment: The environment variables.
-    ///   - allowances: What may be in the file all the same.
+    ///   - allowances: The texts and kinds that may be in the file nevertheless.
     package init(environment: [String: String], allowing allowances: [SecretAllowance] = []) {
         var texts: Set<[UInt8]> = []
         var kinds: Set<SecretKind> = []
@@ -36,23 +36,23 @@ package struct SecretScanner: Sendable {
         self.init(environment: ProcessInfo.processInfo.environment, allowing: rules.allowedSecrets)
     }
 
-    /// Throws where a file would hold a secret.
+    /// Throws if a file would hold a secret.
     ///
     /// - Parameters:
-    ///   - text: All that is to be written.
+    ///   - text: The whole content to be written.
     ///   - file: The name of the file, for the error.
-    ///   - known: Where in it secrets stand that are known as such.
+    ///   - known: The ranges in it of secrets that are already known.
     /// - Throws: ``SecretFoundError``.
     package func check(_ text: Data, file: String, known: [Range<Int>] = []) throws {
         let findings = findings(in: text, known: known)
         guard findings.isEmpty else { throw SecretFoundError(file: file, findings: findings) }
     }
 
-    /// Finds what looks like a secret.
+    /// Finds texts that look like secrets.
     ///
     /// - Parameters:
-    ///   - text: All that is to be written.
-    ///   - known: Where in it secrets stand that are known as such.
+    ///   - text: The whole content to be written.
+    ///   - known: The ranges in it of secrets that are already known.
     /// - Returns: The findings, in their order in the file.
     package func findings(in text: Data, known: [Range<Int>] = []) -> [SecretFoundError.Finding] {
         let bytes = Array(text)
@@ -83,7 +83,7 @@ package struct SecretScanner: Sendable {
 }
 
 extension SecretScanner {
-    /// Shows a text with a placeholder for each thing that looks like a secret, such as in a message to a person.
+    /// Shows a text with a placeholder for each part that looks like a secret, for example in a message to a person.
     ///
     /// - Parameter text: The text, from which nothing may have been cut off.
     /// - Returns: The text.
@@ -91,7 +91,7 @@ extension SecretScanner {
         masked(Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? text
     }
 
-    /// Shows bytes with a placeholder for each thing that looks like a secret; nil where there is none.
+    /// Shows bytes with a placeholder for each part that looks like a secret; nil if there is none.
     ///
     /// - Parameter bytes: The bytes, from which nothing may have been cut off.
     /// - Returns: The bytes.
@@ -105,7 +105,7 @@ extension SecretScanner {
                 output += bytes[copied..<hit.range.lowerBound]
                 output += Pseudonym.erasedText.utf8
             }
-            // Of a key, only the heading was looked for.
+            // For a private key, only its heading is a hit.
             let end = hit.range.upperBound
             copied = hit.kind == .privateKey ? TokenSearch.endOfKey(in: bytes[...], from: end) : end
         }
@@ -113,7 +113,7 @@ extension SecretScanner {
     }
 }
 
-/// Where something like a secret stands.
+/// The place of a text that looks like a secret.
 struct SecretHit: Sendable {
     let kind: SecretKind
     let range: Range<Int>

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Tells the line and, in JSON, the path of places in a text, which are asked for from the left.
+/// Finds the line and, in JSON, the path of places in a text; callers ask for them from left to right.
 struct TextPlaces {
     private struct Frame {
         let isObject: Bool
@@ -11,7 +11,7 @@ struct TextPlaces {
     private static let keyLimit = 60
 
     private let bytes: [UInt8]
-    /// The secrets, none of which may be quoted as a part of a path.
+    /// The ranges of secrets; a path must not quote them.
     private let hits: [Range<Int>]
     private var nextHit = 0
     private var position = 0
@@ -63,7 +63,7 @@ struct TextPlaces {
         position += 1
     }
 
-    /// Scans a string, of which a name is remembered unless it holds a secret.
+    /// Scans a string; a name is remembered unless it holds a secret.
     private mutating func scanString() {
         let start = position + 1
         var end = start

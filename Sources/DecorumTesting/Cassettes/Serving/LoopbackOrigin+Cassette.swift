@@ -13,20 +13,21 @@ extension LoopbackOrigin {
     /// try cassette.finish()
     /// ```
     ///
-    /// A request is matched as if it had been sent to the origin that was recorded: where several were, to each of them,
-    /// and of the interactions that match, the first in the file that has not been played is played. `Host` is not
-    /// matched. All other rules of the cassette apply.
+    /// A request is matched as if it had been sent to the origin that was recorded: if there were several, to each of
+    /// them. Of the matching interactions, the first unplayed one in the file is played. `Host` is not matched. All
+    /// other rules of the cassette apply.
     ///
-    /// - A response is sent in the chunks that were recorded, with the pauses for which the cassette's rules ask.
-    ///   Content that was decoded when it was recorded is sent decoded.
-    /// - A recorded failure is a connection that breaks: reset before a byte, or closed within the content.
-    /// - A request that nothing answers gets status 502, and as content the text of the ``CassetteMissError``, which is
-    ///   redacted.
+    /// - A response is sent in the chunks that were recorded, with the pauses that the cassette's rules define. Content
+    ///   that was decoded when it was recorded is sent decoded.
+    /// - For a recorded failure, the connection breaks: it is reset before the first byte, or closed within the
+    ///   content.
+    /// - A request without a matching interaction gets status 502. The content is the text of the
+    ///   ``CassetteMissError``, which is redacted.
     ///
     /// Nothing is recorded, whatever the mode of the cassette.
     ///
     /// - Parameter cassette: The cassette.
-    /// - Throws: ``SocketError`` when the system has no descriptor or port left; ``CassetteError`` where a URL of the
+    /// - Throws: ``SocketError`` when the system has no descriptor or port left; ``CassetteError`` if a URL of the
     ///   cassette cannot be read.
     public convenience init(playing cassette: Cassette) throws {
         try self.init(clock: cassette.clock, keepingBodiesUpTo: cassette.rules.bodyLimit)
@@ -43,7 +44,7 @@ extension LoopbackOrigin {
 }
 
 extension ReceivedRequest {
-    /// The request as it would have been sent to each of some origins.
+    /// The versions of the request, one for each of the origins.
     fileprivate func versions(at origins: [String]) -> [RecordedRequest] {
         var head = head
         head.headerFields = head.headerFields.filter { $0.name.canonicalName != "host" }
@@ -60,7 +61,7 @@ extension ReceivedRequest {
 }
 
 extension Cassette {
-    /// The scheme and the authority of each origin that was recorded, in the order in which they come.
+    /// The scheme and the authority of each origin that was recorded, in the order of the file.
     fileprivate var recordedOrigins: [String] {
         var origins: [String] = []
         var known: Set<String> = []
@@ -73,7 +74,7 @@ extension Cassette {
 }
 
 extension String {
-    /// What stands before the path of a URL.
+    /// The part of a URL before its path.
     fileprivate var originPrefix: String {
         guard let slashes = firstRange(of: "://") else { return "" }
         return String(self[..<(self[slashes.upperBound...].firstIndex { "/?#".contains($0) } ?? endIndex)])

@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 
 extension LoopbackOrigin.Answer {
-    /// A recorded response as it is sent, but for a content coding that was undone, or a broken connection.
+    /// A recorded response as it was sent, except for a content coding that was undone; or a broken connection.
     init(playing outcome: RecordedOutcome, to request: ReceivedRequest, timing: CassetteRules.Timing) {
         guard let response = outcome.response else {
             self = .resetting
@@ -11,7 +11,7 @@ extension LoopbackOrigin.Answer {
         }
         var fields = response.fields
         for name in [.connection, .transferEncoding] as [HTTPField.Name] { fields[name] = nil }
-        // The answer to HEAD, and 304, tell the length of content that they do not have.
+        // A response to HEAD, and 304, have the length of content that they do not carry.
         let isBodiless = request.method == .head || [204, 304].contains(response.status)
         if !isBodiless { fields[.contentLength] = nil }
 
@@ -26,7 +26,7 @@ extension LoopbackOrigin.Answer {
             fields[.transferEncoding] = "chunked"
             steps.append(.head(response.statusLine, RawFields(fields)))
             steps += response.chunkSteps(timing)
-            // Without the last chunk, the content breaks off.
+            // Without the last chunk, the content is incomplete.
             steps.append(outcome.failure == nil ? .lastChunk(trailers: RawFields(response.trailers)) : .close)
         }
         self.init(steps: steps)
@@ -34,7 +34,7 @@ extension LoopbackOrigin.Answer {
 }
 
 extension RecordedResponse {
-    /// The content in the chunks and with the pauses in which it came; what no chunk holds is one more.
+    /// The content in the recorded chunks and with the recorded pauses; bytes beyond these chunks are one more chunk.
     fileprivate func chunkSteps(_ timing: CassetteRules.Timing) -> [LoopbackOrigin.Step] {
         var steps: [LoopbackOrigin.Step] = []
         var rest = body.bytes

@@ -3,7 +3,7 @@ import DecorumArchive
 import Foundation
 
 extension Cassette {
-    /// Compares what came back now with what is recorded.
+    /// Compares the live answers with the recorded ones.
     func verify() throws {
         let live = try matchable(recorded().interactions)
         let recorded = try matchable(content.interactions())
@@ -37,7 +37,8 @@ extension Cassette {
 }
 
 extension Interaction {
-    /// In what a live exchange differs from the recorded one in kind: status, media type, shape of JSON, way of failing.
+    /// The differences in kind between a live exchange and the recorded one: status, media type, shape of JSON,
+    /// failure.
     fileprivate func drift(to live: Interaction) -> [String] {
         var changes: [String] = []
         if failure != live.failure {
@@ -58,7 +59,7 @@ extension Interaction {
     }
 }
 
-/// A server no longer answers as the cassette has recorded.
+/// The answers of a server have changed since they were recorded.
 public struct CassetteDriftError: Error, Hashable, Sendable {
     /// The changes in the answer to one request.
     public struct Drift: Hashable, Sendable {

@@ -1,13 +1,13 @@
 import Decorum
 import DecorumArchive
 
-/// The shape of a JSON value: which members there are and of what kind, whatever their values.
+/// The shape of a JSON value: its members and their kinds, without their values.
 indirect enum JSONShape: Hashable {
     case null
     case bool
     case number
     case string
-    /// The shapes of the elements, put together; nil for an empty array.
+    /// The merged shape of the elements; nil for an empty array.
     case array(JSONShape?)
     case object([String: JSONShape])
     /// Values of different kinds in the elements of one array.
@@ -39,7 +39,7 @@ indirect enum JSONShape: Hashable {
         }
     }
 
-    /// Where a live value has another shape than the recorded one, as lines with a JSON path.
+    /// The differences in shape between a live value and the recorded one, as lines with a JSON path.
     func drift(to live: JSONShape, path: String = "$") -> [String] {
         switch (self, live) {
         case (let shape, live) where shape == live: return []
@@ -54,7 +54,7 @@ indirect enum JSONShape: Hashable {
                 }
             }
         case (.array(let old?), .array(let new?)): return old.drift(to: new, path: "\(path)[*]")
-        // An empty array has the shape of any.
+        // An empty array matches the shape of any array.
         case (.array, .array): return []
         default: return ["\(path)  was \(name), is \(live.name)"]
         }

@@ -27,7 +27,7 @@ extension DecoratorLaw {
                 let changes = request.head.changes(from: original.head)
                 try require(
                     !addsCredentials || changes.hasTarget || changes.fields.isEmpty || !carried.isEmpty,
-                    "With \(path), a layer that adds credentials set \(changes.fields) and calls none of them secret.")
+                    "With \(path), a layer that adds credentials set \(changes.fields) and declares none as secret.")
             }
         }
     }

@@ -114,7 +114,7 @@ extension TransportCase {
         let connection = try subject.make(clock)
         let request = try Request.get("https://127.0.0.1:\(port)/")
         let task = Task { _ = try await connection.send(request) }
-        try await withDeadline("Nobody waits on the clock for a handshake.") { try await clock.waitForSleepers() }
+        try await withDeadline("No task waits on the clock for a handshake.") { try await clock.waitForSleepers() }
         // The time counts anew from the moment at which the connection begins.
         try await clock.advance(until: task)
         try await requireTransportError(of: [.timedOut], "A silent handshake") {

@@ -35,7 +35,7 @@ extension TransportCase {
             let request = try bench.request(timeout: timeout)
             let task = Task { _ = try await bench.connection.send(request) }
             try await bench.waitForRequests(1)
-            try await withDeadline("Nobody waits on the clock for a server that does not answer.") {
+            try await withDeadline("No task waits on the clock for a server that does not answer.") {
                 try await clock.waitForSleepers()
             }
             clock.advance(by: (timeout ?? .seconds(60)) - .nanoseconds(1))

@@ -126,7 +126,7 @@ extension CacheCase {
         return (try? decoder.decode([CacheCase].self, from: data)) ?? []
     }()
 
-    /// The file with the cases, or nil if there is none.
+    /// The file with the cases, or nil if absent.
     static let file: URL? = {
         var root = URL(filePath: #filePath)
         for _ in 0..<5 { root.deleteLastPathComponent() }

@@ -11,7 +11,7 @@ import Testing
             ("text/plain", "K\u{C3}\u{A4}se", 5, Array("Käse".utf8)),
             // Firefox: UTF-8 wherever the bytes are UTF-8.
             ("text/plain", "Käse", 5, Array("Käse".utf8)),
-            // Firefox and mitmproxy: bytes that are no text.
+            // Firefox and mitmproxy: bytes that are not text.
             ("application/octet-stream", "\u{0}\u{FF}\u{80}(", 4, [0, 0xFF, 0x80, 0x28]),
             // Chromium and mitmproxy: a page says what it is.
             (

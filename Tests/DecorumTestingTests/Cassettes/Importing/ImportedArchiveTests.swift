@@ -6,7 +6,7 @@ import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct ImportedArchiveTests {
-    @Test func `Text is encoded back in its charset, and base64 that is none is text`() throws {
+    @Test func `Text is encoded back in its charset, and invalid base64 is text`() throws {
         let imported = try read(
             entries: [
                 response(content: #"{"mimeType": "text/html; charset=iso-8859-1", "text": "K\u00e4se"}"#),

@@ -351,8 +351,8 @@ import Testing
 
     @Test(
         arguments: [
-            ("", nil, "empty"), ("  \n", nil, "empty"), ("{\"a\": 1,}", "line 1", "JSON"), ("{}", "$", "no format"),
-            ("[]", "$", "empty"),
+            ("", nil, "empty"), ("  \n", nil, "empty"), ("{\"a\": 1,}", "line 1", "JSON"),
+            ("{}", "$", "format is unknown"), ("[]", "$", "empty"),
             ("a: &b.c d", "line 1", "anchor"), ("PK\u{3}\u{4}", nil, "zip"),
             ("{\"log\": {}}", "$.log.entries", "entries"),
             ("{\"log\": {\"entries\": [{\"request\": {}}]}}", "$.log.entries[0].request.url", "URL"),
@@ -364,7 +364,7 @@ import Testing
                 "$[0], line 1", "VCR 1"
             ),
             ("- request: !!python/object:vcr.request.Request {host: a}\n", "$[0], line 1", "1.0"),
-            ("just text", "$, line 1", "no format"),
+            ("just text", "$, line 1", "format is unknown"),
             ("[{\"scope\": \"x\", \"status\": []}]", "$[0]", "status"),
             ("[{\"snapshot\": {\"request\": {}}}]", "$[0].snapshot", "response"),
         ] as [(String, String?, String)])

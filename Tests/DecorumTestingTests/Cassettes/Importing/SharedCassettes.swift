@@ -25,7 +25,7 @@ enum SharedCassettes {
         let note: String?
     }
 
-    /// The folder, or nil where there is none.
+    /// The folder; nil if absent.
     static let folder: URL? = {
         var root = URL(filePath: #filePath)
         for _ in 0..<5 { root.deleteLastPathComponent() }

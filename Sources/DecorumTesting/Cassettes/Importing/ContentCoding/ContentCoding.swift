@@ -2,7 +2,7 @@ import Foundation
 
 /// The content codings of HTTP (RFC 9110, section 8.4.1).
 enum ContentCoding {
-    /// Tells whether bytes begin as content in that coding does; nil for a coding that has no such beginning.
+    /// Whether bytes begin with the magic number of that coding; nil for a coding without one.
     static func isMagic(_ bytes: Data, of coding: String) -> Bool? {
         let start = Array(bytes.prefix(4))
         switch coding.lowercased() {
@@ -16,11 +16,11 @@ enum ContentCoding {
         }
     }
 
-    /// Undoes a coding; nil where the coding is not known here, or the bytes are not in it, or too many come out.
+    /// Undoes a coding; nil if the coding is unknown here, the bytes are not in it, or the output exceeds the limit.
     static func decode(_ bytes: [UInt8], _ coding: String, limit: Int) -> [UInt8]? {
         switch coding.lowercased() {
         case "gzip", "x-gzip": return gunzip(bytes, limit: limit)
-        // What servers call deflate is either a zlib stream or what is within one.
+        // Servers call both a zlib stream and the raw data within one deflate.
         case "deflate":
             return inflateZlib(bytes, limit: limit)
                 ?? Inflater.inflate(bytes, from: 0, limit: limit).flatMap {

@@ -8,15 +8,15 @@ extension RecordedResponse {
         method != "HEAD" && status >= 200 && status != 204 && status != 304
     }
 
-    /// Undoes the content coding; returns what is to be said about it.
+    /// Undoes the content coding; returns the text of a warning, if any.
     ///
-    /// Content that should be decoded already has a coding only where it begins as that coding does.
+    /// If `mayBeCoded` is false, only content that begins with the coding's magic number is decoded.
     mutating func decodeContent(of method: String, mayBeCoded: Bool = true) -> String? {
         fields[.transferEncoding] = nil
-        // Without content, these fields tell what another request would get.
+        // Without content, these fields describe the answer to another request.
         guard method != "HEAD", status != 304, let value = fields[.contentEncoding] else { return nil }
         let codings = value.split(separator: ",").map { $0.filter { $0 != " " }.lowercased() }
-        // Identity is no coding, and names none (RFC 9110, section 8.4.1).
+        // `identity` names no coding (RFC 9110, section 8.4.1).
         if body.bytes.isEmpty || codings.allSatisfy({ $0 == "identity" }) {
             fields[.contentEncoding] = nil
             return nil
@@ -43,10 +43,10 @@ extension RecordedResponse {
         return message
     }
 
-    /// Tells whether bytes that could not be decoded are in the coding all the same; text is not.
+    /// Whether bytes that could not be decoded are in the coding all the same; text is not.
     private static func isCoded(_ bytes: [UInt8], _ coding: String, isMagic: Bool?, mayBeCoded: Bool) -> Bool {
         if let isMagic, coding != "deflate" { return isMagic }
-        // The beginning of a zlib stream may be two letters as well, and what is within it has none at all.
+        // The header of a zlib stream may look like two letters, and the raw data within it has no header.
         return (mayBeCoded || isMagic == true) && String(validating: bytes, as: UTF8.self) == nil
     }
 }

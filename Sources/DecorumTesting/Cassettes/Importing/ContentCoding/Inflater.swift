@@ -1,8 +1,8 @@
 /// Undoes DEFLATE (RFC 1951).
 ///
-/// No system library does this on every platform that a test may run on without being linked for all users.
+/// A system library that does this on every platform would have to be linked for all users.
 struct Inflater {
-    /// Decompresses from an index on; nil where the stream is broken or more than `limit` bytes come out.
+    /// Decompresses from an index on; nil if the stream is broken or the output exceeds `limit` bytes.
     ///
     /// - Returns: The bytes, and the index behind the stream.
     static func inflate(_ bytes: [UInt8], from start: Int, limit: Int) -> (output: [UInt8], end: Int)? {
@@ -151,7 +151,7 @@ struct HuffmanCode {
     /// The symbols in the order of their codes.
     let symbols: [Int]
 
-    /// Creates a code from the length of each symbol; nil where there are more symbols than such lengths can tell apart.
+    /// Creates a code from the length of each symbol; nil if there are more symbols than such lengths can encode.
     init?(_ lengths: [Int]) {
         var counts = [Int](repeating: 0, count: Self.longest + 1)
         for length in lengths { counts[length] += 1 }

@@ -1,5 +1,5 @@
 extension YAMLCursor {
-    /// Reads a literal or folded block whose header is at the position; `parent` is the column of what holds it, or -1.
+    /// Reads a literal or folded block whose header is at the position; `parent` is the column of its container, or -1.
     mutating func blockScalar(parent: Int) throws(YAMLSyntaxError) -> String {
         let isFolded = byte() == UInt8(ascii: ">")
         let (chomping, increment) = try blockHeader()
@@ -22,7 +22,7 @@ extension YAMLCursor {
         var lastBreak: ArraySlice<UInt8> = []
         var wasIndented = true
         while column == indentation, !isAtEnd {
-            // Breaks around lines that are indented further stand for themselves.
+            // Breaks around lines that are indented further are kept.
             if isFolded, !wasIndented, !isAtBlank, lastBreak == [0x0A] {
                 if breaks.isEmpty { output.append(0x20) }
             } else {
@@ -42,7 +42,7 @@ extension YAMLCursor {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// Reads up to the first line of the content: how its end is chomped, and how far it is indented.
+    /// Reads up to the first line of the content: how its trailing line breaks are chomped, and how far it is indented.
     private mutating func blockHeader() throws(YAMLSyntaxError) -> (chomping: UInt8?, increment: Int?) {
         advance()
         var chomping: UInt8?

@@ -25,7 +25,7 @@ struct YAMLCursor: Sendable {
         position += count
     }
 
-    /// The length of the line break at an index; 0 where there is none.
+    /// The length of the line break at an index; 0 if there is none.
     ///
     /// YAML 1.1, which the writers of cassettes follow, also breaks lines at U+0085, U+2028 and U+2029.
     func breakLength(at index: Int) -> Int {
@@ -51,7 +51,7 @@ struct YAMLCursor: Sendable {
         return byte == 0x20 || byte == 0x09 || breakLength(at: position + distance) > 0
     }
 
-    /// Consumes a line break, and returns what it stands for: a line feed, or one of the others as it is.
+    /// Consumes a line break, and returns it: a line feed, or one of the other breaks unchanged.
     mutating func consumeBreak() -> ArraySlice<UInt8> {
         let length = breakLength(at: position)
         guard length > 0 else { return [] }
@@ -83,7 +83,7 @@ struct YAMLCursor: Sendable {
         return true
     }
 
-    /// Consumes bytes that mean nothing within a plain scalar: letters, digits and most signs.
+    /// Consumes bytes without special meaning in a plain scalar: letters, digits and most signs.
     mutating func skipWord() {
         var index = position
         let count = bytes.count
@@ -98,7 +98,7 @@ struct YAMLCursor: Sendable {
         position = index
     }
 
-    /// Tells whether a line starts here that ends a document, or starts one.
+    /// Whether the line that starts here ends or starts a document.
     func isAtMarker(_ character: Unicode.Scalar? = nil) -> Bool {
         guard column == 0, let first = byte(), first == UInt8(ascii: "-") || first == UInt8(ascii: ".") else {
             return false
@@ -110,10 +110,10 @@ struct YAMLCursor: Sendable {
     func fault(_ reason: String) -> YAMLSyntaxError { YAMLSyntaxError(reason: reason, line: line) }
 }
 
-/// Where a document is not the part of YAML that cassettes are written in, and why.
+/// A document uses YAML beyond the part that recorders write.
 struct YAMLSyntaxError: Error, Hashable, Sendable {
-    /// What is wrong, as a clause.
+    /// The cause, as a clause.
     let reason: String
-    /// The line, counted from 1, on which it shows.
+    /// The line, counted from 1, on which it appears.
     let line: Int
 }

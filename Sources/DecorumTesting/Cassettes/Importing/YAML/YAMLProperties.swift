@@ -1,6 +1,6 @@
-/// What may stand before a value: its tag, and the anchor by which aliases repeat it.
+/// The properties that may precede a value: its tag, and the anchor by which aliases repeat it.
 struct YAMLProperties: Sendable {
-    /// An anchor, and how much had been read where it stands.
+    /// An anchor, and the state of the reader at its position.
     struct Anchor: Sendable {
         let name: String
         let count: Int
@@ -12,13 +12,14 @@ struct YAMLProperties: Sendable {
     var tag: String?
     var anchor: Anchor?
 
-    /// The value where there is none; the tag of nothing stands for an empty string, as `!` does.
+    /// The value after properties that no content follows: an empty string if there is a tag, such as `!`, and
+    /// otherwise null.
     func nothing(line: Int) -> StoredValue {
         StoredValue(content: tag == nil ? .null : .string(""), tag: tag, line: line)
     }
 }
 
-/// A value that aliases repeat, and what each repetition costs.
+/// A value that aliases repeat, and the cost of each repetition.
 struct YAMLAnchor: Sendable {
     /// Nil while it is being read.
     var value: StoredValue?
@@ -28,7 +29,7 @@ struct YAMLAnchor: Sendable {
 }
 
 extension YAMLReader {
-    /// Reads a tag or an anchor; returns whether there was one that may stand here.
+    /// Reads a tag or an anchor; returns whether there was one that is allowed here.
     mutating func readProperty(into properties: inout YAMLProperties) throws(YAMLSyntaxError) -> Bool {
         switch cursor.byte() {
         case UInt8(ascii: "!") where properties.tag == nil:
@@ -46,7 +47,7 @@ extension YAMLReader {
         }
     }
 
-    /// Keeps a value whose properties were read, where aliases may repeat it.
+    /// Stores a value whose properties were read, so that aliases can repeat it.
     mutating func close(_ properties: YAMLProperties, around value: StoredValue) -> StoredValue {
         var value = value
         // Writers that tag everything write null as a text with a tag.
@@ -60,14 +61,15 @@ extension YAMLReader {
         return value
     }
 
-    /// Reads an alias, and returns what it repeats.
+    /// Reads an alias, and returns the value that it repeats.
     ///
-    /// Values that are repeated count as if they stood here again, as few lines could otherwise stand for billions.
+    /// Repeated values count as if they were written here again, because few lines could otherwise produce billions of
+    /// values.
     mutating func alias() throws(YAMLSyntaxError) -> StoredValue {
         let start = cursor
         let name = try cursor.anchorName()
         guard let anchor = anchors[name] else { throw start.fault("an alias has no anchor") }
-        guard let value = anchor.value else { throw start.fault("an alias stands within what it repeats") }
+        guard let value = anchor.value else { throw start.fault("an alias is within the value that it repeats") }
         count += anchor.count
         repeatedLength += anchor.length
         deepest = max(deepest, depth + anchor.height)
@@ -103,7 +105,8 @@ extension YAMLReader {
 }
 
 extension YAMLCursor {
-    /// Reads an ampersand or an asterisk and the name behind it, with the signs that libyaml and its kin allow in one.
+    /// Reads an ampersand or an asterisk and the name behind it, with the characters that libyaml and similar libraries
+    /// allow in it.
     mutating func anchorName() throws(YAMLSyntaxError) -> String {
         let sign = self
         advance()

@@ -9,7 +9,7 @@ struct YAMLReader: Sendable {
     var cursor: YAMLCursor
     let countLimit: Int
     var depth = 0
-    /// The values so far, with all that aliases repeat.
+    /// The number of values so far, including those that aliases repeat.
     var count = 0
     /// The bytes that aliases have repeated so far.
     var repeatedLength = 0
@@ -122,7 +122,7 @@ struct YAMLReader: Sendable {
         guard count <= countLimit else { throw cursor.fault("it has too many values") }
     }
 
-    /// A plain scalar, which is null by its text only where no tag says what it is.
+    /// A plain scalar; its text makes it null only if it has no tag.
     static func literal(_ text: String, tag: String?) -> StoredValue.Content {
         switch text {
         case "", "~", "null", "Null", "NULL": tag == nil ? .null : .literal(text)
@@ -161,7 +161,7 @@ struct YAMLReader: Sendable {
         return members
     }
 
-    /// Reads a key behind a question mark, as writers set long ones, and the value behind the colon on a line of its own.
+    /// Reads a key behind a question mark, as writers set long ones, and the value behind the colon on a separate line.
     private mutating func explicitMember(at column: Int) throws(YAMLSyntaxError) -> StoredValue.Member {
         let start = cursor
         cursor.advance()
@@ -210,7 +210,7 @@ extension YAMLReader {
 
     private var isAtDash: Bool { cursor.byte() == UInt8(ascii: "-") && cursor.isSeparator(1) && !cursor.isAtMarker() }
 
-    /// Whether the line goes on with a key and its colon.
+    /// Whether the line continues with a key and its colon.
     private var isAtKey: Bool {
         guard !isAtExplicitKey else { return true }
         var ahead = self
@@ -248,7 +248,7 @@ extension YAMLReader {
         }
     }
 
-    /// Throws where something stands that YAML has and this reader does not.
+    /// Throws at YAML that this reader does not support.
     func refuseUnread() throws(YAMLSyntaxError) {
         guard let byte = cursor.byte(), Self.cannotStartPlain(byte, isSeparated: cursor.isSeparator(1)) else { return }
         throw cursor.fault(
@@ -256,7 +256,7 @@ extension YAMLReader {
                 ? "directives are not read" : "a value cannot begin with \u{27}\(Unicode.Scalar(byte))\u{27}")
     }
 
-    /// Consumes what is left of a line, which has to be nothing but a remark, and moves to the next content.
+    /// Consumes the rest of a line, which may hold only a comment, and moves to the next content.
     private mutating func endLine() throws(YAMLSyntaxError) {
         let isSeparated = cursor.isAtBlank
         cursor.skipBlanks()

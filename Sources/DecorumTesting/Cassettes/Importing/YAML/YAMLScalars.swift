@@ -27,7 +27,7 @@ extension YAMLCursor {
 
     /// Reads a plain scalar up to its last character that is not blank.
     ///
-    /// Its further lines have to reach the column `indentation`, which is nil within brackets.
+    /// Its further lines have to be indented to the column `indentation`, which is nil within brackets.
     mutating func plainScalar(indentation: Int?) -> String {
         var output: [UInt8] = []
         while true {
@@ -78,7 +78,7 @@ extension YAMLCursor {
         advance(index - position)
     }
 
-    /// Consumes blanks and line breaks: a single break becomes a blank, and of several the first is dropped.
+    /// Consumes blanks and line breaks: a single break becomes a blank; of several breaks, the first is dropped.
     private mutating func foldBlanks(into output: inout [UInt8]) {
         let start = position
         skipBlanks()
