@@ -26,11 +26,18 @@ extension Body {
 }
 
 extension Body {
+    /// The bytes that are read of a response that is not needed, such as a redirection or one that is retried: 16 KiB.
+    static let discardLimit = 16 << 10
+    /// The time for reading them.
+    static let discardTime = Duration.seconds(1)
+
     /// Reads the rest of a response that is not needed, so that its connection can serve another request.
     ///
     /// A body that is longer than `limit`, or takes longer than `time`, is dropped instead: a new connection costs less than
     /// waiting for it.
-    func discard(upTo limit: Int, within time: Duration, on clock: any DatedClock) async throws {
+    func discard(
+        upTo limit: Int = discardLimit, within time: Duration = discardTime, on clock: any DatedClock
+    ) async throws {
         guard bytes == nil, length ?? 1 > 0, length ?? 0 <= limit else { return }
         // A task is released a little after its work ends. If it captured the body, the transfer would stay open until
         // then.

@@ -37,7 +37,7 @@ extension ResponseCache {
     ) async throws -> Response {
         let attempts = response.metadata.attempts
         // The connection of the unusable response must be free for the next request.
-        try await response.body.discard(upTo: 16 << 10, within: .seconds(1), on: clock)
+        try await response.body.discard(on: clock)
         try Task.checkCancellation()
         var response = try await perform(errand.withoutConditions, over: base)
         response.metadata.attempts += attempts

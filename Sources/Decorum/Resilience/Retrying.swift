@@ -99,7 +99,7 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             guard let delay = delay(of: decision) else { return .answer(tally.end(with: response)) }
             let instant = clock.now + delay
             tally.add(attempts: response.metadata.attempts)
-            try await response.body.discard(upTo: 16 << 10, within: .seconds(1), on: clock)
+            try await response.body.discard(on: clock)
             return .retry(instant)
         }
     }
