@@ -11,9 +11,11 @@ public struct JSONSecrets: Sendable {
     public struct Place: Sendable, Hashable {
         /// The kinds of places.
         public enum Kind: Sendable, Hashable {
-            /// The name of a member that is not within a secret value; the range lies between its quotation marks.
+            /// The name of a member that is not within a secret value; the range lies between its quotation marks. A name that is
+            /// too short to hold a token is left out.
             case name
-            /// A string, inside or outside of a secret value; the range lies between its quotation marks.
+            /// A string, inside or outside of a secret value; the range lies between its quotation marks. Outside of a secret value,
+            /// a string is left out that can hold neither a URL, nor JSON, nor a token.
             case string
             /// A number, `true`, `false` or `null` within a secret value.
             case scalar
@@ -113,7 +115,9 @@ public struct JSONSecrets: Sendable {
         }
         guard skipBlanks() == UInt8(ascii: "\"") else { throw BrokenGrammar() }
         let name = try scanString()
-        if secret == nil { places.append(Place(kind: .name, range: name, name: name, secrecy: nil)) }
+        if secret == nil, name.count >= TokenSearch.minimumLength {
+            places.append(Place(kind: .name, range: name, name: name, secrecy: nil))
+        }
         try scan(UInt8(ascii: ":"))
         if secret != nil {
             try scanValue(at: [], secrecy: nil, name: name)
@@ -151,6 +155,10 @@ public struct JSONSecrets: Sendable {
     }
 
     private mutating func add(_ kind: Place.Kind, at range: Range<Int>, named name: Range<Int>) {
+        // Most strings hold nothing, and a place takes more memory than they do.
+        let isOfInterest =
+            secret != nil || range.count >= TokenSearch.minimumLength || JSONText.mayHoldURLOrJSON(bytes[range])
+        guard isOfInterest else { return }
         places.append(Place(kind: kind, range: range, name: secret?.name ?? name, secrecy: secret?.secrecy))
     }
 

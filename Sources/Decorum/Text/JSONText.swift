@@ -74,8 +74,11 @@ public enum JSONText: Sendable {
         }
     }
 
-    /// Returns whether a string has a character that every URL and every JSON document has one of.
-    static func mayHoldURLOrJSON(_ bytes: some Sequence<UInt8>) -> Bool {
+    /// Returns whether a string may hold a URL or JSON, by the characters that each of them has one of.
+    ///
+    /// - Parameter bytes: The bytes between the quotation marks.
+    /// - Returns: Whether a search of the string can find anything.
+    public static func mayHoldURLOrJSON(_ bytes: some Sequence<UInt8>) -> Bool {
         bytes.contains {
             switch $0 {
             case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "/"),

@@ -1,5 +1,3 @@
-import Foundation
-
 /// Finds tokens by their shape, in one pass.
 ///
 /// Each byte is read a bounded number of times, whatever precedes it, so the work is proportional to the length of the
@@ -23,7 +21,7 @@ public struct TokenSearch: Sendable {
     public static let privateKey = "private key"
 
     /// The length of the shortest token.
-    private static let minimumLength = 12
+    static let minimumLength = 12
 
     private let text: ArraySlice<UInt8>
     private var tokens: [Token] = []
@@ -247,9 +245,12 @@ extension TokenSearch {
 
     private static func isToken68(_ byte: UInt8) -> Bool { isWord(byte) || ".~+/=".utf8.contains(byte) }
 
+    /// Finds the member that the head of each JSON Web Token has (RFC 7515, section 4.1.1).
+    private static let algorithm = Redaction(fields: [], queryItems: [], jsonPaths: ["alg"], formNames: [])
+
     private static func namesAlgorithm(_ json: [UInt8]) -> Bool {
-        let head = try? JSONSerialization.jsonObject(with: Data(json))
-        return (head as? [String: Any])?["alg"] != nil
+        let head = JSONSecrets(json, redaction: algorithm)
+        return head.fault == nil && head.places.contains { $0.kind == .value }
     }
 
     /// Returns whether a text needs a search: most texts have no word that starts like a token.

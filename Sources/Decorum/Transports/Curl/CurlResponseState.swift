@@ -44,6 +44,8 @@ struct CurlResponseState {
     var hasHead: Bool { status != nil }
     /// Whether all of the content has arrived; false also where only libcurl can tell.
     var isComplete: Bool { missingBytes == 0 || chunks?.isComplete == true }
+    /// Whether content in the chunked coding has not ended yet.
+    var awaitsLastChunk: Bool { chunks?.isComplete == false }
     var trailers: CurlResponseHead { chunks?.trailers ?? separateTrailers }
 
     /// Adds a line of a head or of the trailers.

@@ -62,6 +62,7 @@ struct JSONNaming {
 
     /// Replaces the secrets in the URLs or the JSON of a string that is not secret as a whole.
     private mutating func nameSecrets(inString range: Range<Int>, named name: Range<Int>) {
+        guard JSONText.mayHoldURLOrJSON(bytes[range]) else { return }
         let text = JSONText.unescape(bytes[range])
         if JSONText.isLikely(text) {
             guard nesting > 0 else {
