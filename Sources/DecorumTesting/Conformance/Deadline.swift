@@ -4,7 +4,7 @@
 /// hang its suite. The time is counted in many short sleeps. In a busy process each of them waits for a thread as the
 /// operation does, so the operation gets as many turns as it would in an idle one.
 func withDeadline<Value: Sendable>(
-    of limit: Duration = .seconds(20), _ sentence: String, _ operation: @escaping @Sendable () async throws -> Value
+    of limit: Duration = .seconds(5), _ sentence: String, _ operation: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
     let outcome = Monitor<Result<Value, any Error>?>(nil)
     let work = Task {
