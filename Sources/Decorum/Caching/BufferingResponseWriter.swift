@@ -7,9 +7,12 @@ extension ResponseStore {
     /// - Parameters:
     ///   - response: The response without its body.
     ///   - key: The key of the response.
+    ///   - ticket: The ticket of the request that the response answers.
     /// - Returns: A writer for the body.
-    public func writer(for response: StoredResponse, key: ResponseKey) async -> (any ResponseWriter)? {
-        BufferingResponseWriter(response: response, key: key, store: self)
+    public func writer(
+        for response: StoredResponse, key: ResponseKey, with ticket: StoreTicket
+    ) async -> (any ResponseWriter)? {
+        BufferingResponseWriter(response: response, key: key, ticket: ticket, store: self)
     }
 }
 
@@ -17,12 +20,14 @@ extension ResponseStore {
 private final class BufferingResponseWriter<Store: ResponseStore>: ResponseWriter {
     private let response: StoredResponse
     private let key: ResponseKey
+    private let ticket: StoreTicket
     private let store: Store
     private let content = Mutex(Data())
 
-    init(response: StoredResponse, key: ResponseKey, store: Store) {
+    init(response: StoredResponse, key: ResponseKey, ticket: StoreTicket, store: Store) {
         self.response = response
         self.key = key
+        self.ticket = ticket
         self.store = store
     }
 
@@ -37,6 +42,6 @@ private final class BufferingResponseWriter<Store: ResponseStore>: ResponseWrite
     func finish() async {
         var response = response
         response.body = Body(content.withLock { $0 })
-        await store.store(response, for: key)
+        await store.store(response, for: key, with: ticket)
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 
 /// The parts that two errands have to share to get one response: the request of the caller, and the fields that the
@@ -91,4 +92,10 @@ struct CacheErrand: Sendable {
     var withoutConditions: CacheErrand {
         CacheErrand(plain, key: key, asking: [], because: reason, fallback: fallback)
     }
+}
+
+/// The time at which a request was sent, and the permission to store its response.
+struct Departure: Sendable {
+    let date: Date
+    let ticket: StoreTicket
 }

@@ -145,7 +145,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         if let key, let sent, head.method == .post, reason == .method,
             (try? StoringRules.check(response.head, toPost: head)) != nil, cache.policy.mayStore(head, response.head)
         {
-            let departure = cache.changes.departure(of: key, for: cache.store, at: date)
+            let departure = Departure(date: date, ticket: cache.store.ticket(for: key))
             isStored = await cache.store(&response, to: head, sent, departure, for: key, replacing: false)
         }
         cache.note(CacheStatus(cache.policy.name, forwarding: reason, isStored: isStored, for: sent), in: &response)

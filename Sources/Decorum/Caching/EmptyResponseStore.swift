@@ -1,29 +1,36 @@
 /// A store that keeps nothing, to turn a cache off where a store is required.
 public struct EmptyResponseStore: ResponseStore {
+    private let tickets = StoreTickets()
+
     /// Creates a store that keeps nothing.
     public init() {}
 
     /// The largest body, in bytes, that the store takes: 0.
     public var bodyLimit: Int { 0 }
 
+    /// Gives a ticket, with which a cache recognizes a request that was sent before a change.
+    public func ticket(for key: ResponseKey) -> StoreTicket { tickets.ticket(for: key) }
+
     /// Finds nothing.
     public func responses(for key: ResponseKey) -> [StoredResponse] { [] }
 
     /// Keeps nothing.
-    public func store(_ response: StoredResponse, for key: ResponseKey) {}
+    public func store(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket) {}
 
     /// Returns no writer.
-    public func writer(for response: StoredResponse, key: ResponseKey) -> (any ResponseWriter)? { nil }
+    public func writer(
+        for response: StoredResponse, key: ResponseKey, with ticket: StoreTicket
+    ) -> (any ResponseWriter)? { nil }
 
-    /// Does nothing, since the store is empty.
-    public func removeResponses(for key: ResponseKey) {}
+    /// Withdraws the tickets of a key.
+    public func removeResponses(for key: ResponseKey) { tickets.withdraw(for: key) }
 
-    /// Does nothing, since the store is empty.
-    public func removeResponses(at uri: ResponseKey.URI) {}
+    /// Withdraws the tickets of a URI.
+    public func removeResponses(at uri: ResponseKey.URI) { tickets.withdraw(at: uri) }
 
-    /// Does nothing, since the store is empty.
-    public func removeResponses(of principal: Principal?) {}
+    /// Withdraws the tickets of a principal.
+    public func removeResponses(of principal: Principal?) { tickets.withdraw(of: principal) }
 
-    /// Does nothing, since the store is empty.
-    public func removeAllResponses() {}
+    /// Withdraws all tickets.
+    public func removeAllResponses() { tickets.withdrawAll() }
 }

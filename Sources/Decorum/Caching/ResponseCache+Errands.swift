@@ -4,7 +4,7 @@ import HTTPTypes
 extension ResponseCache {
     /// Sends the request to the server, and updates the store with its answer.
     func perform(_ errand: CacheErrand, over base: some Connection) async throws -> Response {
-        let departure = changes.departure(of: errand.key, for: store, at: clock.date)
+        let departure = Departure(date: clock.date, ticket: store.ticket(for: errand.key))
         var response = try await base.send(errand.request)
         var isReplacing = errand.isReplacing
         switch errand.purpose {
@@ -46,7 +46,7 @@ extension ResponseCache {
 
     /// Refreshes the responses that a `304` has confirmed (RFC 9111, section 4.3.4).
     private func confirm(
-        _ stored: StoredResponse, by response: Response, to errand: CacheErrand, _ departure: OriginChanges.Departure
+        _ stored: StoredResponse, by response: Response, to errand: CacheErrand, _ departure: Departure
     ) async -> Response {
         let isRefreshed = Validation.mayRefresh(stored.head, by: response.head)
         let date = isRefreshed ? clock.date : stored.date
@@ -57,8 +57,8 @@ extension ResponseCache {
         let mayStay = mayStay(head, answering: errand.plain.head)
         let isStored =
             mayStay && isRefreshed && errand.sent.allowsSharing
-            && changes.isCurrent(departure, of: errand.key, in: store)
-        if isStored { await keep(refreshed, departure, for: errand.key) }
+            && departure.ticket.isCurrent
+        if isStored { await store.refresh(stored, with: refreshed, for: errand.key, with: departure.ticket) }
         if !mayStay { await store.removeResponses(for: errand.key) }
         var response = response
         response.metadata.storedResponse = refreshed
@@ -75,7 +75,7 @@ extension ResponseCache {
 
     /// Stores a response if that is allowed, and removes the stored responses that it invalidates.
     private func bringIn(
-        _ response: consuming Response, of errand: CacheErrand, _ departure: OriginChanges.Departure,
+        _ response: consuming Response, of errand: CacheErrand, _ departure: Departure,
         replacing isReplacing: Bool
     ) async -> Response {
         var response = response
@@ -99,10 +99,9 @@ extension ResponseCache {
 
     /// Updates or removes stored responses after the response to a `HEAD` (RFC 9111, section 4.3.5).
     private func update(
-        _ key: ResponseKey, with head: HTTPResponse, to request: HTTPRequest, _ departure: OriginChanges.Departure
+        _ key: ResponseKey, with head: HTTPResponse, to request: HTTPRequest, _ departure: Departure
     ) async {
-        guard changes.isCurrent(departure, of: key, in: store),
-            let stored = await store.responses(for: key).first(where: { $0.isSelected(by: request) })
+        guard departure.ticket.isCurrent, let stored = await store.responses(for: key).first(where: { $0.isSelected(by: request) })
         else { return }
         let effect = Validation.effect(ofHead: head, on: stored)
         guard effect != .none else { return }
@@ -113,10 +112,9 @@ extension ResponseCache {
             await store.removeResponses(for: key)
             return
         }
-        await keep(
-            StoredResponse(
-                head: freshened, body: stored.body, request: request, requestDate: departure.date, date: date),
-            departure, for: key)
+        let refreshed = StoredResponse(
+            head: freshened, body: stored.body, request: request, requestDate: departure.date, date: date)
+        await store.refresh(stored, with: refreshed, for: key, with: departure.ticket)
     }
 
     /// Stores a response at once, or while its body is read, unless there was a change in the meantime, or the response
@@ -127,10 +125,10 @@ extension ResponseCache {
     /// - Returns: Whether it is stored, if its body is read to its end.
     func store(
         _ response: inout Response, to request: HTTPRequest, _ sent: SentRequests,
-        _ departure: OriginChanges.Departure, for key: ResponseKey, replacing isReplacing: Bool
+        _ departure: Departure, for key: ResponseKey, replacing isReplacing: Bool
     ) async -> Bool {
         guard sent.allowsSharing, store.bodyLimit > 0, response.body.length ?? 0 <= store.bodyLimit,
-            changes.isCurrent(departure, of: key, in: store)
+            departure.ticket.isCurrent
         else { return false }
         let date = clock.date
         var stored = StoredResponse(
@@ -144,51 +142,24 @@ extension ResponseCache {
                 .flatMap { PartialContent.extended($0, by: stored) }
             : nil
         if start == nil, stored.body.bytes != nil {
-            await keep(stored, departure, for: key)
+            await store.store(stored, for: key, with: departure.ticket)
             return true
         }
         stored.body = .empty
         let announced = start?.response ?? stored
-        let arrival = arrivals.begin(announced, for: key)
         // A stored start of the content is as current as the part that continues it.
         let isReplacing = isReplacing && start == nil
         response.body = response.body.stored(
             BodyStoring(
                 start: start?.body,
-                open: { [store] in await store.writer(for: announced, key: key) },
-                keep: { [self] writer in
+                open: { [store] in await store.writer(for: announced, key: key, with: departure.ticket) },
+                keep: { writer in
                     // A layer that resumes an interrupted body has sent another request since the head arrived.
                     guard sent.allowsSharing else { return }
-                    await keep(arrival, departure, for: key) { await writer.finish() }
+                    await writer.finish()
                 },
                 giveUp: { [store] in if isReplacing { await store.removeResponses(for: key) } }))
         return true
-    }
-
-    /// Keeps a response at once; if its body has to be copied, as from one file to another, keeps it in the background.
-    private func keep(_ stored: StoredResponse, _ departure: OriginChanges.Departure, for key: ResponseKey) async {
-        guard stored.body.bytes == nil else {
-            await keep(arrivals.begin(stored, for: key), departure, for: key) { await store.store(stored, for: key) }
-            return
-        }
-        guard let variant = copied.begin(stored, for: key) else { return }
-        let arrival = arrivals.begin(stored, for: key)
-        spawner.spawn { [self] in
-            await keep(arrival, departure, for: key) { await store.store(stored, for: key) }
-            copied.end(variant)
-        }
-    }
-
-    /// Keeps a response, unless it is outdated or becomes outdated meanwhile: there was a change since it was
-    /// requested, or a response that arrived later was stored.
-    private func keep(
-        _ arrival: Arrival, _ departure: OriginChanges.Departure, for key: ResponseKey, by keeping: () async -> Void
-    ) async {
-        let isOutdated = { arrival.isOvertaken || !changes.isCurrent(departure, of: key, in: store) }
-        await store.keep(for: key, unless: isOutdated) {
-            arrival.overtake()
-            await keeping()
-        }
     }
 }
 

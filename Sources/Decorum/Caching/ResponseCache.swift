@@ -10,9 +10,6 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
     let flights: Flights<ErrandKey>
     private let ignoredFields: FieldNames
     private let validated = BusyVariants()
-    let copied = BusyVariants()
-    let changes = OriginChanges()
-    let arrivals = Arrivals()
 
     init(_ store: Store, policy: CachingPolicy, clock: any DatedClock, spawner: any TaskSpawner) {
         self.store = store
@@ -176,7 +173,6 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
     /// Removes the responses that a request with an unsafe method invalidates, also those that are being stored.
     func forget(by response: HTTPResponse?, to request: HTTPRequest) async {
         guard let authority = request.authority, !request.method.isSafe else { return }
-        changes.note(at: authority)
         flights.close { $0.authority == authority }
         guard let response else { return }
         for uri in InvalidationRules.invalidated(by: response, to: request) { await store.removeResponses(at: uri) }

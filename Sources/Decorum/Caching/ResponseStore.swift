@@ -5,15 +5,20 @@ public import Foundation
 /// A store keeps, for each key, one response for each variant that the server gives
 /// (``StoredResponse/isSelected(by:)``). It may remove any response at any time. A failure of the store, such as a full
 /// disk, counts as a missing response: a store never fails a request.
+///
+/// A cache asks for a ``StoreTicket`` when a request leaves, and stores the response with it. A store of your own has a
+/// ``StoreTickets``, which does the work.
 public protocol ResponseStore: Sendable {
     /// The largest body, in bytes, that the store takes.
     var bodyLimit: Int { get }
 
-    /// How often the responses of a principal, or all responses, were removed.
+    /// Gives the ticket with which the response to a request can be stored.
     ///
-    /// A cache does not store a response if the count changed while the response was being received. The count is 0 for
-    /// a store that does not count.
-    var removalCount: Int { get }
+    /// It is called before the request is sent.
+    ///
+    /// - Parameter key: The key under which the response would be stored.
+    /// - Returns: The ticket.
+    func ticket(for key: ResponseKey) -> StoreTicket
 
     /// Finds the stored responses for a key, the latest first.
     ///
@@ -21,50 +26,73 @@ public protocol ResponseStore: Sendable {
     /// - Returns: The variants, each whole, with a body that can be read any number of times.
     func responses(for key: ResponseKey) async -> [StoredResponse]
 
-    /// Keeps a response, in place of those of the same variant.
+    /// Keeps a response, in place of those of the same variant, if its ticket is current and no later one was used.
     ///
     /// - Parameters:
     ///   - response: The response, whose body is in memory or comes from a response that this store returned.
     ///   - key: The key of the response.
-    func store(_ response: StoredResponse, for key: ResponseKey) async
+    ///   - ticket: The ticket of the request that the response answers.
+    func store(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket) async
+
+    /// Replaces the fields and the dates of a stored response that the server has confirmed.
+    ///
+    /// A store that can write the fields alone does not write the body again. By default, the response is stored whole.
+    ///
+    /// - Parameters:
+    ///   - stored: The response as this store returned it; when it is no longer stored, a store may do nothing.
+    ///   - refreshed: The response with its updated fields and the same body.
+    ///   - key: The key of the response.
+    ///   - ticket: The ticket of the request that the confirmation answers.
+    func refresh(
+        _ stored: StoredResponse, with refreshed: StoredResponse, for key: ResponseKey, with ticket: StoreTicket
+    ) async
 
     /// Starts to keep a response whose body is still being received.
     ///
     /// - Parameters:
     ///   - response: The response; its body is empty, and the written bytes replace it.
     ///   - key: The key of the response.
+    ///   - ticket: The ticket of the request that the response answers.
     /// - Returns: A writer for the body; nil when the store does not take the response.
-    func writer(for response: StoredResponse, key: ResponseKey) async -> (any ResponseWriter)?
+    func writer(for response: StoredResponse, key: ResponseKey, with ticket: StoreTicket) async -> (
+        any ResponseWriter
+    )?
 
-    /// Removes every response under a key.
+    /// Removes every response under a key, and withdraws its tickets.
     ///
     /// - Parameter key: The key of the responses.
     func removeResponses(for key: ResponseKey) async
 
-    /// Removes every response of a URI, of all principals.
+    /// Removes every response of a URI, of all principals, and withdraws their tickets.
     ///
     /// - Parameter uri: The URI.
     func removeResponses(at uri: ResponseKey.URI) async
 
-    /// Removes every response that was stored on behalf of a principal, as when a user signs out.
+    /// Removes every response that was stored on behalf of a principal, as when a user signs out, and withdraws the
+    /// principal's tickets.
     ///
     /// - Parameter principal: The principal; nil for the responses that were stored without a principal.
     func removeResponses(of principal: Principal?) async
 
-    /// Removes every response.
+    /// Removes every response, and withdraws all tickets.
     func removeAllResponses() async
 }
 
 extension ResponseStore {
-    /// The count is 0 for a store that does not count.
-    public var removalCount: Int { 0 }
+    /// Keeps a response that answers no request under way, as when a store is filled before its first use.
+    ///
+    /// - Parameters:
+    ///   - response: The response, whose body is in memory or comes from a response that this store returned.
+    ///   - key: The key of the response.
+    public func store(_ response: StoredResponse, for key: ResponseKey) async {
+        await store(response, for: key, with: ticket(for: key))
+    }
 
-    /// Keeps a response, unless it is outdated or becomes outdated meanwhile.
-    func keep(for key: ResponseKey, unless isOutdated: () -> Bool, by keeping: () async -> Void) async {
-        guard !isOutdated() else { return }
-        await keeping()
-        // A removal counts first and removes afterwards, so that either this check or the removal finds the response.
-        if isOutdated() { await removeResponses(for: key) }
+    /// Stores the response whole.
+    public func refresh(
+        _ stored: StoredResponse, with refreshed: StoredResponse, for key: ResponseKey, with ticket: StoreTicket
+    ) async {
+        await store(refreshed, for: key, with: ticket)
     }
 }
 

@@ -158,14 +158,14 @@ struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedC
         }
         guard response.body.length ?? 0 <= store.bodyLimit else { return response }
         stored.body = .empty
-        let removals = store.removalCount
+        let ticket = store.ticket(for: key)
         var response = response
         response.body = response.body.stored(
             BodyStoring(
-                open: { [store, stored] in await store.writer(for: stored, key: key) },
-                keep: { [store] writer in
+                open: { [store, stored] in await store.writer(for: stored, key: key, with: ticket) },
+                keep: { writer in
                     guard sent.allowsSharing else { return }
-                    await store.keep(for: key, unless: { store.removalCount != removals }) { await writer.finish() }
+                    await writer.finish()
                 }))
         return response
     }

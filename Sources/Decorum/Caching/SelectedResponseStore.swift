@@ -22,8 +22,10 @@ public struct SelectedResponseStore: ResponseStore {
     /// The largest body, in bytes, that the chosen store takes.
     public var bodyLimit: Int { selection().bodyLimit }
 
-    /// How often the chosen store has removed the responses of a principal, or all responses.
-    public var removalCount: Int { selection().removalCount }
+    /// Gives a ticket of the chosen store.
+    ///
+    /// A response is not stored if another store was chosen before it was complete.
+    public func ticket(for key: ResponseKey) -> StoreTicket { selection().ticket(for: key) }
 
     /// Finds what the chosen store has.
     public func responses(for key: ResponseKey) async -> [StoredResponse] {
@@ -31,13 +33,22 @@ public struct SelectedResponseStore: ResponseStore {
     }
 
     /// Keeps a response in the chosen store.
-    public func store(_ response: StoredResponse, for key: ResponseKey) async {
-        await selection().store(response, for: key)
+    public func store(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket) async {
+        await selection().store(response, for: key, with: ticket)
+    }
+
+    /// Replaces the fields and the dates of a response in the chosen store.
+    public func refresh(
+        _ stored: StoredResponse, with refreshed: StoredResponse, for key: ResponseKey, with ticket: StoreTicket
+    ) async {
+        await selection().refresh(stored, with: refreshed, for: key, with: ticket)
     }
 
     /// Starts to keep a response in the store that is chosen now.
-    public func writer(for response: StoredResponse, key: ResponseKey) async -> (any ResponseWriter)? {
-        await selection().writer(for: response, key: key)
+    public func writer(
+        for response: StoredResponse, key: ResponseKey, with ticket: StoreTicket
+    ) async -> (any ResponseWriter)? {
+        await selection().writer(for: response, key: key, with: ticket)
     }
 
     /// Removes every response under a key from the chosen store.

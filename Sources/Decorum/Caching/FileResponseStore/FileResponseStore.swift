@@ -68,6 +68,9 @@ public final class FileResponseStore: ResponseStore {
         }
     }
 
+    /// Gives the ticket with which the response to a request can be stored.
+    public func ticket(for key: ResponseKey) -> StoreTicket { files.tickets.ticket(for: key) }
+
     /// Finds the stored responses for a key, the latest first.
     public func responses(for key: ResponseKey) async -> [StoredResponse] {
         let inMemory = secrets.responses(for: key)
@@ -88,23 +91,27 @@ public final class FileResponseStore: ResponseStore {
     }
 
     /// Keeps a response, in place of those of the same variant.
-    public func store(_ response: StoredResponse, for key: ResponseKey) async {
-        guard !response.holdsSecret(under: key) else { return await storeInMemory(response, for: key) }
+    public func store(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket) async {
+        guard !response.holdsSecret(under: key) else { return await storeInMemory(response, for: key, with: ticket) }
         if let content = response.body.bytes {
-            await storeOnDisk(response, content, for: key)
+            await storeOnDisk(response, content, for: key, with: ticket)
         } else if response.body.replay != .once, response.body.length ?? 0 <= Int64(bodyLimit) {
-            await copyToDisk(response, for: key)
+            await copyToDisk(response, for: key, with: ticket)
         }
     }
 
-    @concurrent private func storeOnDisk(_ response: StoredResponse, _ content: Data, for key: ResponseKey) async {
-        guard let writer = makeWriter(response, key), writer.append(content) else { return }
+    @concurrent private func storeOnDisk(
+        _ response: StoredResponse, _ content: Data, for key: ResponseKey, with ticket: StoreTicket
+    ) async {
+        guard let writer = makeWriter(response, key, ticket), writer.append(content) else { return }
         writer.complete()
     }
 
     /// Keeps a response whose body is in another file, as when it was confirmed by its origin server.
-    @concurrent private func copyToDisk(_ response: StoredResponse, for key: ResponseKey) async {
-        guard let writer = makeWriter(response, key) else { return }
+    @concurrent private func copyToDisk(
+        _ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket
+    ) async {
+        guard let writer = makeWriter(response, key, ticket) else { return }
         do {
             for try await chunk in response.body {
                 guard writer.append(chunk) else { return }
@@ -115,14 +122,14 @@ public final class FileResponseStore: ResponseStore {
         writer.complete()
     }
 
-    private func storeInMemory(_ response: StoredResponse, for key: ResponseKey) async {
+    private func storeInMemory(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket) async {
         var response = response
         if response.body.bytes == nil {
             guard response.body.replay != .once, let content = try? await response.body.data(upTo: secrets.bodyLimit)
             else { return }
             response.body = Body(content)
         }
-        secrets.store(response, for: key)
+        secrets.store(response, for: key, with: ticket)
         if !key.holdsSecret { await removeFile(ResponseFileName(response, key: key)) }
     }
 
@@ -130,18 +137,22 @@ public final class FileResponseStore: ResponseStore {
         files.remove(name)
     }
 
-    private func makeWriter(_ response: StoredResponse, _ key: ResponseKey) -> ResponseFileWriter? {
-        bodyLimit > 0 ? ResponseFileWriter(response, key: key, files: files) : nil
+    private func makeWriter(
+        _ response: StoredResponse, _ key: ResponseKey, _ ticket: StoreTicket
+    ) -> ResponseFileWriter? {
+        bodyLimit > 0 ? ResponseFileWriter(response, key: key, ticket: ticket, files: files) : nil
     }
 
     /// Starts to keep a response whose body is written to the disk as it arrives.
-    public func writer(for response: StoredResponse, key: ResponseKey) async -> (any ResponseWriter)? {
+    public func writer(
+        for response: StoredResponse, key: ResponseKey, with ticket: StoreTicket
+    ) async -> (any ResponseWriter)? {
         guard !response.holdsSecret(under: key) else {
-            let writer = secrets.makeWriter(response, key)
+            let writer = secrets.makeWriter(response, key, ticket)
             guard !key.holdsSecret else { return writer }
-            return writer.map { SecretResponseWriter($0, in: files, instead: ResponseFileName(response, key: key)) }
+            return writer.map { MemoryOnlyResponseWriter($0, in: files, instead: ResponseFileName(response, key: key)) }
         }
-        return makeWriter(response, key)
+        return makeWriter(response, key, ticket)
     }
 
     /// Removes every response under a key.
@@ -155,9 +166,6 @@ public final class FileResponseStore: ResponseStore {
         secrets.removeResponses(at: uri)
         files.remove(uri)
     }
-
-    /// How often this process has removed the responses of a principal, or all responses.
-    public var removalCount: Int { secrets.removalCount }
 
     /// Removes every response that was stored on behalf of a principal, in all processes' files.
     @concurrent public func removeResponses(of principal: Principal?) async {

@@ -23,10 +23,10 @@ final class ResponseFileWriter: ResponseWriter {
     /// The response without its body.
     private let response: StoredResponse
     private let head: [UInt8]
-    private let write: Int
+    private let ticket: StoreTicket
     private let state: Mutex<State>
 
-    init?(_ response: StoredResponse, key: ResponseKey, files: ResponseFiles) {
+    init?(_ response: StoredResponse, key: ResponseKey, ticket: StoreTicket, files: ResponseFiles) {
         guard let head = ResponseFileHead.bytes(of: response, key: key, time: files.folders.fileSystem.now) else {
             return nil
         }
@@ -35,7 +35,7 @@ final class ResponseFileWriter: ResponseWriter {
         self.key = key
         self.response = response.withoutBody
         name = ResponseFileName(response, key: key)
-        write = files.ongoing.withLock { $0.begin(key) }
+        self.ticket = ticket
         // Room for the first part, which is known at the end.
         var pending = [UInt8](repeating: 0, count: ResponseFileLayout.length)
         pending += head
@@ -133,7 +133,7 @@ final class ResponseFileWriter: ResponseWriter {
     func complete() {
         state.withLock { state in
             guard !state.isOver, let path = try? finishFile(&state) else { return abandon(&state) }
-            guard files.ongoing.withLock({ $0.isWanted(write) }) else { return abandon(&state) }
+            guard files.tickets.isCurrent(ticket) else { return abandon(&state) }
             do {
                 try files.folders.moveIntoPlace(path, name)
             } catch {
@@ -148,7 +148,7 @@ final class ResponseFileWriter: ResponseWriter {
             // All responses without `Vary` are one variant, for which no folder needs to be listed.
             if response.vary.isAny || !response.vary.names.isEmpty { files.removeExcess(of: key, besides: name) }
             // A removal during the move may have missed the file, because the file was not in its place yet.
-            if !files.ongoing.withLock({ $0.end(write) }) {
+            if !files.tickets.isCurrent(ticket) {
                 files.remove(name)
             }
         }
@@ -180,7 +180,6 @@ final class ResponseFileWriter: ResponseWriter {
         state.path = nil
         state.pending = []
         state.isOver = true
-        _ = files.ongoing.withLock { $0.end(write) }
     }
 }
 

@@ -9,7 +9,7 @@ final class ResponseFiles: Sendable {
     /// The responses that are not written to the disk, since they hold secrets.
     let secrets: MemoryResponseStore
     private let heads = ReadHeads()
-    let ongoing = Mutex(OngoingWrites())
+    let tickets = StoreTickets()
 
     init(
         _ path: String, byteLimit: Int, fileSystem: any FileSystem,
@@ -18,7 +18,7 @@ final class ResponseFiles: Sendable {
         folders = ResponseFolders(path, fileSystem: fileSystem)
         space = ResponseFileSpace(limit: byteLimit, folders: folders, spawner: spawner)
         bodyLimit = byteLimit / 4
-        secrets = MemoryResponseStore(byteLimit: min(byteLimit, 16 << 20))
+        secrets = MemoryResponseStore(byteLimit: min(byteLimit, 16 << 20), tickets: tickets)
     }
 
     /// A response that was found, with its file if its body is not verified yet.
@@ -84,22 +84,22 @@ final class ResponseFiles: Sendable {
     }
 
     func remove(_ key: ResponseKey) {
-        ongoing.withLock { $0.cancel { $0 == key } }
+        tickets.withdraw(for: key)
         folders.remove(.key(ResponseKeyDigest(key)))
     }
 
     func remove(_ uri: ResponseKey.URI) {
-        ongoing.withLock { $0.cancel { $0.uri == uri } }
+        tickets.withdraw(at: uri)
         folders.remove(.uri(ResponseKeyDigest(uri)))
     }
 
     func remove(_ principal: Principal?) {
-        ongoing.withLock { $0.cancel { $0.principal == principal } }
+        tickets.withdraw(of: principal)
         folders.remove(.principal(digest: ResponseKeyDigest.digest(of: principal)))
     }
 
     func removeAll() {
-        ongoing.withLock { $0.cancel { _ in true } }
+        tickets.withdrawAll()
         folders.remove(.all)
     }
 }

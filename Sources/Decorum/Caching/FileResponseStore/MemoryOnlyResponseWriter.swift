@@ -2,7 +2,7 @@ import Foundation
 
 /// Collects a response that holds a secret in memory; the file of the same variant is removed once the response is
 /// complete.
-struct SecretResponseWriter: ResponseWriter {
+struct MemoryOnlyResponseWriter: ResponseWriter {
     private let writer: MemoryResponseWriter
     private let files: ResponseFiles
     private let name: ResponseFileName

@@ -1,0 +1,154 @@
+import Synchronization
+
+/// The permission to store the response to one request, which a store gives when the request is about to be sent.
+///
+/// A response may be outdated before it is complete: a user signs out, or a `POST` changes the resource, while the body
+/// is still being read. Therefore a store gives a ticket when the request leaves, and stores the response only if the
+/// ticket is still current then. A removal withdraws the tickets of what it removes. The tickets of one store are
+/// numbered, so that a response that is read slowly does not replace the response to a later request.
+public final class StoreTicket: Sendable {
+    /// The position of the ticket among all tickets of its store, which grows with each ticket.
+    public let number: UInt64
+    fileprivate let slot: Int
+    fileprivate let tickets: StoreTickets
+
+    fileprivate init(number: UInt64, slot: Int, tickets: StoreTickets) {
+        self.number = number
+        self.slot = slot
+        self.tickets = tickets
+    }
+
+    deinit {
+        tickets.end(slot)
+    }
+
+    /// Whether no removal has withdrawn the ticket.
+    var isCurrent: Bool { tickets.isCurrent(self) }
+}
+
+/// The tickets that a store has given for requests that are under way.
+///
+/// A store of your own has one value of this type. It gives tickets from it, withdraws them in each removal, and asks
+/// ``isCurrent(_:)`` under the same lock under which it stores and removes:
+///
+/// ```swift
+/// func removeResponses(at uri: ResponseKey.URI) {
+///     state.withLock { state in
+///         tickets.withdraw(at: uri)
+///         state.removeAll { $0.key.uri == uri }
+///     }
+/// }
+/// ```
+///
+/// Each operation takes a time that does not grow with the number of requests under way, except ``withdraw(of:)`` and
+/// ``withdrawAll()``.
+public final class StoreTickets: Sendable {
+    private let state = Mutex(State())
+
+    /// Creates tickets for one store.
+    public init() {}
+
+    /// Gives a ticket for a request that is about to be sent.
+    ///
+    /// - Parameter key: The key under which the response would be stored.
+    /// - Returns: The ticket, which ends when it is dropped.
+    public func ticket(for key: ResponseKey) -> StoreTicket {
+        let (number, slot) = state.withLock { $0.begin(key) }
+        return StoreTicket(number: number, slot: slot, tickets: self)
+    }
+
+    /// Whether a ticket comes from here and no removal has withdrawn it.
+    ///
+    /// - Parameter ticket: The ticket of the request whose response is complete now.
+    /// - Returns: Whether the response may be stored.
+    public func isCurrent(_ ticket: StoreTicket) -> Bool {
+        ticket.tickets === self && state.withLock { $0.slots[ticket.slot].isCurrent }
+    }
+
+    /// Withdraws the tickets of a key.
+    ///
+    /// - Parameter key: The key whose responses are removed.
+    public func withdraw(for key: ResponseKey) {
+        state.withLock { $0.withdraw(at: key.uri.hashValue) { $0.key == key.hashValue } }
+    }
+
+    /// Withdraws the tickets of a URI, of all principals.
+    ///
+    /// - Parameter uri: The URI whose responses are removed.
+    public func withdraw(at uri: ResponseKey.URI) {
+        state.withLock { $0.withdraw(at: uri.hashValue) { _ in true } }
+    }
+
+    /// Withdraws the tickets of a principal.
+    ///
+    /// - Parameter principal: The principal whose responses are removed; nil for requests without a principal.
+    public func withdraw(of principal: Principal?) {
+        let hash = principal.hashValue
+        state.withLock { $0.withdraw { $0.principal == hash } }
+    }
+
+    /// Withdraws all tickets.
+    public func withdrawAll() {
+        state.withLock { $0.withdraw { _ in true } }
+    }
+
+    fileprivate func end(_ slot: Int) {
+        state.withLock { $0.end(slot) }
+    }
+}
+
+/// A ticket in the list of its URI.
+///
+/// Hashes stand for the key: where two are equal by chance, a ticket is withdrawn without need, and no harm is done.
+private struct Slot {
+    var uri = 0
+    var key = 0
+    var principal = 0
+    var isCurrent = false
+    var previous: Int?
+    var next: Int?
+}
+
+private struct State {
+    var slots: [Slot] = []
+    private var free: [Int] = []
+    /// The latest slot of each URI.
+    private var latest: [Int: Int] = [:]
+    private var lastNumber: UInt64 = 0
+
+    mutating func begin(_ key: ResponseKey) -> (number: UInt64, slot: Int) {
+        lastNumber += 1
+        let uri = key.uri.hashValue
+        let slot = free.popLast() ?? slots.count
+        let next = latest.updateValue(slot, forKey: uri)
+        if let next { slots[next].previous = slot }
+        let new = Slot(
+            uri: uri, key: key.hashValue, principal: key.principal.hashValue, isCurrent: true, next: next)
+        if slot == slots.count { slots.append(new) } else { slots[slot] = new }
+        return (lastNumber, slot)
+    }
+
+    mutating func end(_ slot: Int) {
+        let ended = slots[slot]
+        if let next = ended.next { slots[next].previous = ended.previous }
+        if let previous = ended.previous {
+            slots[previous].next = ended.next
+        } else {
+            latest[ended.uri] = ended.next
+        }
+        slots[slot] = Slot()
+        free.append(slot)
+    }
+
+    mutating func withdraw(at uri: Int, where isCovered: (Slot) -> Bool) {
+        var slot = latest[uri]
+        while let current = slot {
+            if isCovered(slots[current]) { slots[current].isCurrent = false }
+            slot = slots[current].next
+        }
+    }
+
+    mutating func withdraw(where isCovered: (Slot) -> Bool) {
+        for slot in slots.indices where isCovered(slots[slot]) { slots[slot].isCurrent = false }
+    }
+}
