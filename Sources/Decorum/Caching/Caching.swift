@@ -97,28 +97,33 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
             return try await pass(request, wanting: wanted, storingFor: key, because: reason)
         }
 
-        let now = cache.clock.date
-        let variants = await cache.responses(for: key)
-        switch CacheDecision.decide(request.head, wanting: wanted, from: variants, at: now, policy: cache.policy) {
+        let variants = await cache.store.responses(for: key)
+        let decision = CacheDecision.decide(
+            request.head, wanting: wanted, from: variants, at: cache.clock.date, policy: cache.policy)
+        switch decision {
         case .serve(let stored, let age, let timeToLive):
             request.reportSending()
             return cache.answer(request, with: stored, age: age, timeToLive: timeToLive)
         case .serveStale(let stale, let age, let timeToLive):
             request.reportSending()
-            cache.validateBehind(request, key: key, stale, over: base)
+            cache.validateBehind(request, wanting: wanted, key: key, stale, over: base)
             return cache.answer(request, with: stale.stored, age: age, timeToLive: timeToLive)
         case .refuse(let reason):
             return cache.refuse(because: reason)
         case .validate(let stored, let reason, let fallback):
-            let errand = CacheErrand(request, key: key, asking: stored, because: reason, fallback: fallback)
-            return try await cache.run(errand, for: request, over: base)
+            let forwarded = ForwardedRequest(
+                request, wanting: wanted, key: key, asking: stored, because: reason, fallback: fallback,
+                datedBy: cache.clock)
+            return try await cache.forward(forwarded, over: base)
         case .complete(let stored, let missing):
-            let errand = CacheErrand(request, key: key, completing: stored, with: missing)
-            return try await cache.run(errand, for: request, over: base)
+            let forwarded = ForwardedRequest(
+                request, wanting: wanted, key: key, completing: stored, with: missing, datedBy: cache.clock)
+            return try await cache.forward(forwarded, over: base)
         case .forward(let reason, let fallback):
-            let errand = CacheErrand(
-                request, key: key, asking: [], because: reason, fallback: fallback, replacing: !variants.isEmpty)
-            return try await cache.run(errand, for: request, over: base)
+            let forwarded = ForwardedRequest(
+                request, wanting: wanted, key: key, asking: [], because: reason, fallback: fallback,
+                replacing: !variants.isEmpty, datedBy: cache.clock)
+            return try await cache.forward(forwarded, over: base)
         }
     }
 
@@ -129,26 +134,12 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         because reason: CacheStatus.ForwardReason
     ) async throws -> Response {
         if wanted.isOnlyIfCached { return cache.refuse(because: reason) }
-        let head = request.head
-        let date = cache.clock.date
-        let sent = key == nil ? nil : request.collectSent()
-        var response: Response
-        do {
-            response = try await base.send(request)
-        } catch {
-            // It is not known whether the server has carried out the request.
-            await cache.forget(by: nil, to: head)
-            throw error
+        guard let key, reason == .method, request.head.method == .post else {
+            return try await cache.pass(request, because: reason, over: base)
         }
-        await cache.forget(by: response.head, to: head)
-        var isStored = false
-        if let key, let sent, head.method == .post, reason == .method,
-            (try? StoringRules.check(response.head, toPost: head)) != nil, cache.policy.mayStore(head, response.head)
-        {
-            let departure = Departure(date: date, ticket: cache.store.ticket(for: key))
-            isStored = await cache.store(&response, to: head, sent, departure, for: key, replacing: false)
-        }
-        cache.note(CacheStatus(cache.policy.name, forwarding: reason, isStored: isStored, for: sent), in: &response)
-        return response
+        let forwarded = ForwardedRequest(
+            request, wanting: wanted, key: key, asking: [], because: reason, fallback: nil, replacing: false,
+            datedBy: cache.clock)
+        return try await cache.passPOST(forwarded, over: base)
     }
 }
