@@ -23,9 +23,9 @@ final class SharedRequest: Sendable {
         case lead
     }
 
-    private typealias Waiter = CheckedContinuation<Turn, any Error>
+    fileprivate typealias Waiter = CheckedContinuation<Turn, any Error>
 
-    private struct State {
+    fileprivate struct State {
         /// Whether a caller may still join.
         var isOpen = true
         /// The number of the caller who sends the request.
@@ -190,9 +190,9 @@ extension SharedRequest.State {
     /// Makes the turn of each caller; all get one before any can begin to read.
     fileprivate mutating func takeTurns(
         _ turn: () -> Result<SharedRequest.Turn, any Error>
-    ) -> [(CheckedContinuation<SharedRequest.Turn, any Error>, Result<SharedRequest.Turn, any Error>)] {
+    ) -> [(SharedRequest.Waiter, Result<SharedRequest.Turn, any Error>)] {
         guard !waiters.isEmpty else { return [] }
-        var taken: [(CheckedContinuation<SharedRequest.Turn, any Error>, Result<SharedRequest.Turn, any Error>)] = []
+        var taken: [(SharedRequest.Waiter, Result<SharedRequest.Turn, any Error>)] = []
         for number in waiters.keys.sorted() {
             if let waiter = waiters[number] ?? nil {
                 taken.append((waiter, turn()))
