@@ -91,14 +91,14 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         let request = request
         let wanted = CacheRequest(request.head.headerFields, use: request.options.cacheUse)
         guard !baseAddsCredentials || request.options.principal != nil,
-            let key = ResponseKey(request, method: .get)
+            let key = ResponseKey(request, method: request.head.method.ofStoredResponse)
         else { return try await pass(request, wanting: wanted, because: .bypass) }
         if let reason = wanted.reasonToPass(request) {
             return try await pass(request, wanting: wanted, storingFor: key, because: reason)
         }
 
         let now = cache.clock.date
-        let variants = await cache.responses(for: key)
+        let variants = await cache.store.responses(for: key)
         switch CacheDecision.decide(request.head, wanting: wanted, from: variants, at: now, policy: cache.policy) {
         case .serve(let stored, let age, let timeToLive):
             request.reportSending()

@@ -20,18 +20,6 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
         ignoredFields = FieldNames(policy.coalescing.ignoredFields)
     }
 
-    /// Finds the stored responses for a key; for a request with a cookie and without stored responses, finds fresh
-    /// responses that were stored without a cookie.
-    @inline(__always) func responses(for key: ResponseKey) async -> [StoredResponse] {
-        let variants = await store.responses(for: key)
-        guard variants.isEmpty, let plainKey = key.withoutCookie else { return variants }
-        let now = clock.date
-        return await store.responses(for: plainKey).filter { stored in
-            !stored.vary.names.contains(.cookie) && !stored.freshness.needsValidation
-                && stored.freshness.lifetime(guessing: policy) > stored.age(at: now)
-        }
-    }
-
     // MARK: Answering
 
     /// Answers a request from a stored response, by the conditions, range and method of the request.
