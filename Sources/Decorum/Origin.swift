@@ -102,7 +102,7 @@ public struct Origin: Sendable, Hashable {
 
 extension String {
     /// Whether this is a host of letters in lower case, digits, hyphens and dots, without a port.
-    fileprivate var isPlainHost: Bool {
+    var isPlainHost: Bool {
         !isEmpty
             && allUTF8 { byte in
                 // A bit for each small letter, and for each digit, hyphen and dot, in two halves of ASCII.

@@ -95,7 +95,7 @@ struct Target: Sendable, Equatable {
     }
 
     /// Removes the segments `.` and `..` from the path, not from the query (RFC 3986, section 5.2.4).
-    private var withoutDotSegments: Target {
+    var withoutDotSegments: Target {
         guard hasDotSegments else { return self }
         let path = path.prefix { $0 != "?" }
         guard path.hasPrefix("/") else { return self }

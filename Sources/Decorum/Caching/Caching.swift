@@ -91,7 +91,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         let request = request
         let wanted = CacheRequest(request.head.headerFields, use: request.options.cacheUse)
         guard !baseAddsCredentials || request.options.principal != nil,
-            let key = ResponseKey(request, method: .get)
+            let key = ResponseKey(request, method: request.head.method.ofStoredResponse)
         else { return try await pass(request, wanting: wanted, because: .bypass) }
         if let reason = wanted.reasonToPass(request) {
             return try await pass(request, wanting: wanted, storingFor: key, because: reason)

@@ -17,13 +17,26 @@ extension ResponseCache {
         let key = exchange.forwarded.key
         let isStored =
             confirmation.mayStay && isRefreshed && exchange.forwarded.sent.allowsSharing && exchange.ticket.isCurrent
-        if isStored { await store.refresh(stored, with: refreshed, for: key, with: exchange.ticket) }
+        if isStored { await refresh(stored, with: refreshed, in: exchange) }
         if !confirmation.mayStay { await store.removeResponses(for: key) }
         var response = response
         response.metadata.storedResponse = refreshed
         response.metadata.cacheStatus = status(of: isStored, forwarding: exchange.forwarded.reason)
         let isForAll = isStored && isForAll(refreshed) && !response.head.headerFields.contains(.setCookie)
         return SharedAnswer(response: response, isForAll: isForAll, sent: exchange.forwarded.sent)
+    }
+
+    /// Updates a stored response: at once, or in the background if the store may have to copy its body.
+    private func refresh(_ stored: StoredResponse, with refreshed: StoredResponse, in exchange: Exchange) async {
+        let key = exchange.forwarded.key
+        guard stored.body.bytes == nil else {
+            return await store.refresh(stored, with: refreshed, for: key, with: exchange.ticket)
+        }
+        guard let variant = refreshesUnderWay.begin(stored, for: key) else { return }
+        spawner.spawn { [self] in
+            await store.refresh(stored, with: refreshed, for: key, with: exchange.ticket)
+            refreshesUnderWay.end(variant)
+        }
     }
 
     /// Answers with a response, and stores it at once or while its body is read.
@@ -94,7 +107,7 @@ extension ResponseCache {
         let refreshed = StoredResponse(
             head: freshened, body: stored.body, request: request, requestDate: exchange.requestDate,
             date: exchange.date, decodedContentCodings: stored.decodedContentCodings)
-        await store.refresh(stored, with: refreshed, for: forwarded.key, with: exchange.ticket)
+        await refresh(stored, with: refreshed, in: exchange)
     }
 
     /// Answers with a response that is not stored.

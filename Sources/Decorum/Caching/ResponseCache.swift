@@ -8,7 +8,8 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
     let clock: any DatedClock
     let spawner: any TaskSpawner
     let sharedRequests: SharedRequests
-    let validations = ValidationsUnderWay()
+    let validationsUnderWay = VariantsUnderWay()
+    let refreshesUnderWay = VariantsUnderWay()
     /// The fields in which requests may differ that share a response.
     let ignoredFields: FieldNames
 

@@ -7,14 +7,20 @@ public struct StoredResponse: Sendable {
     public let head: HTTPResponse
     /// The whole content, which can be read any number of times; of a `206`, the part that its `Content-Range` names.
     public var body: Body
-    /// The fields of the request that `Vary` names, as they were.
+    /// The fields of the request that `Vary` names, as they were; also its `Cookie`, unless the response is `public`.
     public let selectingFields: HTTPFields
     /// The time at which the answered request, or the last validating request, was sent.
     public let requestDate: Date
     /// When the response was received, or last validated.
     public let date: Date
+    /// The content codings that the transport decoded before the body was stored, outermost first, as in `["gzip"]`.
+    public var decodedContentCodings: [String]
     let freshness: Freshness
     let vary: Vary
+    /// Whether the cookie of a request does not matter, or only as `Vary` says.
+    private let isForAnyCookie: Bool
+    /// The cookie of the request that the response answers; nil when it had none.
+    private let cookie: String?
 
     /// Creates a stored response.
     ///
@@ -24,13 +30,14 @@ public struct StoredResponse: Sendable {
     ///   - request: The head of the request that it answers.
     ///   - requestDate: When that request was sent; nil stands for `date`.
     ///   - date: When the response was received.
-    public init(head: HTTPResponse, body: Body, request: HTTPRequest, requestDate: Date? = nil, date: Date) {
-        let names = Vary(head.headerFields).names
+    ///   - decodedContentCodings: The content codings that the transport decoded.
+    public init(
+        head: HTTPResponse, body: Body, request: HTTPRequest, requestDate: Date? = nil, date: Date,
+        decodedContentCodings: [String] = []
+    ) {
         self.init(
-            head: head, body: body,
-            selectingFields: names.isEmpty
-                ? HTTPFields() : HTTPFields(request.headerFields.filter { names.contains($0.name) }),
-            requestDate: requestDate ?? date, date: date)
+            head: head, body: body, selectingFields: SelectingFields.of(request, for: head),
+            requestDate: requestDate ?? date, date: date, decodedContentCodings: decodedContentCodings)
     }
 
     /// Creates a stored response from the parts that a store has kept.
@@ -38,23 +45,30 @@ public struct StoredResponse: Sendable {
     /// - Parameters:
     ///   - head: The status and the header fields.
     ///   - body: The whole content.
-    ///   - selectingFields: The fields of the request that `Vary` names.
+    ///   - selectingFields: The fields of the request that were kept: see ``selectingFields``.
     ///   - requestDate: When the request was sent.
     ///   - date: When the response was received.
-    public init(head: HTTPResponse, body: Body, selectingFields: HTTPFields, requestDate: Date, date: Date) {
+    ///   - decodedContentCodings: The content codings that the transport decoded.
+    public init(
+        head: HTTPResponse, body: Body, selectingFields: HTTPFields, requestDate: Date, date: Date,
+        decodedContentCodings: [String] = []
+    ) {
         self.head = head
         self.body = body
         self.selectingFields = selectingFields
         self.requestDate = requestDate
         self.date = date
+        self.decodedContentCodings = decodedContentCodings
         freshness = Freshness(head, requestDate: requestDate, date: date)
         vary = Vary(head.headerFields)
+        isForAnyCookie = freshness.isPublic || vary.names.contains(.cookie)
+        cookie = selectingFields.isEmpty ? nil : selectingFields[.cookie]
     }
 
     /// Whether the response may answer a request, going by `Vary` (RFC 9111, section 4.1).
     ///
-    /// Fields on one line and on several lines count as the same. In `Accept` and `Accept-Encoding`, blanks around
-    /// commas are ignored. In `Accept-Language`, the order and the letter case are ignored if the weights are the same.
+    /// Fields on one line and on several lines count as the same, and so do values that differ only in white space
+    /// around commas and at the ends (RFC 9110, section 5.6.3). In `Accept-Language`, the order and the letter case are ignored if the weights are the same.
     /// A response in the one language that a request prefers to all others is selected, with any other languages in the
     /// request.
     ///
@@ -64,6 +78,25 @@ public struct StoredResponse: Sendable {
         guard !vary.isAny else { return false }
         return vary.names.isEmpty || SelectingFields.match(self, request.headerFields)
     }
+
+    /// Whether the response was requested with another cookie than a request has, and may depend on it.
+    ///
+    /// Many servers omit `Cookie` from `Vary`. Such a response is not used for another cookie until the server has
+    /// confirmed it by its strong entity tag. `Vary: Cookie` decides where it is present (``isSelected(by:)``), and a
+    /// `public` response is the same for all cookies.
+    ///
+    /// - Parameter request: The head of a request with the same key.
+    /// - Returns: Whether the cookies differ; one that is present differs from one that is absent.
+    public func cookieDiffers(from request: HTTPRequest) -> Bool {
+        cookieDiffers(from: request.headerFields)
+    }
+
+    func cookieDiffers(from fields: HTTPFields) -> Bool {
+        !isForAnyCookie && (fields.contains(.cookie) ? fields[.cookie] : nil) != cookie
+    }
+
+    /// Whether the request that the response answers had no cookie.
+    var wasRequestedWithoutCookie: Bool { cookie == nil }
 
     /// Whether another response takes this one's place in a store: both answer the same requests.
     ///

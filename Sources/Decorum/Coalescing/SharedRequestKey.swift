@@ -34,8 +34,10 @@ extension SharedRequestKey: Hashable {
 
 extension HTTPFields {
     fileprivate func without(_ names: FieldNames) -> HTTPFields {
-        guard contains(where: { names.contains($0.name) }) else { return self }
-        return HTTPFields(filter { !names.contains($0.name) })
+        // A cookie may name the user, so it is never ignored.
+        let isIgnored = { (name: HTTPField.Name) in names.contains(name) && name != .cookie }
+        guard contains(where: { isIgnored($0.name) }) else { return self }
+        return HTTPFields(filter { !isIgnored($0.name) })
     }
 
     /// Whether both have the same values of each name, in any order of the names (RFC 9110, section 5.3).

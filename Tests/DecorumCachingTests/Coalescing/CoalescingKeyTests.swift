@@ -49,6 +49,10 @@ import Testing
         },
         .init("trace context") { $0.head.headerFields[try name("traceparent")] = "00-1-2-01" },
         .init("the request's identifier") { $0.head.headerFields[try name("X-Request-Id")] = "42" },
+        .init("the spelling of the URI") {
+            $0.head.authority = "A.example:443"
+            $0.head.path = "/x/../p%61ge"
+        },
         .init("an option") { $0.options.routeName = "page" },
     ]
 
@@ -129,10 +133,13 @@ import Testing
     }
 
     @Test func `A policy may ignore fields, but not credentials`() async throws {
-        let policy = CoalescingPolicy(ignoring: [.accept, .authorization])
+        let policy = CoalescingPolicy(ignoring: [.accept, .authorization, .cookie])
         var other = try Self.base()
         other.head.headerFields[.accept] = "text/plain"
         #expect(try await count(Self.base(), other, policy: policy) == 1)
+        other.head.headerFields[.cookie] = "a=b"
+        #expect(try await count(Self.base(), other, policy: policy) == 2)
+        other.head.headerFields[.cookie] = nil
         other.head.headerFields[.authorization] = "Bearer bob"
         #expect(try await count(Self.base(), other, policy: policy) == 2)
     }

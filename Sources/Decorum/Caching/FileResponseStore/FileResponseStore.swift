@@ -183,7 +183,7 @@ public final class FileResponseStore: ResponseStore {
 extension StoredResponse {
     /// Whether a field of the request or of the response holds a secret.
     fileprivate func holdsSecret(under key: ResponseKey) -> Bool {
-        key.holdsSecret
+        key.holdsSecret || selectingFields.contains(.cookie)
             || head.headerFields.contains { field in
                 Redaction.standard.isSecret(field, secretFields: []) || field.refersToSecret
             }

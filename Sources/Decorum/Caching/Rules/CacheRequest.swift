@@ -82,10 +82,18 @@ extension CacheRequest {
     /// The reason why a request must be sent to the server with any stored responses; nil when there is no such reason.
     func reasonToPass(_ request: borrowing Request) -> CacheStatus.ForwardReason? {
         if isNoStore { return .request }
-        guard request.head.method == .get || request.head.method == .head else { return .method }
+        let method = request.head.method
+        let isQuery = method == .query
+        guard method == .get || method == .head || isQuery else { return .method }
         let fields = request.head.headerFields
-        if !request.body.isEmpty || Preconditions.needOrigin(fields) { return .bypass }
+        if !isQuery && !request.body.isEmpty || Preconditions.needOrigin(fields) { return .bypass }
         guard let range = fields.firstValue(of: .range) else { return nil }
-        return request.head.method == .get && ByteRange(range) != nil ? nil : .bypass
+        return method == .get && ByteRange(range) != nil ? nil : .bypass
     }
+}
+
+extension HTTPRequest.Method {
+    /// The method under whose key a response is stored that answers this method: a response to `GET` answers `HEAD`
+    /// too, and the response to a `POST` may answer `GET`; a `QUERY` has responses of its own.
+    var ofStoredResponse: HTTPRequest.Method { self == .query ? .query : .get }
 }

@@ -17,6 +17,8 @@ struct Freshness: Sendable {
     let needsValidation: Bool
     /// Whether the response does not change while it is fresh (RFC 8246).
     let isImmutable: Bool
+    /// Whether the response is the same for all users (RFC 9111, section 5.2.2.9).
+    let isPublic: Bool
     /// The seconds after becoming stale in which the response may be used while it is validated (RFC 5861, section 3).
     let staleWhileRevalidate: Double
     /// The seconds after becoming stale in which the response may be used instead of an error (RFC 5861, section 4).
@@ -43,6 +45,7 @@ struct Freshness: Sendable {
             || (!fields.contains(.cacheControl) && fields.contains(.pragma) && fields.asksForValidation)
         forbidsStale = control.contains("must-revalidate") || needsValidation
         isImmutable = control.contains("immutable")
+        isPublic = control.contains("public")
         staleWhileRevalidate = control.seconds(of: "stale-while-revalidate") ?? 0
         staleIfError = control.seconds(of: "stale-if-error") ?? 0
     }

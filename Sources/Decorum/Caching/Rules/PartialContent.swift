@@ -103,11 +103,12 @@ enum PartialContent {
         _ stored: StoredResponse, by part: StoredResponse
     ) -> (response: StoredResponse, body: Body)? {
         guard stored.head.status == .partialContent, part.head.status == .partialContent,
-            stored.vary == part.vary, let both = combinedHead(stored, with: part.head, part.body)
+            stored.vary == part.vary, stored.decodedContentCodings == part.decodedContentCodings,
+            let both = combinedHead(stored, with: part.head, part.body)
         else { return nil }
         let response = StoredResponse(
             head: both.head, body: .empty, selectingFields: part.selectingFields, requestDate: part.requestDate,
-            date: part.date)
+            date: part.date, decodedContentCodings: part.decodedContentCodings)
         return (response, stored.body.slice(0..<both.kept))
     }
 

@@ -2,6 +2,15 @@ import HTTPTypes
 
 /// Whether a response that varies answers two requests (RFC 9111, section 4.1).
 enum SelectingFields {
+    /// The fields of a request that are kept with its response: those that `Vary` names, and `Cookie` unless the
+    /// response is `public`.
+    static func of(_ request: HTTPRequest, for response: HTTPResponse) -> HTTPFields {
+        var names = Vary(response.headerFields).names
+        let fields = request.headerFields
+        if fields.contains(.cookie), !CacheControl(response.headerFields).contains("public") { names.insert(.cookie) }
+        return names.isEmpty ? HTTPFields() : HTTPFields(fields.filter { names.contains($0.name) })
+    }
+
     static func match(_ stored: StoredResponse, _ fields: HTTPFields) -> Bool {
         guard !stored.vary.isAny else { return false }
         return stored.vary.names.allSatisfy { name in
@@ -21,8 +30,39 @@ enum SelectingFields {
             guard let lhs = languages(lhs), let rhs = languages(rhs) else { return false }
             return lhs == rhs
         }
-        // Blanks around commas are ignored only in a field that is known to be a list.
-        return listFields.contains(name) ? members(name, lhs) == members(name, rhs) : lhs[name] == rhs[name]
+        // Empty members are ignored only in a field that is known to be a list.
+        if listFields.contains(name) { return members(name, lhs) == members(name, rhs) }
+        return lhs[name].map(withoutOptionalSpace) == rhs[name].map(withoutOptionalSpace)
+    }
+
+    /// The bytes of a value without white space around commas and at the ends (RFC 9110, section 5.6.3).
+    ///
+    /// White space within a quoted string is a part of the value. So is all that follows a quotation mark that is never
+    /// closed.
+    private static func withoutOptionalSpace(_ value: String) -> [UInt8] {
+        var kept: [UInt8] = []
+        var space: [UInt8] = []
+        var isQuoted = false
+        var isEscaped = false
+        for byte in value.utf8 {
+            let isSpace = byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+            if isSpace, !isQuoted {
+                space.append(byte)
+                continue
+            }
+            let isComma = byte == UInt8(ascii: ",") && !isQuoted
+            let isAfterComma = kept.isEmpty || (kept.last == UInt8(ascii: ",") && !isQuoted)
+            if !isComma, !isAfterComma { kept += space }
+            space = []
+            kept.append(byte)
+            switch byte {
+            case _ where isEscaped: isEscaped = false
+            case UInt8(ascii: "\\") where isQuoted: isEscaped = true
+            case UInt8(ascii: "\""): isQuoted.toggle()
+            default: break
+            }
+        }
+        return kept
     }
 
     private static let listFields: Set<HTTPField.Name> = [.accept, .acceptEncoding]

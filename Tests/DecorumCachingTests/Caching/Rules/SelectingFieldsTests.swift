@@ -11,9 +11,13 @@ import Testing
         ("A", "A: 1", "", false), ("A", "", "A: 1", false), ("A", "", "A: ", false), ("A", "A: x", "A: X", false),
         ("A, B", "A: 1 | B: 2", "B: 2 | A: 1", true), ("A, B", "A: 1 | B: 2", "A: 1 | B: 3", false),
         ("A", "A: 1 | B: 2", "A: 1 | B: 3", true),
-        // A field on several lines is one list, but its blanks may be significant.
+        // A field on several lines is one list. White space counts only where it may be a part of a value.
         ("A", "A: 1, 2", "A: 1 | A: 2", true), ("A", "A: 2 | A: 1", "A: 1 | A: 2", false),
-        ("A", "A: 1,2", "A: 1, 2", false), ("A", "A: 1,,2", "A: 1,2", false),
+        ("A", "A: 1,2", "A: 1, 2", true), ("A", "A: 1 \t,\t2", "A: 1 | A: 2", true), ("A", "A: 1,,2", "A: 1,2", false),
+        ("A", "A: 1, 2", "A: 12", false), ("A", "A: 1 2", "A: 1  2", false), ("A", "A: 1 2, 3", "A: 1 2,3", true),
+        ("A", "A: \"1, 2\"", "A: \"1,2\"", false), ("A", "A: \"1, 2\" ,3", "A: \"1, 2\", 3", true),
+        ("A", "A: \"\\\", 2\"", "A: \"\\\",2\"", false), ("A", "A: \"1, 2", "A: \"1,2", false),
+        ("A", "A: \"1,\", 2", "A: \"1,\",2", true), ("A", "A: ,", "A: , ", true), ("A", "A: ,", "A: ,,", false),
         ("Cookie", "Cookie: a=1; b=2", "Cookie: a=1 | Cookie: b=2", true),
         // A field that is known to be a list.
         ("Accept-Encoding", "Accept-Encoding: gzip, br", "Accept-Encoding: gzip,br", true),
@@ -63,5 +67,46 @@ import Testing
         #expect(!StoredPage.response("Vary: A", to: "A: 1").isOfSameVariant(as: stored))
         #expect(!StoredPage.response("Vary: A, B", to: "A: 1, 2").isOfSameVariant(as: stored))
         #expect(!StoredPage.response("", to: "A: 1, 2").isOfSameVariant(as: stored))
+        #expect(StoredPage.response("Vary: A", to: "A: 1,2 | Cookie: a=b").isOfSameVariant(as: stored))
+    }
+
+    // MARK: Cookies
+
+    static let kept: [(response: String, asked: String, kept: String)] = [
+        ("", "A: 1", ""), ("Vary: A", "A: 1 | B: 2", "A: 1"), ("", "A: 1 | Cookie: a=b", "Cookie: a=b"),
+        ("Vary: A", "Cookie: a=b | A: 1", "Cookie: a=b | A: 1"), ("Cache-Control: public", "Cookie: a=b", ""),
+        ("Cache-Control: Public, max-age=5", "Cookie: a=b", ""), ("Cache-Control: private", "Cookie: a", "Cookie: a"),
+        ("Cache-Control: public | Vary: cookie", "Cookie: a=b", "Cookie: a=b"),
+    ]
+
+    @Test(arguments: kept)
+    func `A stored response has the fields that Vary names and its cookie`(
+        response: String, asked: String, kept: String
+    ) {
+        #expect(StoredPage.response(response, to: asked).selectingFields == HTTPFields(lines: kept))
+    }
+
+    static let cookies: [(response: String, stored: String, asked: String, differs: Bool)] = [
+        ("", "", "", false), ("", "Cookie: a=1", "Cookie: a=1", false), ("", "Cookie: a=1", "Cookie: a=2", true),
+        ("", "Cookie: a=1", "", true), ("", "", "Cookie: a=1", true),
+        ("", "Cookie: a=1; b=2", "Cookie: a=1 | Cookie: b=2", false),
+        ("", "Cookie: a=1; b=2", "Cookie: b=2; a=1", true),
+        ("Cache-Control: public", "Cookie: a=1", "Cookie: a=2", false),
+        ("Cache-Control: public", "", "Cookie: a=2", false), ("Cache-Control: public", "Cookie: a=1", "", false),
+        ("Cache-Control: private", "Cookie: a=1", "Cookie: a=2", true),
+        ("Vary: Cookie", "Cookie: a=1", "Cookie: a=2", false), ("Vary: A, cookie", "", "Cookie: a=2", false),
+        ("Vary: A", "Cookie: a=1", "Cookie: a=2", true), ("Vary: *", "Cookie: a=1", "Cookie: a=2", true),
+    ]
+
+    @Test(arguments: cookies)
+    func `A response may depend on another cookie unless it is public or varies by it`(
+        response: String, stored: String, asked: String, differs: Bool
+    ) {
+        let response = StoredPage.response(response, to: stored)
+        #expect(response.cookieDiffers(from: StoredPage.request(asked)) == differs)
+        let kept = StoredResponse(
+            head: response.head, body: response.body, selectingFields: response.selectingFields,
+            requestDate: response.requestDate, date: response.date)
+        #expect(kept.cookieDiffers(from: StoredPage.request(asked)) == differs)
     }
 }
