@@ -60,7 +60,10 @@ struct CacheErrand: Sendable {
         plain.head.headerFields[.ifNoneMatch] = nil
         plain.head.headerFields[.ifModifiedSince] = nil
         // For a stored part, the rest may not be worth a transfer; for a whole response it is.
-        if stale.stored.head.status != .partialContent { plain.head.headerFields[.range] = nil }
+        if stale.stored.head.status != .partialContent {
+            plain.head.headerFields[.range] = nil
+            plain.head.headerFields[.ifRange] = nil
+        }
         self.init(plain, key: key, asking: [stale.stored], because: .stale, fallback: stale)
     }
 

@@ -38,8 +38,9 @@ extension Connection {
     /// ``ResponseMetadata/cacheStatus``.
     ///
     /// **Principals**: responses are separated by ``RequestOptions/principal`` and by the credentials in the request:
-    /// see ``ResponseKey``. A request with a cookie may get a fresh response that was stored without a cookie, unless
-    /// the response varies by `Cookie`. If a layer further in declares that it adds credentials and the request has no
+    /// see ``ResponseKey``. A response for one cookie is used for another only if it is `public`, or if the server confirms
+    /// it by its strong entity tag, unless `Vary` names `Cookie`; a fresh response to a request without a cookie is
+    /// used for a request with one. If a layer further in declares that it adds credentials and the request has no
     /// principal, the store is not used. If a layer adds credentials without declaring it, or changes the request in
     /// another way that may tell the server who the user is, responses without a principal are not stored either:
     /// transports report the requests that they send, see ``SentRequests``. ``ResponseStore/removeResponses(of:)``
@@ -93,7 +94,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         guard !baseAddsCredentials || request.options.principal != nil,
             let key = ResponseKey(request, method: request.head.method.ofStoredResponse)
         else { return try await pass(request, wanting: wanted, because: .bypass) }
-        if let reason = wanted.reasonToPass(request) {
+        if let reason = wanted.causeToPass(request)?.reason {
             return try await pass(request, wanting: wanted, storingFor: key, because: reason)
         }
 
@@ -107,17 +108,17 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
             request.reportSending()
             cache.validateBehind(request, key: key, stale, over: base)
             return cache.answer(request, with: stale.stored, age: age, timeToLive: timeToLive)
-        case .refuse(let reason):
-            return cache.refuse(because: reason)
-        case .validate(let stored, let reason, let fallback):
-            let errand = CacheErrand(request, key: key, asking: stored, because: reason, fallback: fallback)
+        case .refuse(let cause):
+            return cache.refuse(because: cause.reason)
+        case .validate(let stored, let cause, let fallback):
+            let errand = CacheErrand(request, key: key, asking: stored, because: cause.reason, fallback: fallback)
             return try await cache.run(errand, for: request, over: base)
         case .complete(let stored, let missing):
             let errand = CacheErrand(request, key: key, completing: stored, with: missing)
             return try await cache.run(errand, for: request, over: base)
-        case .forward(let reason, let fallback):
+        case .forward(let cause, let fallback):
             let errand = CacheErrand(
-                request, key: key, asking: [], because: reason, fallback: fallback, replacing: !variants.isEmpty)
+                request, key: key, asking: [], because: cause.reason, fallback: fallback, replacing: !variants.isEmpty)
             return try await cache.run(errand, for: request, over: base)
         }
     }

@@ -61,7 +61,7 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
             return Response(head: Preconditions.notModified(stored.head))
         }
         if request.method == .head { return Response(head: stored.head) }
-        if let range = request.headerFields.firstValue(of: .range).flatMap({ ByteRange($0) }),
+        if let range = Preconditions.range(of: request, in: stored),
             stored.head.status == .ok || stored.head.status == .partialContent,
             let part = PartialContent.answer(range, from: stored)
         {
