@@ -1,3 +1,4 @@
+public import Foundation
 public import HTTPTypes
 import Synchronization
 
@@ -60,33 +61,39 @@ public final class SentRequests: Sendable {
 
     fileprivate struct State {
         var isReported = false
+        var date: Date?
         var difference: Difference?
         var redirections: [Asked.Target] = []
     }
 
     /// The request that was asked for; nil where the request names a principal, because nothing is compared then.
     private let asked: Asked?
+    /// The collector of a layer further out, which gets each report too.
+    private let outer: SentRequests?
+    private let clock: (any DatedClock)?
     private let state = Mutex(State())
-
-    private init(_ asked: Asked?) {
-        self.asked = asked
-    }
 
     /// Creates a collector for what is sent for a request.
     ///
     /// - Parameters:
     ///   - request: The request that was asked for.
+    ///   - clock: The clock that dates what is sent; nil where no date is needed.
     ///   - isNeutral: Returns whether an added or changed field tells the server nothing about the user; its second
     ///     argument is the names of the fields that the request declares secret.
     init(
-        for request: borrowing Request,
+        for request: borrowing Request, datedBy clock: (any DatedClock)?,
         isNeutral: @escaping @Sendable (_ field: HTTPField, _ secretFields: Set<HTTPField.Name>) -> Bool
     ) {
-        asked = Asked(request, isNeutral: isNeutral)
+        // Responses are separated by the principal, so it does not matter what else tells the server who the user is.
+        asked = request.options.principal == nil ? Asked(request, isNeutral: isNeutral) : nil
+        outer = request.options.sentRequests
+        self.clock = clock
     }
 
-    /// The collector of all requests that name a principal.
-    static let ofPrincipal = SentRequests(nil)
+    /// The date at which the last request was sent: with a retry or a redirection, the one that brought the response.
+    ///
+    /// It is nil until a transport reports, and where the collector has no clock.
+    public var date: Date? { state.withLock { $0.date } }
 
     /// The first difference between a request that was sent and the request that was asked for; nil when they do not
     /// differ.
@@ -107,28 +114,36 @@ public final class SentRequests: Sendable {
     public var allowsSharing: Bool { difference == nil }
 
     fileprivate func report(_ request: borrowing Request, showingClientCertificate: Bool) {
-        guard let asked else { return }
-        let fixed = showingClientCertificate ? .clientCertificate : asked.fixedDifference(of: request)
-        let head = request.head
-        state.withLock { state in
-            state.isReported = true
-            guard state.difference == nil else { return }
-            if fixed != nil {
-                state.difference = fixed
-            } else if !asked.hasTarget(of: head), !state.redirections.contains(where: { $0.hasTarget(of: head) }) {
-                state.difference = .target
-            } else if asked.method != head.method, !state.redirections.contains(where: { $0.method == head.method }) {
-                state.difference = .method
+        let date = clock?.date
+        if let asked {
+            let fixed = showingClientCertificate ? .clientCertificate : asked.fixedDifference(of: request)
+            let head = request.head
+            state.withLock { state in
+                state.isReported = true
+                state.date = date
+                guard state.difference == nil else { return }
+                if fixed != nil {
+                    state.difference = fixed
+                } else if !asked.hasTarget(of: head), !state.redirections.contains(where: { $0.hasTarget(of: head) }) {
+                    state.difference = .target
+                } else if asked.method != head.method,
+                    !state.redirections.contains(where: { $0.method == head.method })
+                {
+                    state.difference = .method
+                }
             }
+        } else if date != nil {
+            state.withLock { $0.date = date }
         }
-        asked.outer?.report(request, showingClientCertificate: showingClientCertificate)
+        outer?.report(request, showingClientCertificate: showingClientCertificate)
     }
 
     fileprivate func report(redirectionTo head: HTTPRequest) {
-        guard let asked else { return }
-        let target = Asked.Target(head)
-        state.withLock { $0.redirections.append(target) }
-        asked.outer?.report(redirectionTo: head)
+        if asked != nil {
+            let target = Asked.Target(head)
+            state.withLock { $0.redirections.append(target) }
+        }
+        outer?.report(redirectionTo: head)
     }
 
     private func report(_ difference: Difference) {
@@ -136,7 +151,7 @@ public final class SentRequests: Sendable {
             state.isReported = true
             if state.difference == nil { state.difference = difference }
         }
-        asked?.outer?.report(difference)
+        outer?.report(difference)
     }
 
     /// Reports for another, equal request, which got the response to this one.
@@ -181,8 +196,6 @@ private struct Asked: Sendable {
     private let fields: [HTTPField]
     private let content: Body
     private let isNeutral: @Sendable (HTTPField, Set<HTTPField.Name>) -> Bool
-    /// The collector of a layer further out, which gets each report too.
-    let outer: SentRequests?
 
     var method: HTTPRequest.Method { target.method }
 
@@ -191,7 +204,6 @@ private struct Asked: Sendable {
         target = Target(request.head)
         fields = Array(request.head.headerFields)
         content = request.body
-        outer = request.options.sentRequests
     }
 
     func hasTarget(of other: HTTPRequest) -> Bool { target.hasTarget(of: other) }

@@ -93,33 +93,42 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         let wanted = CacheRequest(request.head.headerFields, use: request.options.cacheUse)
         guard !baseAddsCredentials || request.options.principal != nil,
             let key = ResponseKey(request, method: request.head.method.ofStoredResponse)
-        else { return try await pass(request, wanting: wanted, because: .bypass) }
-        if let reason = wanted.causeToPass(request)?.reason {
-            return try await pass(request, wanting: wanted, storingFor: key, because: reason)
+        else {
+            return try await pass(
+                request, wanting: wanted,
+                because: baseAddsCredentials && request.options.principal == nil ? .noPrincipal : .noKey)
+        }
+        if let cause = wanted.causeToPass(request) {
+            return try await pass(request, wanting: wanted, storingFor: key, because: cause)
         }
 
-        let now = cache.clock.date
         let variants = await cache.store.responses(for: key)
-        switch CacheDecision.decide(request.head, wanting: wanted, from: variants, at: now, policy: cache.policy) {
+        let decision = CacheDecision.decide(
+            request.head, wanting: wanted, from: variants, at: cache.clock.date, policy: cache.policy)
+        switch decision {
         case .serve(let stored, let age, let timeToLive):
             request.reportSending()
             return cache.answer(request, with: stored, age: age, timeToLive: timeToLive)
         case .serveStale(let stale, let age, let timeToLive):
             request.reportSending()
-            cache.validateBehind(request, key: key, stale, over: base)
+            cache.validateBehind(request, wanting: wanted, key: key, stale, over: base)
             return cache.answer(request, with: stale.stored, age: age, timeToLive: timeToLive)
         case .refuse(let cause):
-            return cache.refuse(because: cause.reason)
+            return cache.refuse(because: cause)
         case .validate(let stored, let cause, let fallback):
-            let errand = CacheErrand(request, key: key, asking: stored, because: cause.reason, fallback: fallback)
-            return try await cache.run(errand, for: request, over: base)
+            let forwarded = ForwardedRequest(
+                request, wanting: wanted, key: key, asking: stored, because: cause, fallback: fallback,
+                datedBy: cache.clock)
+            return try await cache.forward(forwarded, over: base)
         case .complete(let stored, let missing):
-            let errand = CacheErrand(request, key: key, completing: stored, with: missing)
-            return try await cache.run(errand, for: request, over: base)
+            let forwarded = ForwardedRequest(
+                request, wanting: wanted, key: key, completing: stored, with: missing, datedBy: cache.clock)
+            return try await cache.forward(forwarded, over: base)
         case .forward(let cause, let fallback):
-            let errand = CacheErrand(
-                request, key: key, asking: [], because: cause.reason, fallback: fallback, replacing: !variants.isEmpty)
-            return try await cache.run(errand, for: request, over: base)
+            let forwarded = ForwardedRequest(
+                request, wanting: wanted, key: key, asking: [], because: cause, fallback: fallback,
+                replacing: !variants.isEmpty, datedBy: cache.clock)
+            return try await cache.forward(forwarded, over: base)
         }
     }
 
@@ -127,29 +136,15 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
     /// invalidates.
     private func pass(
         _ request: consuming Request, wanting wanted: CacheRequest, storingFor key: ResponseKey? = nil,
-        because reason: CacheStatus.ForwardReason
+        because cause: ForwardCause
     ) async throws -> Response {
-        if wanted.isOnlyIfCached { return cache.refuse(because: reason) }
-        let head = request.head
-        let date = cache.clock.date
-        let sent = key == nil ? nil : request.collectSent()
-        var response: Response
-        do {
-            response = try await base.send(request)
-        } catch {
-            // It is not known whether the server has carried out the request.
-            await cache.forget(by: nil, to: head)
-            throw error
+        if wanted.isOnlyIfCached { return cache.refuse(because: cause) }
+        guard let key, cause == .method, request.head.method == .post else {
+            return try await cache.pass(request, because: cause, over: base)
         }
-        await cache.forget(by: response.head, to: head)
-        var isStored = false
-        if let key, let sent, head.method == .post, reason == .method,
-            (try? StoringRules.check(response.head, toPost: head)) != nil, cache.policy.mayStore(head, response.head)
-        {
-            let departure = Departure(date: date, ticket: cache.store.ticket(for: key))
-            isStored = await cache.store(&response, to: head, sent, departure, for: key, replacing: false)
-        }
-        cache.note(CacheStatus(cache.policy.name, forwarding: reason, isStored: isStored, for: sent), in: &response)
-        return response
+        let forwarded = ForwardedRequest(
+            request, wanting: wanted, key: key, asking: [], because: cause, fallback: nil, replacing: false,
+            datedBy: cache.clock)
+        return try await cache.passPOST(forwarded, over: base)
     }
 }

@@ -48,6 +48,11 @@ public final class MemoryResponseStore: ResponseStore {
         table.withLock { $0.use(key) }
     }
 
+    /// Keeps a response that answers no request under way, as when a store is filled before its first use.
+    public func store(_ response: StoredResponse, for key: ResponseKey) {
+        store(response, for: key, with: ticket(for: key))
+    }
+
     /// Keeps a response whose body is in memory, in place of those of the same variant.
     public func store(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket) {
         guard response.body.bytes != nil else { return }

@@ -159,14 +159,9 @@ struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedC
         guard response.body.length ?? 0 <= store.bodyLimit else { return response }
         stored.body = .empty
         let ticket = store.ticket(for: key)
+        guard let writer = await store.writer(for: stored, key: key, with: ticket) else { return response }
         var response = response
-        response.body = response.body.stored(
-            BodyStoring(
-                open: { [store, stored] in await store.writer(for: stored, key: key, with: ticket) },
-                keep: { writer in
-                    guard sent.allowsSharing else { return }
-                    await writer.finish()
-                }))
+        response.body = response.body.stored(BodyStoring(writer: writer, sent: sent))
         return response
     }
 }

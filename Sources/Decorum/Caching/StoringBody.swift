@@ -6,10 +6,9 @@ import Synchronization
 struct BodyStoring: Sendable {
     /// The bytes that are stored before the body.
     var start: Body?
-    /// Opens the writer, once the body is read; if it returns nil, the body is not stored.
-    let open: @Sendable () async -> (any ResponseWriter)?
-    /// Finishes the writer when the body is complete, unless the response is outdated.
-    let keep: @Sendable (_ writer: any ResponseWriter) async -> Void
+    let writer: any ResponseWriter
+    /// The requests that were sent, of which more may be sent while the body is read.
+    let sent: SentRequests
     /// Is called when the store does not take the body.
     var giveUp: @Sendable () async -> Void = {}
 }
@@ -21,63 +20,66 @@ extension Body {
     /// - Returns: A body with the same content, length and replay rule.
     func stored(_ storing: BodyStoring) -> Body {
         let content = self
-        let turn = FirstTurn()
+        let storing = FirstReading(storing)
         return Body(trustedLength: length, replay: replay) { offset in
             let reader = try await content.open(at: offset)
-            guard offset == 0, turn.take() else { return reader }
+            guard offset == 0, let storing = storing.take() else { return reader }
             return StoringBodyReader(reader: reader, storing: storing)
         }
     }
 }
 
-private final class FirstTurn: Sendable {
-    private let isTaken = Atomic(false)
+/// Gives the writer to the first reader alone, who ends it when the reading ends early.
+private final class FirstReading: Sendable {
+    private let storing: Mutex<BodyStoring?>
 
-    func take() -> Bool {
-        !isTaken.exchange(true, ordering: .relaxed)
+    init(_ storing: BodyStoring) {
+        self.storing = Mutex(storing)
+    }
+
+    func take() -> BodyStoring? {
+        storing.withLock { $0.take() }
     }
 }
 
 private struct StoringBodyReader: BodyReader {
     var reader: any BodyReader
-    let storing: BodyStoring
-    var isOpen = false
-    var writer: (any ResponseWriter)?
+    /// Nil once the body is stored, or cannot be stored.
+    var storing: BodyStoring?
+
+    init(reader: any BodyReader, storing: BodyStoring) {
+        self.reader = reader
+        self.storing = storing
+    }
 
     mutating func next() async throws -> Data? {
         let chunk = try await reader.next()
-        if !isOpen { await open() }
+        await writeStart()
         if let chunk {
             await write(chunk)
-        } else if let writer {
-            self.writer = nil
-            await storing.keep(writer)
+        } else if let storing = storing.take(), storing.sent.allowsSharing {
+            // A layer that resumes an interrupted body may have sent another request since the head arrived.
+            await storing.writer.finish()
         }
         return chunk
     }
 
-    private mutating func open() async {
-        isOpen = true
-        writer = await storing.open()
-        if writer == nil { await storing.giveUp() }
-        if let start = storing.start { await write(start) }
-    }
-
     private mutating func write(_ chunk: Data) async {
-        guard let writer, await !writer.write(chunk) else { return }
-        self.writer = nil
+        guard let storing, await !storing.writer.write(chunk) else { return }
+        self.storing = nil
         await storing.giveUp()
     }
 
-    private mutating func write(_ start: Body) async {
+    private mutating func writeStart() async {
+        guard let start = storing?.start.take() else { return }
         do {
             for try await chunk in start {
-                guard writer != nil else { return }
+                guard storing != nil else { return }
                 await write(chunk)
             }
         } catch {
             // The stored start is lost, and the rest alone is not a response.
-            writer = nil
+            storing = nil
         }
     }
 

@@ -1,13 +1,13 @@
 import HTTPTypes
 
 extension Connection {
-    /// Sends one request for identical requests that are in flight at the same time.
+    /// Sends one request for identical requests that are under way at the same time.
     ///
-    /// A `GET` or `HEAD` without a body joins a request in flight if both have the same: the method, the URI with its
-    /// fragment, ``RequestOptions/principal``, and every field by name and value, in any order, except for
-    /// ``CoalescingPolicy/ignoredFields``. So requests with different credentials, or another `Accept` or `Range`,
-    /// never share. All joined callers get the response, or the error, of the one request that is sent; for all but the
-    /// caller who caused it, ``ResponseMetadata/isCoalesced`` is true.
+    /// A `GET` or `HEAD` without a body joins a request under way if both have the same: the method, the URI with its
+    /// fragment, ``RequestOptions/principal``, ``RequestOptions/idleTimeout``, and every field by name and value, in any
+    /// order, except for ``CoalescingPolicy/ignoredFields``. So requests with different credentials, or another `Accept`
+    /// or `Range`, never share. All joined callers get the response, or the error, of the one request that is sent; for
+    /// all but the caller who sent it, ``ResponseMetadata/isCoalesced`` is true.
     ///
     /// ```swift
     /// let connection = SystemConnection()
@@ -15,16 +15,20 @@ extension Connection {
     ///     .coalescing()
     /// ```
     ///
-    /// **Joining** is possible until one of the callers starts to read the body. An answered request with an unsafe
-    /// method, such as a `POST`, also ends joining for all requests to its origin, so that a caller who reads after a
-    /// change does not get a response from before it. Nothing is kept for later; for that, use caching. A response is
-    /// shared with any `Cache-Control`; for a resource that gives each caller a different response, such as a token for
-    /// one use, set ``RequestOptions/allowsCoalescing`` to false.
+    /// **A response** is shared if its status is 2xx, 3xx, 404 or 410 and it has no `Cache-Control: no-store`. Any other
+    /// response, such as `401` or `500`, is for the caller who sent the request. The requests of the callers who waited
+    /// are then sent together, and later requests with the same key do not wait until one of them gets a response that
+    /// can be shared. For a resource that gives each caller a different response, such as a token for one use, set
+    /// ``RequestOptions/allowsCoalescing`` to false.
     ///
-    /// **Cancellation** of a caller affects only that caller. The request continues while at least one caller waits for
-    /// it. When the last caller is cancelled or drops the response, the request is cancelled and its connection is
-    /// freed. The request runs in a separate task, with the task-local values, the priority and the request options of
-    /// the caller who caused it.
+    /// **Joining** is possible until one of the callers starts to read the body. A request with an unsafe method, such
+    /// as a `POST`, also ends joining for its URI and for those in `Location` and `Content-Location` of its response,
+    /// unless the status is an error. So a caller who reads after a change does not get a response from before it.
+    /// Nothing is kept for later; for that, use caching.
+    ///
+    /// **Cancellation** of a caller affects only that caller. The caller who came first sends the request in the own
+    /// task. If that caller is cancelled before the response has arrived, the request is sent again by the next caller.
+    /// When the last caller is cancelled or drops the response, the transfer ends and its connection is freed.
     ///
     /// **A body** with one reader is the body of `base`, read at the reader's speed. A shared body is read at the speed
     /// of the fastest reader. The bytes that the others have not read yet wait in memory, up to
@@ -34,8 +38,8 @@ extension Connection {
     /// All other requests pass unchanged: requests with a body or another method, with `Cache-Control: no-store`, or
     /// that opt out. If a layer further in declares that it adds credentials, requests without a principal pass too. If
     /// it adds them without declaring it, or changes the request in another way, the response to a request without a
-    /// principal is given only to the caller who caused it, and the requests of the others are then sent separately:
-    /// see ``SentRequests``.
+    /// principal is given only to the caller who sent it, and the requests of the others are then sent together: see
+    /// ``SentRequests``.
     ///
     /// Place it inside of caching and of layers that make requests the same, such as default fields, and outside of
     /// ``retrying(_:clock:generator:)``, so that all callers wait for the same attempts. See RFC 9110, section 9.2.1,
@@ -44,8 +48,8 @@ extension Connection {
     /// - Parameters:
     ///   - policy: Which fields do not distinguish requests, and how long to wait for slow readers.
     ///   - clock: The clock that limits the wait for slow readers.
-    ///   - spawner: Starts the tasks that send requests and read shared bodies.
-    /// - Returns: A connection that sends no request while an identical request is in flight.
+    ///   - spawner: Starts the tasks that read shared bodies.
+    /// - Returns: A connection that sends no request while an identical request is under way.
     public func coalescing(
         _ policy: CoalescingPolicy = .standard,
         clock: any DatedClock = SystemClock(),
@@ -56,7 +60,7 @@ extension Connection {
 }
 
 extension RequestOptions {
-    /// Whether the request may share the response of an identical one that is in flight; the default is true.
+    /// Whether the request may share the response of an identical one that is under way; the default is true.
     public var allowsCoalescing: Bool {
         get { self[AllowsCoalescingKey.self] }
         set { self[AllowsCoalescingKey.self] = newValue }
@@ -68,7 +72,7 @@ private enum AllowsCoalescingKey: RequestOptionKey {
 }
 
 extension ResponseMetadata {
-    /// Whether the response comes from an identical request that was already in flight, so that this request was not
+    /// Whether the response comes from an identical request that was already under way, so that this request was not
     /// sent.
     public var isCoalesced: Bool {
         get { self[IsCoalescedKey.self] }
@@ -82,7 +86,8 @@ private enum IsCoalescedKey: ResponseMetadataKey {
 
 struct CoalescingConnection<Base: Connection>: ComposedConnection {
     let base: Base
-    let flights: Flights<FlightKey>
+    let requests: SharedRequests
+    private let tickets = StoreTickets()
     private let policy: CoalescingPolicy
     private let ignoredFields: FieldNames
     private let baseAddsCredentials: Bool
@@ -90,7 +95,8 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
     init(base: Base, policy: CoalescingPolicy, clock: any DatedClock, spawner: any TaskSpawner) {
         self.base = base
         self.policy = policy
-        flights = Flights(policy: policy, clock: clock, spawner: spawner)
+        requests = SharedRequests(
+            SharedRequestSettings(policy, clock: clock, spawner: spawner, isOpenAfterArrival: true))
         ignoredFields = FieldNames(policy.ignoredFields)
         baseAddsCredentials = base.addsCredentials
     }
@@ -105,28 +111,34 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         guard request.head.method.isSafe else { return try await sendUnsafe(request) }
         guard request.mayShare, !baseAddsCredentials || request.options.principal != nil,
-            let key = FlightKey(request, ignoring: ignoredFields)
+            let resource = ResponseKey(request, method: .get)
         else { return try await base.send(request) }
-        return try await send(request, key: key)
+        return try await share(request, at: resource)
     }
 
-    /// Sends a request, or shares the response of the request that is in flight under a key.
-    func send(_ request: consuming Request, key: FlightKey) async throws -> Response {
-        let plain = copy request
-        let sent = request.collectSent()
-        let response = try await flights.response(for: key, to: plain, collecting: sent) {
-            [base, request = copy request] in try await base.send(request)
+    /// Sends a request, or shares the response of an identical request that is under way.
+    private func share(_ request: Request, at resource: ResponseKey) async throws -> Response {
+        let key = SharedRequestKey(request, at: resource, ignoring: ignoredFields)
+        return try await requests.response(for: key, to: request, ticket: { tickets.ticket(for: resource) }) { _ in
+            var request = request
+            let sent = request.collectSent()
+            let response = try await base.send(request)
+            let isForAll = sent.allowsSharing && SharingRules.isForAll(response.head)
+            return SharedAnswer(response: response, isForAll: isForAll, sent: sent)
         }
-        guard let response else { return try await base.send(plain) }
-        return response
     }
 
-    /// Sends a request that may change the resource: a later caller must not get a response that was requested before
-    /// it.
-    private func sendUnsafe(_ request: consuming Request) async throws -> Response {
-        let authority = request.head.authority
-        defer { flights.close { $0.authority == authority } }
-        return try await base.send(request)
+    /// Sends a request that may change resources: a later caller must not get a response that was requested before it.
+    private func sendUnsafe(_ request: Request) async throws -> Response {
+        do {
+            let response = try await base.send(request)
+            for uri in InvalidationRules.invalidated(by: response.head, to: request.head) { tickets.withdraw(at: uri) }
+            return response
+        } catch {
+            // It is not known whether the server has carried out the request.
+            if let uri = ResponseKey.URI(request.head) { tickets.withdraw(at: uri) }
+            throw error
+        }
     }
 }
 

@@ -5,11 +5,10 @@ extension Request {
     ///
     /// Collectors of layers further out get the same reports.
     ///
+    /// - Parameter clock: The clock that dates what is sent, for ``SentRequests/date``; nil where no date is needed.
     /// - Returns: The collector.
-    public mutating func collectSent() -> SentRequests {
-        // Responses are separated by the principal, so the requests that are sent do not matter.
-        guard options.principal == nil else { return .ofPrincipal }
-        let sent = SentRequests(for: self, isNeutral: NeutralFields.isNeutral)
+    public mutating func collectSent(datedBy clock: (any DatedClock)? = nil) -> SentRequests {
+        let sent = SentRequests(for: self, datedBy: clock, isNeutral: NeutralFields.isNeutral)
         options.sentRequests = sent
         return sent
     }

@@ -13,7 +13,7 @@ final class SharedBody: Sendable {
         case shared
     }
 
-    let settings: FlightSettings
+    let settings: SharedRequestSettings
     let state: Mutex<SharedBodyState>
     private let length: Int64?
     private let onClose: @Sendable () -> Void
@@ -24,7 +24,7 @@ final class SharedBody: Sendable {
     ///   - source: A body that may be read once.
     ///   - settings: The limits for slow readers.
     ///   - onClose: Is called when joining is no longer possible.
-    init(_ source: Body, _ settings: FlightSettings, onClose: @escaping @Sendable () -> Void) {
+    init(_ source: Body, _ settings: SharedRequestSettings, onClose: @escaping @Sendable () -> Void) {
         self.settings = settings
         self.onClose = onClose
         length = source.length
@@ -35,11 +35,11 @@ final class SharedBody: Sendable {
     func join() -> Body? {
         let reader = state.withLock { $0.join(patience: settings.patience) }
         guard let reader else { return nil }
-        let seat = SharedBodySeat(body: self, reader: reader)
-        return Body(trustedLength: length, replay: .once) { _ in try await seat.open() }
+        let shared = SharedReader(body: self, number: reader)
+        return Body(trustedLength: length, replay: .once) { _ in try await shared.open() }
     }
 
-    fileprivate func open(_ seat: SharedBodySeat) async throws -> any BodyReader {
+    fileprivate func open(_ reader: SharedReader) async throws -> any BodyReader {
         let opening = state.withLock { state in
             guard let source = state.source.take() else { return Opening.shared }
             guard state.readers.count > 1 else {
@@ -50,14 +50,14 @@ final class SharedBody: Sendable {
         }
         switch opening {
         case .shared:
-            return SharedBodyReader(seat: seat)
+            return SharedBodyReader(reader: reader)
         case .alone(let source):
             onClose()
             return try await source.open()
         case .pumped(let source):
             onClose()
             startPump(source)
-            return SharedBodyReader(seat: seat)
+            return SharedBodyReader(reader: reader)
         }
     }
 
@@ -147,18 +147,18 @@ final class SharedBody: Sendable {
 
 typealias Wakening = CheckedContinuation<Void, Never>
 
-/// The registration of one reader of a shared body, which ends when it is dropped.
-private final class SharedBodySeat: Sendable {
+/// One reader of a shared body, who leaves it when this is dropped.
+private final class SharedReader: Sendable {
     let body: SharedBody
-    let reader: Int
+    let number: Int
 
-    init(body: SharedBody, reader: Int) {
+    init(body: SharedBody, number: Int) {
         self.body = body
-        self.reader = reader
+        self.number = number
     }
 
     deinit {
-        body.leave(reader)
+        body.leave(number)
     }
 
     func open() async throws -> any BodyReader {
@@ -167,11 +167,11 @@ private final class SharedBodySeat: Sendable {
 }
 
 private struct SharedBodyReader: BodyReader {
-    let seat: SharedBodySeat
+    let reader: SharedReader
 
     mutating func next() async throws -> Data? {
-        try await seat.body.next(for: seat.reader)
+        try await reader.body.next(for: reader.number)
     }
 
-    var trailers: HTTPFields? { seat.body.trailers }
+    var trailers: HTTPFields? { reader.body.trailers }
 }

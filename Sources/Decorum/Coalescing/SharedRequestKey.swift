@@ -1,24 +1,30 @@
 import HTTPTypes
 
-/// The parts that two requests have to share to get one response: all parts by which the server could distinguish them.
-struct FlightKey: Sendable, Hashable {
-    let authority: String?
+/// The parts that two requests have to share to get one response: all parts by which the server could distinguish them,
+/// and the time for which their callers wait.
+struct SharedRequestKey: Sendable {
     private let resource: ResponseKey
+    private let method: HTTPRequest.Method
     private let fragment: String?
     private let fields: HTTPFields
+    private let idleTimeout: Duration?
 
-    /// Creates the key of a request; nil for a request without an origin.
-    init?(_ request: borrowing Request, ignoring ignoredFields: FieldNames) {
-        guard let resource = ResponseKey(request) else { return nil }
+    /// Creates the key of a request whose responses are stored under a key of any method.
+    init(_ request: borrowing Request, at resource: ResponseKey, ignoring ignoredFields: FieldNames) {
         self.resource = resource
-        authority = request.head.authority
+        method = request.head.method
         // The metadata of the response has the URL with its fragment.
         fragment = request.options.fragment
         fields = request.head.headerFields.without(ignoredFields)
+        // A caller must not wait for longer than the own request would.
+        idleTimeout = request.options.idleTimeout
     }
+}
 
-    static func == (lhs: FlightKey, rhs: FlightKey) -> Bool {
-        lhs.resource == rhs.resource && lhs.fragment == rhs.fragment && lhs.fields.hasSame(as: rhs.fields)
+extension SharedRequestKey: Hashable {
+    static func == (lhs: Self, rhs: Self) -> Bool {
+        lhs.resource == rhs.resource && lhs.method == rhs.method && lhs.fragment == rhs.fragment
+            && lhs.idleTimeout == rhs.idleTimeout && lhs.fields.hasSame(as: rhs.fields)
     }
 
     func hash(into hasher: inout Hasher) {

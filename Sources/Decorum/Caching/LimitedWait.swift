@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Gives a response to a caller who waits for a limited time.
-final class Handover: Sendable {
+/// A wait for a response that ends after a time, while the request goes on.
+final class LimitedWait: Sendable {
     private typealias Waiter = CheckedContinuation<Response?, any Error>
 
     private enum State {

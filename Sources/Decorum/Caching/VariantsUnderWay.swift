@@ -1,8 +1,8 @@
 import HTTPTypes
 import Synchronization
 
-/// The stored responses with work in the background, so that each has at most one such work at a time.
-final class BusyVariants: Sendable {
+/// The stored responses on which work in the background is under way, so that each has at most one such work at a time.
+final class VariantsUnderWay: Sendable {
     /// The identity of a stored response.
     struct Variant: Sendable, Hashable {
         fileprivate let key: ResponseKey
@@ -11,9 +11,9 @@ final class BusyVariants: Sendable {
 
     private let variants = Mutex<Set<Variant>>([])
 
-    /// Records that background work on a response begins.
+    /// Records that work on a response begins.
     ///
-    /// - Returns: The variant to pass to ``end(_:)``; nil when such work is in progress already.
+    /// - Returns: The variant to pass to ``end(_:)``; nil when such work is under way already.
     func begin(_ stored: StoredResponse, for key: ResponseKey) -> Variant? {
         let variant = Variant(key: key, selectingFields: stored.selectingFields)
         return variants.withLock { $0.insert(variant).inserted } ? variant : nil

@@ -1,0 +1,120 @@
+import Foundation
+import HTTPTypes
+
+/// The requests that are forwarded to the server.
+extension ResponseCache {
+    /// Forwards a request; the caller gets a stale response instead if that is allowed and needed.
+    func forward(_ forwarded: ForwardedRequest, over base: some Connection) async throws -> Response {
+        guard let fallback = forwarded.fallback else {
+            return answer(forwarded.plain, with: try await share(forwarded, over: base))
+        }
+        do {
+            guard let response = try await responseInTime(to: forwarded, over: base) else {
+                return answer(forwarded.plain, with: fallback, of: forwarded, because: "the server is slow")
+            }
+            guard fallback.replaces(response.head) else { return answer(forwarded.plain, with: response) }
+            return answer(
+                forwarded.plain, with: fallback, of: forwarded, because: "stale-if-error", in: response.status)
+        } catch {
+            guard fallback.replaces(error) else { throw error }
+            return answer(forwarded.plain, with: fallback, of: forwarded, because: "the server cannot be reached")
+        }
+    }
+
+    /// Waits for the response to a request for a limited time; after that, the request continues in the background.
+    private func responseInTime(to forwarded: ForwardedRequest, over base: some Connection) async throws -> Response? {
+        guard let limit = policy.staleIfSlow else { return try await share(forwarded, over: base) }
+        let wait = LimitedWait()
+        let task = spawner.spawn { [self] in
+            do {
+                let response = try await share(forwarded, over: base)
+                guard let unwanted = wait.deliver(.success(response)) else { return }
+                await finish(try unwanted.get())
+            } catch {
+                // When the caller has already used the stale response, an error is not reported, and the store is
+                // unchanged.
+                _ = wait.deliver(.failure(error))
+            }
+        }
+        return try await wait.value(within: limit, on: clock, by: spawner, orCancel: task)
+    }
+
+    /// Validates a stale response in the background, once at a time for each variant.
+    func validateBehind(
+        _ request: Request, wanting wanted: CacheRequest, key: ResponseKey, _ stale: StaleFallback,
+        over base: some Connection
+    ) {
+        guard let variant = validationsUnderWay.begin(stale.stored, for: key) else { return }
+        let forwarded = ForwardedRequest(
+            behind: request, wanting: wanted, key: key, asking: stale, datedBy: clock)
+        spawner.spawn { [self] in
+            // A failure changes nothing: the next request validates again, or finds the response too stale to be used.
+            if let response = try? await share(forwarded, over: base) { await finish(response) }
+            validationsUnderWay.end(variant)
+        }
+    }
+
+    /// Reads a response without a waiting caller to its end, so that it is stored.
+    private func finish(_ response: Response) async {
+        guard response.metadata.storedResponse == nil, response.metadata.cacheStatus?.isStored == true else { return }
+        _ = try? await response.body.drain(upTo: store.bodyLimit)
+    }
+
+    /// Sends a request once for all callers that have the same request at the same time.
+    private func share(_ forwarded: ForwardedRequest, over base: some Connection) async throws -> Response {
+        guard forwarded.mayBeShared else {
+            return try await exchange(forwarded, with: store.ticket(for: forwarded.key), over: base).response
+        }
+        let key = SharedRequestKey(forwarded.plain, at: forwarded.key, ignoring: ignoredFields)
+        return try await sharedRequests.response(
+            for: key, to: forwarded.plain, ticket: { store.ticket(for: forwarded.key) }
+        ) { ticket in
+            try await exchange(forwarded, with: ticket, over: base)
+        }
+    }
+
+    /// Sends a request, and does with the response what the rules decide.
+    private func exchange(
+        _ forwarded: ForwardedRequest, with ticket: StoreTicket, over base: some Connection
+    ) async throws -> SharedAnswer {
+        let start = clock.date
+        let response = try await base.send(forwarded.request)
+        // Time that layers further in have waited before the last attempt is not part of the response's age.
+        let exchange = Exchange(
+            forwarded: forwarded, ticket: ticket, requestDate: forwarded.sent.date ?? start, date: clock.date)
+        switch ResponseDecision.decide(about: response.head, response.body, to: forwarded, by: policy) {
+        case .confirm(let confirmation):
+            return await confirm(confirmation, by: response, in: exchange)
+        case .combine(let head, let body):
+            var whole = response
+            whole.head = head
+            whole.body = body
+            return await store(whole, isReplacing: false, in: exchange)
+        case .askPlainly:
+            return try await askPlainly(exchange, after: response, over: base)
+        case .update:
+            await update(by: response.head, in: exchange)
+            return pass(response, in: exchange)
+        case .store(let isReplacing):
+            return await store(response, isReplacing: isReplacing, in: exchange)
+        case .forget(let reason):
+            await store.removeResponses(for: forwarded.key)
+            return pass(response, because: reason, in: exchange)
+        case .pass(let reason):
+            return pass(response, because: reason, in: exchange)
+        }
+    }
+
+    /// Sends the request of the caller when the answer to the cache's request is not usable.
+    private func askPlainly(
+        _ exchange: Exchange, after response: consuming Response, over base: some Connection
+    ) async throws -> SharedAnswer {
+        let attempts = response.metadata.attempts
+        // The connection of the unusable response must be free for the next request.
+        try await response.body.discard(on: clock)
+        try Task.checkCancellation()
+        var answer = try await self.exchange(exchange.forwarded.withoutConditions, with: exchange.ticket, over: base)
+        answer.response.metadata.attempts += attempts
+        return answer
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import HTTPTypes
+
+/// The changes of the store after a response from the server.
+extension ResponseCache {
+    /// Answers with a stored response that a `304` has confirmed, and updates it (RFC 9111, section 4.3.4).
+    func confirm(
+        _ confirmation: ResponseDecision.Confirmation, by response: Response, in exchange: Exchange
+    ) async -> SharedAnswer {
+        let (stored, isRefreshed) = (confirmation.stored, confirmation.isRefreshed)
+        let refreshed = StoredResponse(
+            head: StoringRules.storable(confirmation.head, receivedAt: isRefreshed ? exchange.date : stored.date),
+            body: stored.body, request: exchange.forwarded.plain.head,
+            requestDate: isRefreshed ? exchange.requestDate : stored.requestDate,
+            date: isRefreshed ? exchange.date : stored.date,
+            decodedContentCodings: stored.decodedContentCodings)
+        let key = exchange.forwarded.key
+        let isStored =
+            confirmation.mayStay && isRefreshed && exchange.forwarded.sent.allowsSharing && exchange.ticket.isCurrent
+        if isStored { await refresh(stored, with: refreshed, in: exchange) }
+        if !confirmation.mayStay { await store.removeResponses(for: key) }
+        var response = response
+        response.metadata.storedResponse = refreshed
+        response.metadata.cacheStatus = status(of: isStored, forwarding: exchange.forwarded.cause.reason)
+        let isForAll = isStored && isForAll(refreshed) && !response.head.headerFields.contains(.setCookie)
+        return SharedAnswer(response: response, isForAll: isForAll, sent: exchange.forwarded.sent)
+    }
+
+    /// Updates a stored response: at once, or in the background if the store may have to copy its body.
+    private func refresh(_ stored: StoredResponse, with refreshed: StoredResponse, in exchange: Exchange) async {
+        let key = exchange.forwarded.key
+        guard stored.body.bytes == nil else {
+            return await store.refresh(stored, with: refreshed, for: key, with: exchange.ticket)
+        }
+        guard let variant = refreshesUnderWay.begin(stored, for: key) else { return }
+        spawner.spawn { [self] in
+            await store.refresh(stored, with: refreshed, for: key, with: exchange.ticket)
+            refreshesUnderWay.end(variant)
+        }
+    }
+
+    /// Answers with a response, and stores it at once or while its body is read.
+    ///
+    /// With `isReplacing`, the stored responses are removed if the store does not take this one.
+    func store(_ response: consuming Response, isReplacing: Bool, in exchange: Exchange) async -> SharedAnswer {
+        var response = response
+        let forwarded = exchange.forwarded
+        let stored = StoredResponse(
+            head: StoringRules.storable(response.head, receivedAt: exchange.date), body: response.body,
+            request: forwarded.plain.head, requestDate: exchange.requestDate, date: exchange.date,
+            decodedContentCodings: response.metadata.decodedContentCodings)
+        let isStored = await keep(stored, of: &response, in: exchange, isReplacing: isReplacing)
+        if !isStored, isReplacing { await store.removeResponses(for: forwarded.key) }
+        response.metadata.cacheStatus = status(of: isStored, forwarding: exchange.forwarded.cause)
+        return SharedAnswer(response: response, isForAll: isForAll(stored), sent: forwarded.sent)
+    }
+
+    /// Has the store keep a response; returns whether the store takes it.
+    private func keep(
+        _ stored: StoredResponse, of response: inout Response, in exchange: Exchange, isReplacing: Bool
+    ) async -> Bool {
+        guard store.bodyLimit > 0, stored.body.length ?? 0 <= store.bodyLimit, exchange.ticket.isCurrent else {
+            return false
+        }
+        let key = exchange.forwarded.key
+        let start =
+            stored.head.status == .partialContent ? await storedStart(of: stored, to: exchange.forwarded) : nil
+        if start == nil, stored.body.bytes != nil {
+            await store.store(stored, for: key, with: exchange.ticket)
+            return true
+        }
+        var announced = start?.response ?? stored
+        announced.body = .empty
+        guard let writer = await store.writer(for: announced, key: key, with: exchange.ticket) else { return false }
+        // A stored start of the content is as current as the part that continues it.
+        let removesOnFailure = isReplacing && start == nil
+        response.body = response.body.stored(
+            BodyStoring(
+                start: start?.body, writer: writer, sent: exchange.forwarded.sent,
+                giveUp: { [store] in if removesOnFailure { await store.removeResponses(for: key) } }))
+        return true
+    }
+
+    private func storedStart(
+        of part: StoredResponse, to forwarded: ForwardedRequest
+    ) async -> (response: StoredResponse, body: Body)? {
+        await store.responses(for: forwarded.key)
+            .first { $0.isSelected(by: forwarded.plain.head) }
+            .flatMap { PartialContent.extended($0, by: part) }
+    }
+
+    /// Updates or removes stored responses after the response to a `HEAD` (RFC 9111, section 4.3.5).
+    func update(by head: HTTPResponse, in exchange: Exchange) async {
+        let forwarded = exchange.forwarded
+        let request = forwarded.plain.head
+        guard exchange.ticket.isCurrent,
+            let stored = await store.responses(for: forwarded.key).first(where: { $0.isSelected(by: request) }),
+            !stored.cookieDiffers(from: request)
+        else { return }
+        let effect = Validation.effect(ofHead: head, on: stored)
+        guard effect != .none else { return }
+        let freshened = StoringRules.storable(
+            Validation.freshened(stored.head, with: head.headerFields), receivedAt: exchange.date)
+        guard effect == .refreshed, StoringRules.mayStay(freshened, answering: request, policy) else {
+            await store.removeResponses(for: forwarded.key)
+            return
+        }
+        let refreshed = StoredResponse(
+            head: freshened, body: stored.body, request: request, requestDate: exchange.requestDate,
+            date: exchange.date, decodedContentCodings: stored.decodedContentCodings)
+        await refresh(stored, with: refreshed, in: exchange)
+    }
+
+    /// Answers with a response that is not stored.
+    func pass(_ response: consuming Response, because reason: String? = nil, in exchange: Exchange) -> SharedAnswer {
+        var response = response
+        response.metadata.cacheStatus = status(of: false, forwarding: exchange.forwarded.cause, because: reason)
+        return SharedAnswer(response: response, isForAll: false, sent: exchange.forwarded.sent)
+    }
+
+    /// The status of a response that the server has given in place of a stored one, with the reasons in words.
+    func status(of isStored: Bool, forwarding cause: ForwardCause, because reason: String? = nil) -> CacheStatus {
+        var status = status(of: isStored, forwarding: cause.reason)
+        status.detail = cause.detail.map { detail in reason.map { "\(detail); \($0)" } ?? detail } ?? reason
+        return status
+    }
+
+    private func status(of isStored: Bool, forwarding reason: CacheStatus.ForwardReason) -> CacheStatus {
+        var status = CacheStatus(cache: policy.name)
+        status.forwardReason = reason
+        status.isStored = isStored
+        return status
+    }
+
+    /// Whether callers with an equal request may have a response that another caller has asked for: only if they could
+    /// be answered with it from the store.
+    private func isForAll(_ stored: StoredResponse) -> Bool {
+        SharingRules.mayReuse(stored, by: policy) && !StoringRules.varies(stored.head, by: ignoredFields)
+    }
+}

@@ -1,0 +1,60 @@
+import HTTPTypes
+
+/// The requests that no stored response can answer.
+extension ResponseCache {
+    /// Sends a request, and removes the stored responses that its response invalidates (RFC 9111, section 4.4).
+    func pass(
+        _ request: consuming Request, because cause: ForwardCause, over base: some Connection
+    ) async throws -> Response {
+        let head = request.head
+        var response: Response
+        do {
+            response = try await base.send(request)
+        } catch {
+            await forget(afterFailureOf: head)
+            throw error
+        }
+        await forget(by: response.head, to: head)
+        note(status(of: false, forwarding: cause), in: &response)
+        return response
+    }
+
+    /// Sends a `POST`, whose response may answer a later `GET` (RFC 9110, section 9.3.3).
+    func passPOST(_ forwarded: ForwardedRequest, over base: some Connection) async throws -> Response {
+        let head = forwarded.plain.head
+        let start = clock.date
+        let departed = store.ticket(for: forwarded.key)
+        var response: Response
+        do {
+            response = try await base.send(forwarded.request)
+        } catch {
+            await forget(afterFailureOf: head)
+            throw error
+        }
+        let isWanted = departed.isCurrent
+        await forget(by: response.head, to: head)
+        // The first ticket was withdrawn by the response itself.
+        let exchange = Exchange(
+            forwarded: forwarded, ticket: store.ticket(for: forwarded.key),
+            requestDate: forwarded.sent.date ?? start, date: clock.date)
+        if isWanted, forwarded.sent.allowsSharing, policy.mayStore(head, response.head),
+            (try? StoringRules.check(response.head, toPost: head)) != nil
+        {
+            response = await self.store(response, isReplacing: false, in: exchange).response
+        } else {
+            response = pass(response, in: exchange).response
+        }
+        if let status = response.metadata.cacheStatus { note(status, in: &response) }
+        return response
+    }
+
+    private func forget(by response: HTTPResponse, to request: HTTPRequest) async {
+        for uri in InvalidationRules.invalidated(by: response, to: request) { await store.removeResponses(at: uri) }
+    }
+
+    private func forget(afterFailureOf request: HTTPRequest) async {
+        // It is not known whether the server has carried out the request.
+        guard !request.method.isSafe, let uri = ResponseKey.URI(request) else { return }
+        await store.removeResponses(at: uri)
+    }
+}

@@ -1,0 +1,239 @@
+import Synchronization
+
+/// One request that is sent for several callers, and the callers who wait for its response.
+///
+/// The caller who came first sends the request in the own task. When that caller is cancelled while others wait, the
+/// next one sends it again.
+final class SharedRequest: Sendable {
+    /// The position of a caller who has joined.
+    enum Joining {
+        /// The response has arrived and is unread.
+        case arrived(SharedAnswer)
+        /// The response has not arrived; the caller waits under this number.
+        case waiting(Int)
+    }
+
+    /// The result of waiting.
+    enum Turn {
+        /// The response, which other callers get too.
+        case shared(SharedAnswer)
+        /// The response is for another caller alone: this one sends the own request.
+        case alone
+        /// The caller who was sending the request is gone: this one sends it for all.
+        case lead
+    }
+
+    fileprivate typealias Waiter = CheckedContinuation<Turn, any Error>
+
+    fileprivate struct State {
+        /// Whether a caller may still join.
+        var isOpen = true
+        /// The number of the caller who sends the request.
+        var leader = SharedRequest.first
+        var hasArrived = false
+        /// The response for callers who join while it is unread.
+        var response: SharedResponse?
+        /// The waiting callers by number; nil between joining and waiting.
+        var waiters: [Int: Waiter?] = [:]
+        /// The turns of callers who do not wait yet.
+        var turns: [Int: Result<Turn, any Error>] = [:]
+        var lastNumber = SharedRequest.first
+    }
+
+    /// The number of the caller who came first.
+    static let first = 0
+
+    let key: SharedRequestKey
+    /// The permission to store the response; once it is withdrawn, later callers need a later response.
+    let ticket: StoreTicket
+    private let settings: SharedRequestSettings
+    private let onClose: @Sendable (SharedRequest) -> Void
+    private let state = Mutex(State())
+
+    init(
+        _ key: SharedRequestKey, _ ticket: StoreTicket, _ settings: SharedRequestSettings,
+        onClose: @escaping @Sendable (SharedRequest) -> Void
+    ) {
+        self.key = key
+        self.ticket = ticket
+        self.settings = settings
+        self.onClose = onClose
+    }
+
+    /// Joins; returns nil when it is too late.
+    func join() -> Joining? {
+        guard ticket.isCurrent else { return nil }
+        return state.withLock { state in
+            guard state.isOpen else { return nil }
+            if state.hasArrived { return state.response?.answer(isCoalesced: true).map { .arrived($0) } }
+            state.lastNumber += 1
+            state.waiters[state.lastNumber] = .some(nil)
+            return .waiting(state.lastNumber)
+        }
+    }
+
+    /// Sends the request for all callers, and gives each waiting caller a turn.
+    ///
+    /// - Parameters:
+    ///   - number: The number of the caller who sends it.
+    ///   - send: Sends the request.
+    /// - Returns: The response of this caller, and whether others waited in vain for it.
+    func lead(
+        as number: Int, _ send: () async throws -> SharedAnswer
+    ) async throws -> (response: Response, isRefused: Bool) {
+        try await withTaskCancellationHandler {
+            do {
+                return arrive(try await send(), of: number)
+            } catch {
+                fail(error, of: number)
+                throw error
+            }
+        } onCancel: {
+            handOn(from: number)
+        }
+    }
+
+    /// Waits for a turn.
+    func turn(of number: Int) async throws -> Turn {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { waiter in
+                if let turn = wait(number, waiter) {
+                    waiter.resume(with: turn)
+                } else if Task.isCancelled {
+                    // The handler may have run before the caller was waiting.
+                    cancel(number)
+                }
+            }
+        } onCancel: {
+            cancel(number)
+        }
+    }
+
+    private func wait(_ number: Int, _ waiter: Waiter) -> Result<Turn, any Error>? {
+        state.withLock { state in
+            if let turn = state.turns.removeValue(forKey: number) { return turn }
+            state.waiters[number] = waiter
+            return nil
+        }
+    }
+
+    private func cancel(_ number: Int) {
+        let waiter = state.withLock { state -> Waiter? in
+            guard let waiter = state.waiters[number] ?? nil else { return nil }
+            state.waiters[number] = nil
+            return waiter
+        }
+        waiter?.resume(throwing: CancellationError())
+    }
+
+    /// Gives the response to all callers if it is for all; returns that of the leader.
+    private func arrive(_ answer: SharedAnswer, of number: Int) -> (response: Response, isRefused: Bool) {
+        let (own, turns, isClosed) = state.withLock { state -> (Response, [(Waiter, Result<Turn, any Error>)], Bool) in
+            guard state.leader == number, !state.hasArrived else { return (answer.response, [], false) }
+            state.hasArrived = true
+            if !answer.isForAll || !settings.isOpenAfterArrival { state.isOpen = false }
+            guard answer.isForAll, state.isOpen || !state.waiters.isEmpty else {
+                return (answer.response, state.takeTurns { .success(.alone) }, true)
+            }
+            let shared = SharedResponse(answer, settings) { [weak self] in self?.close() }
+            let own = shared.answer(isCoalesced: false)?.response ?? answer.response
+            if state.isOpen { state.response = shared }
+            let turns = state.takeTurns {
+                shared.answer(isCoalesced: true).map { .success(.shared($0)) } ?? .success(.alone)
+            }
+            return (own, turns, !state.isOpen)
+        }
+        resume(turns, isClosed: isClosed)
+        return (own, !answer.isForAll && !turns.isEmpty)
+    }
+
+    private func fail(_ error: any Error, of number: Int) {
+        let turns = state.withLock { state -> [(Waiter, Result<Turn, any Error>)]? in
+            guard state.leader == number, !state.hasArrived else { return nil }
+            state.hasArrived = true
+            state.isOpen = false
+            return state.takeTurns { .failure(error) }
+        }
+        if let turns { resume(turns, isClosed: true) }
+    }
+
+    /// Lets the next caller send the request; without another caller, no caller can join any more.
+    private func handOn(from number: Int) {
+        let (waiter, isClosed) = state.withLock { state -> (Waiter?, Bool) in
+            guard state.leader == number, !state.hasArrived else { return (nil, false) }
+            guard let next = state.waiters.keys.min() else {
+                state.isOpen = false
+                return (nil, true)
+            }
+            state.leader = next
+            let waiter = state.waiters.removeValue(forKey: next) ?? nil
+            if waiter == nil { state.turns[next] = .success(.lead) }
+            return (waiter, false)
+        }
+        waiter?.resume(returning: .lead)
+        if isClosed { onClose(self) }
+    }
+
+    private func resume(_ turns: [(Waiter, Result<Turn, any Error>)], isClosed: Bool) {
+        if isClosed { onClose(self) }
+        for (waiter, turn) in turns { waiter.resume(with: turn) }
+    }
+
+    /// Closes the request for new callers.
+    func close() {
+        state.withLock { $0.isOpen = false }
+        onClose(self)
+    }
+}
+
+extension SharedRequest.State {
+    /// Makes the turn of each caller; all get one before any can begin to read.
+    fileprivate mutating func takeTurns(
+        _ turn: () -> Result<SharedRequest.Turn, any Error>
+    ) -> [(SharedRequest.Waiter, Result<SharedRequest.Turn, any Error>)] {
+        guard !waiters.isEmpty else { return [] }
+        var taken: [(SharedRequest.Waiter, Result<SharedRequest.Turn, any Error>)] = []
+        for number in waiters.keys.sorted() {
+            if let waiter = waiters[number] ?? nil {
+                taken.append((waiter, turn()))
+            } else {
+                turns[number] = turn()
+            }
+        }
+        waiters = [:]
+        return taken
+    }
+}
+
+/// The response to a request that is sent for several callers.
+struct SharedAnswer: Sendable {
+    var response: Response
+    /// Whether callers other than the one who sent the request may have it.
+    let isForAll: Bool
+    /// The collector of the requests that were sent.
+    let sent: SentRequests
+}
+
+/// A response whose body is read once, or by each caller separately.
+private struct SharedResponse {
+    private let answer: SharedAnswer
+    /// Nil for a body that can be read any number of times.
+    private let body: SharedBody?
+
+    init(_ answer: SharedAnswer, _ settings: SharedRequestSettings, onClose: @escaping @Sendable () -> Void) {
+        self.answer = answer
+        let source = answer.response.body
+        body = source.replay == .once ? SharedBody(source, settings, onClose: onClose) : nil
+    }
+
+    /// Makes the response of one more caller; returns nil once the body is being read.
+    func answer(isCoalesced: Bool) -> SharedAnswer? {
+        var answer = answer
+        if let body {
+            guard let joined = body.join() else { return nil }
+            answer.response.body = joined
+        }
+        if isCoalesced { answer.response.metadata.isCoalesced = true }
+        return answer
+    }
+}

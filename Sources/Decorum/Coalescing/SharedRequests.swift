@@ -1,0 +1,120 @@
+import Synchronization
+
+/// The requests that are under way and may be shared: a caller with the same key as one of them gets its response.
+///
+/// Each caller is cancelled separately; the request is cancelled with the last caller.
+final class SharedRequests: Sendable {
+    private struct State {
+        /// The requests that can be joined, by the hash of their key.
+        var requests: [Int: SharedRequest] = [:]
+        var unshared = UnsharedKeys()
+    }
+
+    private let state = Mutex(State())
+    private let settings: SharedRequestSettings
+
+    init(_ settings: SharedRequestSettings) {
+        self.settings = settings
+    }
+
+    /// The number of requests that can be joined.
+    var count: Int { state.withLock { $0.requests.count } }
+
+    /// The position of a caller.
+    private enum Position {
+        case first(SharedRequest)
+        case joined(SharedRequest, SharedRequest.Joining)
+        /// Earlier responses under the key were for one caller alone, or an unequal key has the same hash.
+        case alone
+    }
+
+    /// Shares the response of the request under a key, or sends one.
+    ///
+    /// - Parameters:
+    ///   - key: The key that callers have to share to get one response.
+    ///   - request: The caller's request.
+    ///   - ticket: Gives the ticket of a request that is about to be sent.
+    ///   - send: Sends the request, in the task of the caller.
+    /// - Returns: The response for this caller, whose metadata says whether it is shared.
+    /// - Throws: The error of `send`, or `CancellationError` for a caller who is cancelled.
+    func response(
+        for key: SharedRequestKey, to request: borrowing Request, ticket: () -> StoreTicket,
+        _ send: (StoreTicket) async throws -> SharedAnswer
+    ) async throws -> Response {
+        switch position(of: key, ticket) {
+        case .first(let shared):
+            return try await lead(shared, as: SharedRequest.first, send)
+        case .joined(_, .arrived(let answer)):
+            answer.sent.reportSending(of: request)
+            return answer.response
+        case .joined(let shared, .waiting(let number)):
+            switch try await shared.turn(of: number) {
+            case .shared(let answer):
+                answer.sent.reportSending(of: request)
+                return answer.response
+            case .lead: return try await lead(shared, as: number, send)
+            case .alone: break
+            }
+        case .alone: break
+        }
+        let answer = try await send(ticket())
+        if answer.isForAll { forgetUnshared(key) }
+        return answer.response
+    }
+
+    private func lead(
+        _ shared: SharedRequest, as number: Int, _ send: (StoreTicket) async throws -> SharedAnswer
+    ) async throws -> Response {
+        let (response, isRefused) = try await shared.lead(as: number) { try await send(shared.ticket) }
+        if isRefused { state.withLock { $0.unshared.insert(shared.key.hashValue) } }
+        return response
+    }
+
+    private func forgetUnshared(_ key: SharedRequestKey) {
+        state.withLock { $0.unshared.remove(key.hashValue) }
+    }
+
+    private func position(of key: SharedRequestKey, _ ticket: () -> StoreTicket) -> Position {
+        let hash = key.hashValue
+        let (position, replaced) = state.withLock { state -> (Position, SharedRequest?) in
+            guard !state.unshared.contains(hash) else { return (.alone, nil) }
+            let found = state.requests[hash]
+            if let found {
+                guard found.key == key else { return (.alone, nil) }
+                if let joining = found.join() { return (.joined(found, joining), nil) }
+            }
+            let request = SharedRequest(key, ticket(), settings) { [weak self] in self?.remove($0) }
+            state.requests[hash] = request
+            return (.first(request), found)
+        }
+        // The end of a transfer may need a lock of its own.
+        withExtendedLifetime(replaced) {}
+        return position
+    }
+
+    private func remove(_ request: SharedRequest) {
+        let removed = state.withLock { state -> SharedRequest? in
+            // A closed request may have been replaced by the next one.
+            guard state.requests[request.key.hashValue] === request else { return nil }
+            return state.requests.removeValue(forKey: request.key.hashValue)
+        }
+        withExtendedLifetime(removed) {}
+    }
+}
+
+struct SharedRequestSettings: Sendable {
+    let backlogLimit: Int
+    let patience: Duration
+    let clock: any DatedClock
+    let spawner: any TaskSpawner
+    /// Whether callers can join a response that has arrived, until a caller reads from it.
+    let isOpenAfterArrival: Bool
+
+    init(_ policy: CoalescingPolicy, clock: any DatedClock, spawner: any TaskSpawner, isOpenAfterArrival: Bool) {
+        backlogLimit = max(0, policy.backlogLimit)
+        patience = max(.zero, policy.patience)
+        self.clock = clock
+        self.spawner = spawner
+        self.isOpenAfterArrival = isOpenAfterArrival
+    }
+}

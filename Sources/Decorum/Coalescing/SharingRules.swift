@@ -1,0 +1,23 @@
+import HTTPTypes
+
+/// Whether a response may be given to callers who did not send the request themselves.
+enum SharingRules {
+    /// Whether the callers of ``Connection/coalescing(_:clock:spawner:)`` may share a response.
+    ///
+    /// An error of the server or of the request concerns the one request that was sent, as when its token has expired.
+    static func isForAll(_ response: HTTPResponse) -> Bool {
+        let code = response.status.code
+        guard (200..<400).contains(code) || code == 404 || code == 410 else { return false }
+        return !CacheControl(response.headerFields).contains("no-store")
+    }
+
+    /// Whether the callers of a cache may share a response: only if a cache may use it again without asking the server
+    /// (RFC 9111, section 4).
+    ///
+    /// A response that sets a cookie, that is stale on arrival, or that the rules do not allow to be stored is for the
+    /// caller who asked.
+    static func mayReuse(_ stored: StoredResponse, by policy: CachingPolicy) -> Bool {
+        !stored.head.headerFields.contains(.setCookie) && !stored.freshness.needsValidation
+            && stored.freshness.lifetime(guessing: policy) > stored.freshness.initialAge
+    }
+}
