@@ -38,8 +38,9 @@ extension Connection {
     /// ``ResponseMetadata/cacheStatus``.
     ///
     /// **Principals**: responses are separated by ``RequestOptions/principal`` and by the credentials in the request:
-    /// see ``ResponseKey``. A request with a cookie may get a fresh response that was stored without a cookie, unless
-    /// the response varies by `Cookie`. If a layer further in declares that it adds credentials and the request has no
+    /// see ``ResponseKey``. A response for one cookie is used for another only if it is `public`, or if the server confirms
+    /// it by its strong entity tag, unless `Vary` names `Cookie`; a fresh response to a request without a cookie is
+    /// used for a request with one. If a layer further in declares that it adds credentials and the request has no
     /// principal, the store is not used. If a layer adds credentials without declaring it, or changes the request in
     /// another way that may tell the server who the user is, responses without a principal are not stored either:
     /// transports report the requests that they send, see ``SentRequests``. ``ResponseStore/removeResponses(of:)``
@@ -92,9 +93,13 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         let wanted = CacheRequest(request.head.headerFields, use: request.options.cacheUse)
         guard !baseAddsCredentials || request.options.principal != nil,
             let key = ResponseKey(request, method: request.head.method.ofStoredResponse)
-        else { return try await pass(request, wanting: wanted, because: .bypass) }
-        if let reason = wanted.reasonToPass(request) {
-            return try await pass(request, wanting: wanted, storingFor: key, because: reason)
+        else {
+            return try await pass(
+                request, wanting: wanted,
+                because: baseAddsCredentials && request.options.principal == nil ? .noPrincipal : .noKey)
+        }
+        if let cause = wanted.causeToPass(request) {
+            return try await pass(request, wanting: wanted, storingFor: key, because: cause)
         }
 
         let variants = await cache.store.responses(for: key)
@@ -108,20 +113,20 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
             request.reportSending()
             cache.validateBehind(request, wanting: wanted, key: key, stale, over: base)
             return cache.answer(request, with: stale.stored, age: age, timeToLive: timeToLive)
-        case .refuse(let reason):
-            return cache.refuse(because: reason)
-        case .validate(let stored, let reason, let fallback):
+        case .refuse(let cause):
+            return cache.refuse(because: cause)
+        case .validate(let stored, let cause, let fallback):
             let forwarded = ForwardedRequest(
-                request, wanting: wanted, key: key, asking: stored, because: reason, fallback: fallback,
+                request, wanting: wanted, key: key, asking: stored, because: cause, fallback: fallback,
                 datedBy: cache.clock)
             return try await cache.forward(forwarded, over: base)
         case .complete(let stored, let missing):
             let forwarded = ForwardedRequest(
                 request, wanting: wanted, key: key, completing: stored, with: missing, datedBy: cache.clock)
             return try await cache.forward(forwarded, over: base)
-        case .forward(let reason, let fallback):
+        case .forward(let cause, let fallback):
             let forwarded = ForwardedRequest(
-                request, wanting: wanted, key: key, asking: [], because: reason, fallback: fallback,
+                request, wanting: wanted, key: key, asking: [], because: cause, fallback: fallback,
                 replacing: !variants.isEmpty, datedBy: cache.clock)
             return try await cache.forward(forwarded, over: base)
         }
@@ -131,14 +136,14 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
     /// invalidates.
     private func pass(
         _ request: consuming Request, wanting wanted: CacheRequest, storingFor key: ResponseKey? = nil,
-        because reason: CacheStatus.ForwardReason
+        because cause: ForwardCause
     ) async throws -> Response {
-        if wanted.isOnlyIfCached { return cache.refuse(because: reason) }
-        guard let key, reason == .method, request.head.method == .post else {
-            return try await cache.pass(request, because: reason, over: base)
+        if wanted.isOnlyIfCached { return cache.refuse(because: cause) }
+        guard let key, cause == .method, request.head.method == .post else {
+            return try await cache.pass(request, because: cause, over: base)
         }
         let forwarded = ForwardedRequest(
-            request, wanting: wanted, key: key, asking: [], because: reason, fallback: nil, replacing: false,
+            request, wanting: wanted, key: key, asking: [], because: cause, fallback: nil, replacing: false,
             datedBy: cache.clock)
         return try await cache.passPOST(forwarded, over: base)
     }

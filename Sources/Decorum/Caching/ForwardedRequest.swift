@@ -16,7 +16,7 @@ struct ForwardedRequest: Sendable {
     let request: Request
     let key: ResponseKey
     let purpose: Purpose
-    let reason: CacheStatus.ForwardReason
+    let cause: ForwardCause
     /// The stored response that is used instead of the server's response; the replaced response is not stored.
     let fallback: StaleFallback?
     /// Whether a response that cannot be stored invalidates stored responses.
@@ -28,12 +28,12 @@ struct ForwardedRequest: Sendable {
 
     init(
         _ plain: Request, wanting wanted: CacheRequest, key: ResponseKey, asking stored: [StoredResponse],
-        because reason: CacheStatus.ForwardReason, fallback: StaleFallback?, replacing: Bool = true,
+        because cause: ForwardCause, fallback: StaleFallback?, replacing: Bool = true,
         datedBy clock: any DatedClock
     ) {
         var request = plain
         if !stored.isEmpty { Validation.ask(about: stored, in: &request.head.headerFields) }
-        self.init(plain, request, wanted, key, .ask(stored), reason, fallback, replacing, clock)
+        self.init(plain, request, wanted, key, .ask(stored), cause, fallback, replacing, clock)
     }
 
     /// Validates a stale response in the background; the conditions of the caller are left out, since they do not
@@ -46,7 +46,10 @@ struct ForwardedRequest: Sendable {
         plain.head.headerFields[.ifNoneMatch] = nil
         plain.head.headerFields[.ifModifiedSince] = nil
         // For a stored part, the rest may not be worth a transfer; for a whole response it is.
-        if stale.stored.head.status != .partialContent { plain.head.headerFields[.range] = nil }
+        if stale.stored.head.status != .partialContent {
+            plain.head.headerFields[.range] = nil
+            plain.head.headerFields[.ifRange] = nil
+        }
         self.init(
             plain, wanting: wanted, key: key, asking: [stale.stored], because: .stale, fallback: stale, datedBy: clock)
         // A caller who waits for an answer must not wait for a request that no other caller waits for.
@@ -60,12 +63,12 @@ struct ForwardedRequest: Sendable {
         var request = plain
         request.head.headerFields[.range] = missing.value
         if let tag = PartialContent.strongTag(of: stored.head) { request.head.headerFields[.ifRange] = tag }
-        self.init(plain, request, wanted, key, .complete(stored), .partial, nil, true, clock)
+        self.init(plain, request, wanted, key, .complete(stored), .part, nil, true, clock)
     }
 
     private init(
         _ plain: Request, _ request: Request, _ wanted: CacheRequest, _ key: ResponseKey, _ purpose: Purpose,
-        _ reason: CacheStatus.ForwardReason, _ fallback: StaleFallback?, _ isReplacing: Bool, _ clock: any DatedClock
+        _ cause: ForwardCause, _ fallback: StaleFallback?, _ isReplacing: Bool, _ clock: any DatedClock
     ) {
         var plain = plain
         var request = request
@@ -75,7 +78,7 @@ struct ForwardedRequest: Sendable {
         self.request = request
         self.key = key
         self.purpose = purpose
-        self.reason = reason
+        self.cause = cause
         self.fallback = fallback
         self.isReplacing = isReplacing
         // A caller who wants the server's answer of now does not take the answer to an earlier request.
@@ -92,7 +95,7 @@ struct ForwardedRequest: Sendable {
         request = other.plain
         key = other.key
         purpose = .ask([])
-        reason = other.reason
+        cause = other.cause
         fallback = other.fallback
         isReplacing = true
         mayBeShared = other.mayBeShared

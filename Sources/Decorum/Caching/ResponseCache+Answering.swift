@@ -22,7 +22,7 @@ extension ResponseCache {
         let age = fallback.stored.age(at: clock.date)
         var response = storedAnswer(to: request, from: fallback.stored, age: age)
         var status = CacheStatus(cache: policy.name)
-        status.forwardReason = forwarded.reason
+        status.forwardReason = forwarded.cause.reason
         status.isStored = false
         status.forwardStatus = forwardStatus
         status.timeToLive = Self.timeToLive(fallback.stored.freshness.lifetime(guessing: policy) - age)
@@ -52,11 +52,11 @@ extension ResponseCache {
     }
 
     /// Answers a request that must not be sent (RFC 9111, section 5.2.1.7).
-    func refuse(because reason: CacheStatus.ForwardReason) -> Response {
+    func refuse(because cause: ForwardCause) -> Response {
         var response = Response(status: .gatewayTimeout)
         response.metadata.source = .cache
         var status = CacheStatus(cache: policy.name)
-        status.detail = "only-if-cached, \(reason)"
+        status.detail = cause.detail.map { "only-if-cached; \($0)" } ?? "only-if-cached, \(cause.reason)"
         note(status, in: &response)
         return response
     }
@@ -77,7 +77,7 @@ extension ResponseCache {
             return Response(head: Preconditions.notModified(stored.head))
         }
         if request.method == .head { return Response(head: stored.head) }
-        if let range = request.headerFields.firstValue(of: .range).flatMap({ ByteRange($0) }),
+        if let range = Preconditions.range(of: request, in: stored),
             stored.head.status == .ok || stored.head.status == .partialContent,
             let part = PartialContent.answer(range, from: stored)
         {

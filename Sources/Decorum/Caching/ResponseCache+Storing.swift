@@ -21,7 +21,7 @@ extension ResponseCache {
         if !confirmation.mayStay { await store.removeResponses(for: key) }
         var response = response
         response.metadata.storedResponse = refreshed
-        response.metadata.cacheStatus = status(of: isStored, forwarding: exchange.forwarded.reason)
+        response.metadata.cacheStatus = status(of: isStored, forwarding: exchange.forwarded.cause.reason)
         let isForAll = isStored && isForAll(refreshed) && !response.head.headerFields.contains(.setCookie)
         return SharedAnswer(response: response, isForAll: isForAll, sent: exchange.forwarded.sent)
     }
@@ -51,7 +51,7 @@ extension ResponseCache {
             decodedContentCodings: response.metadata.decodedContentCodings)
         let isStored = await keep(stored, of: &response, in: exchange, isReplacing: isReplacing)
         if !isStored, isReplacing { await store.removeResponses(for: forwarded.key) }
-        response.metadata.cacheStatus = status(of: isStored, forwarding: exchange.forwarded.reason)
+        response.metadata.cacheStatus = status(of: isStored, forwarding: exchange.forwarded.cause)
         return SharedAnswer(response: response, isForAll: isForAll(stored), sent: forwarded.sent)
     }
 
@@ -94,7 +94,8 @@ extension ResponseCache {
         let forwarded = exchange.forwarded
         let request = forwarded.plain.head
         guard exchange.ticket.isCurrent,
-            let stored = await store.responses(for: forwarded.key).first(where: { $0.isSelected(by: request) })
+            let stored = await store.responses(for: forwarded.key).first(where: { $0.isSelected(by: request) }),
+            !stored.cookieDiffers(from: request)
         else { return }
         let effect = Validation.effect(ofHead: head, on: stored)
         guard effect != .none else { return }
@@ -113,18 +114,21 @@ extension ResponseCache {
     /// Answers with a response that is not stored.
     func pass(_ response: consuming Response, because reason: String? = nil, in exchange: Exchange) -> SharedAnswer {
         var response = response
-        response.metadata.cacheStatus = status(of: false, forwarding: exchange.forwarded.reason, because: reason)
+        response.metadata.cacheStatus = status(of: false, forwarding: exchange.forwarded.cause, because: reason)
         return SharedAnswer(response: response, isForAll: false, sent: exchange.forwarded.sent)
     }
 
-    /// The status of a response that the server has given.
-    func status(
-        of isStored: Bool, forwarding forwardReason: CacheStatus.ForwardReason, because reason: String? = nil
-    ) -> CacheStatus {
+    /// The status of a response that the server has given in place of a stored one, with the reasons in words.
+    func status(of isStored: Bool, forwarding cause: ForwardCause, because reason: String? = nil) -> CacheStatus {
+        var status = status(of: isStored, forwarding: cause.reason)
+        status.detail = cause.detail.map { detail in reason.map { "\(detail); \($0)" } ?? detail } ?? reason
+        return status
+    }
+
+    private func status(of isStored: Bool, forwarding reason: CacheStatus.ForwardReason) -> CacheStatus {
         var status = CacheStatus(cache: policy.name)
-        status.forwardReason = forwardReason
+        status.forwardReason = reason
         status.isStored = isStored
-        status.detail = reason
         return status
     }
 

@@ -4,7 +4,7 @@ import HTTPTypes
 extension ResponseCache {
     /// Sends a request, and removes the stored responses that its response invalidates (RFC 9111, section 4.4).
     func pass(
-        _ request: consuming Request, because reason: CacheStatus.ForwardReason, over base: some Connection
+        _ request: consuming Request, because cause: ForwardCause, over base: some Connection
     ) async throws -> Response {
         let head = request.head
         var response: Response
@@ -15,7 +15,7 @@ extension ResponseCache {
             throw error
         }
         await forget(by: response.head, to: head)
-        note(status(of: false, forwarding: reason), in: &response)
+        note(status(of: false, forwarding: cause), in: &response)
         return response
     }
 

@@ -66,9 +66,9 @@ import Testing
 
     @Test func `The size of credentials in a key counts too`() throws {
         let store = MemoryResponseStore(byteLimit: 100_000)
-        let cookie = String(repeating: "c", count: 10_000)
+        let token = String(repeating: "c", count: 10_000)
         store.store(
-            response(1), for: try #require(ResponseKey(.get("https://example.com/", fields: [.cookie: cookie]))))
+            response(1), for: try #require(ResponseKey(.get("https://example.com/", fields: [.authorization: token]))))
         #expect(store.byteCount > 10_000)
     }
 

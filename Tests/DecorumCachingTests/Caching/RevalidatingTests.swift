@@ -138,7 +138,6 @@ import Testing
         }
         let connection = stub.revalidating(in: store)
         var requests = try [get(), get([.authorization: "Bearer a"]), get([.authorization: "Bearer b"])]
-        requests.append(try get([.cookie: "session=1"]))
         let keyName = try #require(HTTPField.Name("X-API-Key"))
         for key in ["a", "b"] { requests.append(try get([keyName: key])) }
         for name in ["ann", "bob"] {
@@ -152,6 +151,20 @@ import Testing
         #expect(store.count == requests.count)
         store.removeResponses(of: Principal("ann"))
         #expect(store.count == requests.count - 1)
+    }
+
+    @Test(arguments: ["\"1\"", "W/\"1\""])
+    func `A response for another cookie is validated only by a strong tag`(tag: String) async throws {
+        let page = Response(status: .ok, fields: [.eTag: tag, .lastModified: "Sat, 29 Oct 1994 19:43:31 GMT"])
+        let stub = StubConnection(page, page)
+        let connection = stub.revalidating(in: store)
+
+        _ = try await connection.send(get([.cookie: "session=1"]))
+        _ = try await connection.send(get([.cookie: "session=2"]))
+
+        let sent = stub.requests[1].head.headerFields
+        #expect(sent[.ifNoneMatch] == (tag.hasPrefix("W/") ? nil : tag))
+        #expect(sent[.ifModifiedSince] == nil)
     }
 
     @Test func `Without a principal nothing is shared above a layer that adds credentials`() async throws {

@@ -8,13 +8,13 @@ enum CacheDecision: Sendable {
     /// Answer with a stale response, and validate it meanwhile.
     case serveStale(StaleFallback, age: Double, timeToLive: Double)
     /// Ask the server whether one of the stored responses is current; the request selects the first one.
-    case validate([StoredResponse], reason: CacheStatus.ForwardReason, fallback: StaleFallback?)
+    case validate([StoredResponse], because: ForwardCause, fallback: StaleFallback?)
     /// Ask the server for the rest of a content whose start is stored (RFC 9111, section 3.3).
     case complete(StoredResponse, missing: ByteRange)
     /// Send the request as it is.
-    case forward(CacheStatus.ForwardReason, fallback: StaleFallback?)
+    case forward(ForwardCause, fallback: StaleFallback?)
     /// Answer `504 Gateway Timeout`, since the request must not be sent.
-    case refuse(CacheStatus.ForwardReason)
+    case refuse(ForwardCause)
 
     /// Decides.
     ///
@@ -29,38 +29,32 @@ enum CacheDecision: Sendable {
         _ request: HTTPRequest, wanting wanted: CacheRequest, from variants: [StoredResponse], at now: Date,
         policy: CachingPolicy
     ) -> CacheDecision {
-        let range = request.headerFields.firstValue(of: .range).flatMap { ByteRange($0) }
         guard let stored = variants.first(where: { $0.isSelected(by: request) }) else {
-            if wanted.isOnlyIfCached { return .refuse(variants.isEmpty ? .uriMiss : .varyMiss) }
-            // The server may choose one that it gave to other requests (RFC 9111, section 4.3.1); a weak tag may be the
-            // same for all variants.
-            let candidates = variants.filter { stored in
-                PartialContent.strongTag(of: stored.head) != nil && PartialContent.canAnswer(range, from: stored)
-            }.prefix(8)
-            if candidates.isEmpty { return .forward(variants.isEmpty ? .uriMiss : .varyMiss, fallback: nil) }
-            return .validate(Array(candidates), reason: .varyMiss, fallback: nil)
+            return decide(request, wanting: wanted, fromOtherVariants: variants)
+        }
+        if stored.cookieDiffers(from: request.headerFields) {
+            return decide(request, wanting: wanted, fromOtherCookie: stored, at: now, policy: policy)
         }
 
-        guard PartialContent.canAnswer(range, from: stored) else {
-            if wanted.isOnlyIfCached { return .refuse(.partial) }
-            guard range == nil, request.method == .get, let missing = PartialContent.missing(after: stored) else {
-                return .forward(.partial, fallback: nil)
-            }
+        guard PartialContent.canAnswer(Preconditions.range(of: request, in: stored), from: stored) else {
+            if wanted.isOnlyIfCached { return .refuse(.part) }
+            guard request.method == .get, !request.headerFields.contains(.range),
+                let missing = PartialContent.missing(after: stored)
+            else { return .forward(.part, fallback: nil) }
             return .complete(stored, missing: missing)
         }
 
         let freshness = stored.freshness
         let age = stored.age(at: now)
         let timeToLive = freshness.lifetime(guessing: policy) - age
-        let isYoungEnough = age <= wanted.maxAge ?? .infinity || (freshness.isImmutable && timeToLive > 0)
-        let isUsable = !wanted.needsValidation && !freshness.needsValidation && isYoungEnough
-        if isUsable, timeToLive > 0, timeToLive >= wanted.minFresh {
+        let isYoungEnough = wanted.accepts(stored, age: age, timeToLive: timeToLive)
+        if isYoungEnough, !freshness.needsValidation, timeToLive > 0, timeToLive >= wanted.minFresh {
             return .serve(stored, age: age, timeToLive: timeToLive)
         }
         let staleness = max(0, -timeToLive)
         let isWithin = { (grace: Double) in grace > 0 && staleness <= grace }
         let fallback =
-            freshness.forbidsStale || wanted.needsValidation || !isYoungEnough
+            freshness.forbidsStale || !isYoungEnough
             ? nil
             : StaleFallback(
                 stored: stored,
@@ -76,11 +70,59 @@ enum CacheDecision: Sendable {
             }
         }
 
-        let reason: CacheStatus.ForwardReason =
-            timeToLive > 0 && !freshness.needsValidation ? .request : .stale
-        if wanted.isOnlyIfCached { return .refuse(reason) }
+        let cause: ForwardCause = freshness.needsValidation ? .noCache : timeToLive > 0 ? .request : .stale
+        if wanted.isOnlyIfCached { return .refuse(cause) }
         return stored.hasValidator
-            ? .validate([stored], reason: reason, fallback: fallback) : .forward(reason, fallback: fallback)
+            ? .validate([stored], because: cause, fallback: fallback) : .forward(cause, fallback: fallback)
+    }
+
+    /// Decides where the request selects none of the stored responses.
+    ///
+    /// The server may choose one that it gave to other requests (RFC 9111, section 4.3.1); a weak tag may be the same
+    /// for all variants.
+    private static func decide(
+        _ request: HTTPRequest, wanting wanted: CacheRequest, fromOtherVariants variants: [StoredResponse]
+    ) -> CacheDecision {
+        let cause: ForwardCause = variants.isEmpty ? .nothingStored : .vary
+        if wanted.isOnlyIfCached { return .refuse(cause) }
+        let candidates = variants.filter { canConfirm($0, for: request) }.prefix(8)
+        return candidates.isEmpty
+            ? .forward(cause, fallback: nil) : .validate(Array(candidates), because: cause, fallback: nil)
+    }
+
+    /// Decides where the stored response was requested with another cookie, and may depend on it.
+    ///
+    /// Only a strong tag shows that the content is the same for both cookies. A fresh response that was requested
+    /// without a cookie is used as it is.
+    private static func decide(
+        _ request: HTTPRequest, wanting wanted: CacheRequest, fromOtherCookie stored: StoredResponse, at now: Date,
+        policy: CachingPolicy
+    ) -> CacheDecision {
+        let range = Preconditions.range(of: request, in: stored)
+        let age = stored.age(at: now)
+        let timeToLive = stored.freshness.lifetime(guessing: policy) - age
+        if stored.wasRequestedWithoutCookie, !stored.freshness.needsValidation, timeToLive > 0,
+            timeToLive >= wanted.minFresh, wanted.accepts(stored, age: age, timeToLive: timeToLive),
+            PartialContent.canAnswer(range, from: stored)
+        {
+            return .serve(stored, age: age, timeToLive: timeToLive)
+        }
+        if wanted.isOnlyIfCached { return .refuse(.cookie) }
+        return canConfirm(stored, for: request)
+            ? .validate([stored], because: .cookie, fallback: nil) : .forward(.cookie, fallback: nil)
+    }
+
+    /// Whether a `304` with the response's strong tag would make it an answer to a request that does not select it.
+    private static func canConfirm(_ stored: StoredResponse, for request: HTTPRequest) -> Bool {
+        PartialContent.strongTag(of: stored.head) != nil
+            && PartialContent.canAnswer(Preconditions.range(of: request, in: stored), from: stored)
+    }
+}
+
+extension CacheRequest {
+    /// Whether the request accepts a stored response of an age without a validation.
+    fileprivate func accepts(_ stored: StoredResponse, age: Double, timeToLive: Double) -> Bool {
+        !needsValidation && (age <= maxAge ?? .infinity || (stored.freshness.isImmutable && timeToLive > 0))
     }
 }
 

@@ -79,16 +79,18 @@ private enum CacheUseKey: RequestOptionKey {
 }
 
 extension CacheRequest {
-    /// The reason why a request must be sent to the server with any stored responses; nil when there is no such reason.
-    func reasonToPass(_ request: borrowing Request) -> CacheStatus.ForwardReason? {
-        if isNoStore { return .request }
+    /// The cause for which a request must be sent to the server with any stored responses; nil when there is no such
+    /// cause.
+    func causeToPass(_ request: borrowing Request) -> ForwardCause? {
+        if isNoStore { return .requestNoStore }
         let method = request.head.method
         let isQuery = method == .query
         guard method == .get || method == .head || isQuery else { return .method }
         let fields = request.head.headerFields
-        if !isQuery && !request.body.isEmpty || Preconditions.needOrigin(fields) { return .bypass }
+        guard isQuery || request.body.isEmpty else { return .content }
+        if Preconditions.needOrigin(fields) { return .precondition }
         guard let range = fields.firstValue(of: .range) else { return nil }
-        return method == .get && ByteRange(range) != nil ? nil : .bypass
+        return method == .get && ByteRange(range) != nil ? nil : .range
     }
 }
 

@@ -6,12 +6,17 @@ enum Validation {
     /// Adds the validators of stored responses to a request.
     ///
     /// The tags of a caller are not changed. Its date is not changed either, unless the request selects the only stored
-    /// response: otherwise a `304` would not show whether it answers the condition of the caller or of the cache.
+    /// response: otherwise a `304` would not show whether it answers the condition of the caller or of the cache. A
+    /// response for another cookie is asked about by its strong tag alone.
     static func ask(about stored: [StoredResponse], in fields: inout HTTPFields) {
+        let isForOtherCookie = stored.contains { $0.cookieDiffers(from: fields) }
         // A date cannot distinguish variants.
-        let dated = stored.count == 1 ? stored.first { SelectingFields.match($0, fields) } : nil
+        let dated =
+            stored.count == 1 && !isForOtherCookie ? stored.first { SelectingFields.match($0, fields) } : nil
         guard !fields.contains(.ifNoneMatch), dated != nil || !fields.contains(.ifModifiedSince) else { return }
-        let tags = stored.compactMap { $0.head.headerFields.firstValue(of: .eTag) }
+        let tags = stored.compactMap {
+            isForOtherCookie ? PartialContent.strongTag(of: $0.head) : $0.head.headerFields.firstValue(of: .eTag)
+        }
         if let tag = tags.first { fields[.ifNoneMatch] = tags.count == 1 ? tag : tags.joined(separator: ", ") }
         let date = dated?.head.headerFields.firstValue(of: .lastModified)
         if date != nil || fields.contains(.ifModifiedSince) { fields[.ifModifiedSince] = date }
@@ -33,6 +38,7 @@ enum Validation {
         }
         // Only a strong tag distinguishes variants: all variants may have the same weak tag and the same date.
         guard stored.count == 1, let only = stored.first, only.isSelected(by: request) else { return nil }
+        if only.cookieDiffers(from: request) { return answersOnlyTag(validation, of: only, for: request) ? only : nil }
         let fields = validation.headerFields
         let storedFields = only.head.headerFields
         if let tag = fields.firstValue(of: .eTag), let storedTag = storedFields.firstValue(of: .eTag) {
@@ -45,6 +51,15 @@ enum Validation {
             let storedModified = storedFields.firstValue(of: .lastModified)
         else { return only }
         return modified == storedModified ? only : nil
+    }
+
+    /// Whether a `304` without a tag can only be about the strong tag that the cache has sent.
+    private static func answersOnlyTag(
+        _ validation: HTTPResponse, of stored: StoredResponse, for request: HTTPRequest
+    ) -> Bool {
+        let fields = request.headerFields
+        return !validation.headerFields.contains(.eTag) && PartialContent.strongTag(of: stored.head) != nil
+            && !fields.contains(.ifNoneMatch) && !fields.contains(.ifModifiedSince)
     }
 
     /// Whether a `304` may refresh the stored response that it confirms (RFC 9111, section 4.3.4).

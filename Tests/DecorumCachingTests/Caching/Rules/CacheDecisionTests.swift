@@ -150,6 +150,93 @@ import Testing
         #expect(decision.asked.count == 8)
     }
 
+    // MARK: Cookies
+
+    static let cookies: [(stored: String, status: String, age: Double, asked: String, decision: String)] = [
+        // The same cookie, and a response for which cookies do not matter.
+        ("Cookie: a=1", "ETag: \"1\" | Cache-Control: max-age=100", 0, "Cookie: a=1", "serve"),
+        ("Cookie: a=1", "Cache-Control: max-age=100, public", 0, "Cookie: a=2", "serve"),
+        ("Cookie: a=1", "Cache-Control: max-age=100, public", 0, "", "serve"),
+        ("Cookie: a=1", "ETag: \"1\" | Cache-Control: max-age=100, public", 100, "Cookie: a=2", "validate, stale"),
+        // Vary decides.
+        ("Cookie: a=1", "ETag: \"1\" | Cache-Control: max-age=100 | Vary: Cookie", 0, "Cookie: a=1", "serve"),
+        ("Cookie: a=1", "Cache-Control: max-age=100 | Vary: Cookie", 0, "Cookie: a=2", "forward, vary-miss"),
+        ("", "Cache-Control: max-age=100 | Vary: Cookie", 0, "Cookie: a=2", "forward, vary-miss"),
+        // Another cookie.
+        ("Cookie: a=1", "ETag: \"1\" | Cache-Control: max-age=100", 0, "Cookie: a=2", "validate, vary-miss"),
+        ("Cookie: a=1", "ETag: \"1\" | Cache-Control: max-age=100", 0, "", "validate, vary-miss"),
+        ("Cookie: a=1", "ETag: W/\"1\" | Cache-Control: max-age=100", 0, "Cookie: a=2", "forward, vary-miss"),
+        ("Cookie: a=1", "Last-Modified: x | Cache-Control: max-age=100", 0, "Cookie: a=2", "forward, vary-miss"),
+        ("Cookie: a=1", "Cache-Control: max-age=100, private", 0, "Cookie: a=2", "forward, vary-miss"),
+        (
+            "Cookie: a=1", "Cache-Control: max-age=100, stale-while-revalidate=50", 110, "Cookie: a=2",
+            "forward, vary-miss"
+        ),
+        (
+            "Cookie: a=1", "ETag: \"1\" | Cache-Control: max-age=100", 0,
+            "Cookie: a=2 | Cache-Control: only-if-cached", "refuse, vary-miss"
+        ),
+        (
+            "Cookie: a=1", "ETag: \"1\" | Cache-Control: max-age=100", 110,
+            "Cookie: a=2 | Cache-Control: max-stale", "validate, vary-miss"
+        ),
+        // A response that was requested without a cookie.
+        ("", "Cache-Control: max-age=100", 99, "Cookie: a=1", "serve"),
+        ("", "ETag: \"1\" | Cache-Control: max-age=100", 100, "Cookie: a=1", "validate, vary-miss"),
+        ("", "ETag: W/\"1\" | Cache-Control: max-age=100", 100, "Cookie: a=1", "forward, vary-miss"),
+        ("", "Cache-Control: max-age=100, no-cache", 0, "Cookie: a=1", "forward, vary-miss"),
+        ("", "Cache-Control: max-age=100", 60, "Cookie: a=1 | Cache-Control: max-age=50", "forward, vary-miss"),
+        ("", "Cache-Control: max-age=100", 60, "Cookie: a=1 | Cache-Control: min-fresh=50", "forward, vary-miss"),
+        ("", "Cache-Control: max-age=100", 110, "Cookie: a=1 | Cache-Control: max-stale", "forward, vary-miss"),
+        ("", "Cache-Control: max-age=100, stale-while-revalidate=50", 110, "Cookie: a=1", "forward, vary-miss"),
+    ]
+
+    @Test(arguments: cookies)
+    func `A response for another cookie is validated by its strong tag, and never used before`(
+        stored: String, status: String, age: Double, asked: String, decision: String
+    ) {
+        let response = StoredPage.response(status, to: stored)
+        let decided = self.decision(response, after: age, wanting: asked)
+        #expect(decided.summary == decision)
+        if decision != "validate, stale" { #expect(decided.fallback == nil) }
+    }
+
+    // MARK: If-Range
+
+    static let modified = "Last-Modified: Sun, 09 Sep 2001 01:45:00 GMT | Date: Sun, 09 Sep 2001 01:46:00 GMT"
+
+    static let conditions: [(stored: String, condition: String, decision: String)] = [
+        ("ETag: \"1\"", "\"1\"", "serve part"), ("ETag: \"1\"", "\"2\"", "serve"), ("ETag: \"1\"", "W/\"1\"", "serve"),
+        ("ETag: W/\"1\"", "W/\"1\"", "serve"), ("ETag: W/\"1\"", "\"1\"", "serve"), ("", "\"1\"", "serve"),
+        (modified, "Sun, 09 Sep 2001 01:45:00 GMT", "serve part"),
+        (modified, "Sun, 09 Sep 2001 01:45:01 GMT", "serve"), (modified, "Sunday, 09-Sep-01 01:45:00 GMT", "serve"),
+        (
+            "Last-Modified: Sun, 09 Sep 2001 01:45:01 GMT | Date: Sun, 09 Sep 2001 01:46:00 GMT",
+            "Sun, 09 Sep 2001 01:45:01 GMT", "serve"
+        ),
+        ("Last-Modified: Sun, 09 Sep 2001 01:45:00 GMT", "Sun, 09 Sep 2001 01:45:00 GMT", "serve"),
+        ("Last-Modified: x | Date: x", "x", "serve"), ("ETag: \"1\"", "", "serve"),
+    ]
+
+    @Test(arguments: conditions)
+    func `If-Range decides between the range and the whole content`(
+        stored: String, condition: String, decision: String
+    ) {
+        let response = StoredPage.response("Cache-Control: max-age=100 | \(stored)")
+        let request = StoredPage.request("Range: bytes=2-4 | If-Range: \(condition)")
+        let range = Preconditions.range(of: request, in: response)
+        let decided = self.decision(response, after: 0, wanting: "Range: bytes=2-4 | If-Range: \(condition)")
+        #expect(decided.summary + (range == nil ? "" : " part") == decision)
+        #expect(Preconditions.range(of: StoredPage.request("If-Range: \(condition)"), in: response) == nil)
+    }
+
+    @Test func `A stored part does not answer a request whose If-Range fails`() {
+        let part = StoredPage.response(
+            "ETag: \"1\" | Cache-Control: max-age=100 | Content-Range: bytes 0-9/20", status: 206)
+        #expect(decision(part, after: 0, wanting: "Range: bytes=2-4 | If-Range: \"1\"").summary == "serve")
+        #expect(decision(part, after: 0, wanting: "Range: bytes=2-4 | If-Range: \"2\"").summary == "forward, partial")
+    }
+
     // MARK: Parts
 
     static let ranges: [(stored: String, status: Int, range: String, decision: String)] = [
@@ -239,10 +326,10 @@ extension CacheDecision {
         switch self {
         case .serve: "serve"
         case .serveStale: "serve, validate behind"
-        case .validate(_, let reason, _): "validate, \(reason)"
+        case .validate(_, let cause, _): "validate, \(cause.reason)"
         case .complete(_, let missing): "complete \(missing.value)"
-        case .forward(let reason, _): "forward, \(reason)"
-        case .refuse(let reason): "refuse, \(reason)"
+        case .forward(let cause, _): "forward, \(cause.reason)"
+        case .refuse(let cause): "refuse, \(cause.reason)"
         }
     }
 

@@ -60,33 +60,38 @@ import Testing
         #expect(wanted("Cache-Control: max-stale=5", use: .preferringStored).maxStale == .infinity)
     }
 
-    static let passing: [(String, String, String, CacheStatus.ForwardReason?)] = [
+    static let passing: [(String, String, String, ForwardCause?)] = [
         ("GET", "", "", nil), ("HEAD", "", "", nil),
         ("POST", "", "", .method), ("PUT", "", "", .method), ("OPTIONS", "", "", .method), ("get", "", "", .method),
-        ("GET", "", "x", .bypass),
-        ("GET", "Cache-Control: no-store", "", .request), ("POST", "Cache-Control: no-store", "", .request),
-        ("GET", "If-Match: \"1\"", "", .bypass), ("GET", "If-Range: \"1\"", "", .bypass),
-        ("GET", "If-Unmodified-Since: Sun, 09 Sep 2001 01:46:40 GMT", "", .bypass),
+        ("QUERY", "", "", nil), ("QUERY", "", "x", nil), ("QUERY", "If-None-Match: \"1\"", "x", nil),
+        ("QUERY", "Range: bytes=0-4", "x", .range), ("SEARCH", "", "x", .method),
+        ("GET", "", "x", .content), ("HEAD", "", "x", .content),
+        ("GET", "Cache-Control: no-store", "", .requestNoStore),
+        ("POST", "Cache-Control: no-store", "", .requestNoStore),
+        ("GET", "If-Match: \"1\"", "", .precondition), ("GET", "If-Range: \"1\"", "", nil),
+        ("GET", "If-Unmodified-Since: Sun, 09 Sep 2001 01:46:40 GMT", "", .precondition),
+        ("GET", "Range: bytes=0-4 | If-Range: \"1\"", "", nil),
+        ("GET", "Range: bytes=0-1,3-4 | If-Range: \"1\"", "", .range),
         ("GET", "If-None-Match: \"1\"", "", nil), ("GET", "If-Modified-Since: x", "", nil),
-        ("GET", "Range: bytes=0-4", "", nil), ("GET", "Range: bytes=0-1,3-4", "", .bypass),
-        ("GET", "Range: bytes=4-0", "", .bypass), ("GET", "Range: lines=0-4", "", .bypass),
-        ("HEAD", "Range: bytes=0-4", "", .bypass),
+        ("GET", "Range: bytes=0-4", "", nil), ("GET", "Range: bytes=0-1,3-4", "", .range),
+        ("GET", "Range: bytes=4-0", "", .range), ("GET", "Range: lines=0-4", "", .range),
+        ("HEAD", "Range: bytes=0-4", "", .range),
     ]
 
     @Test(arguments: passing)
     func `A request that a cache cannot answer passes through`(
-        method: String, fields: String, body: String, reason: CacheStatus.ForwardReason?
+        method: String, fields: String, body: String, cause: ForwardCause?
     ) throws {
         let method = try #require(HTTPRequest.Method(method))
         var request = Request(head: StoredPage.request(fields, method: method))
         if !body.isEmpty { request.body = Body(body) }
-        #expect(CacheRequest(request.head.headerFields, use: .standard).reasonToPass(request) == reason)
+        #expect(CacheRequest(request.head.headerFields, use: .standard).causeToPass(request) == cause)
     }
 
     @Test func `A request with no-store passes through with any method`() {
         for method in [HTTPRequest.Method.get, .post] {
             let request = Request(head: StoredPage.request(method: method))
-            #expect(CacheRequest([:], use: .none).reasonToPass(request) == .request)
+            #expect(CacheRequest([:], use: .none).causeToPass(request) == .requestNoStore)
         }
     }
 }

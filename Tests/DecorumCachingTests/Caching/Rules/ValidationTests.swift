@@ -45,6 +45,42 @@ import Testing
         #expect(fields == HTTPFields(lines: "A: en | If-None-Match: \"1\""))
     }
 
+    static let otherCookies: [(stored: String, asked: String, sent: String)] = [
+        ("ETag: \"1\" | \(modified)", "", "If-None-Match: \"1\""), ("ETag: W/\"1\" | \(modified)", "", ""),
+        (modified, "", ""),
+        ("ETag: \"1\"", "If-None-Match: \"c\"", "If-None-Match: \"c\""),
+        ("ETag: \"1\"", "If-Modified-Since: x", "If-Modified-Since: x"),
+        ("Cache-Control: public | ETag: W/\"1\" | \(modified)", "", "If-None-Match: W/\"1\" | \(since)"),
+    ]
+
+    @Test(arguments: otherCookies)
+    func `A response for another cookie is asked about by its strong tag`(stored: String, asked: String, sent: String) {
+        let response = StoredPage.response(stored, to: "Cookie: a=1")
+        var fields = HTTPFields(lines: "Cookie: a=2 | \(asked)")
+        Validation.ask(about: [response], in: &fields)
+        #expect(fields == HTTPFields(lines: "Cookie: a=2 | \(sent)"))
+    }
+
+    static let answersForOtherCookies: [(stored: String, validation: String, asked: String, isConfirmed: Bool)] = [
+        ("ETag: \"1\"", "ETag: \"1\"", "", true), ("ETag: \"1\"", "", "", true),
+        ("ETag: \"1\"", "ETag: W/\"1\"", "", false),
+        ("ETag: \"1\"", "ETag: \"2\"", "", false), ("ETag: \"1\" | \(modified)", modified, "", true),
+        ("ETag: \"1\"", "", "If-None-Match: \"c\"", false), ("ETag: \"1\"", "", "If-Modified-Since: x", false),
+        ("ETag: \"1\"", "ETag: \"1\"", "If-None-Match: \"1\"", true), ("ETag: W/\"1\"", "ETag: W/\"1\"", "", false),
+        (modified, modified, "", false), ("", "", "", false),
+        ("Cache-Control: public | ETag: W/\"1\"", "ETag: W/\"1\"", "", true),
+    ]
+
+    @Test(arguments: answersForOtherCookies)
+    func `A 304 confirms a response for another cookie only by a strong tag`(
+        stored: String, validation: String, asked: String, isConfirmed: Bool
+    ) {
+        let confirmed = Validation.confirmed(
+            by: StoredPage.head(validation, status: 304), among: [StoredPage.response(stored, to: "Cookie: a=1")],
+            for: StoredPage.request("Cookie: a=2 | \(asked)"))
+        #expect((confirmed != nil) == isConfirmed)
+    }
+
     // MARK: Confirming
 
     static let confirmations: [(stored: String, validation: String, isConfirmed: Bool)] = [
