@@ -42,29 +42,29 @@ import Testing
     @Test func `A response for one caller alone is refused to the others, who then do not wait again`() async throws {
         let table = table()
         let gate = Gate()
-        let sent = Atomic(0)
+        let sent = Count()
         let callers = await Callers.start(5) { [tickets] _ in
             try await table.response(for: 1, tickets, isForAll: false) {
-                sent.add(1, ordering: .relaxed)
+                sent.value.add(1, ordering: .relaxed)
                 try await gate.wait()
                 return Response(status: .unauthorized)
             }
         }
-        #expect(sent.load(ordering: .relaxed) == 1)
+        #expect(sent.value.load(ordering: .relaxed) == 1)
         gate.open()
         for caller in callers { #expect(try await caller.value.metadata.isCoalesced == false) }
-        #expect(sent.load(ordering: .relaxed) == 5)
+        #expect(sent.value.load(ordering: .relaxed) == 5)
 
         // The key is remembered, until a response can be shared again.
         let later = Gate()
         let next = await Callers.start(3) { [tickets] _ in
             try await table.response(for: 1, tickets) {
-                sent.add(1, ordering: .relaxed)
+                sent.value.add(1, ordering: .relaxed)
                 try await later.wait()
                 return Response(status: .ok)
             }
         }
-        #expect(sent.load(ordering: .relaxed) == 8)
+        #expect(sent.value.load(ordering: .relaxed) == 8)
         later.open()
         for caller in next { #expect(try await caller.value.status == .ok) }
         let last = try await table.response(for: 1, tickets) { Response(status: .ok) }
@@ -242,6 +242,10 @@ private final class TransferLedger: Sendable {
         transfers.withLock { $0.append(transfer) }
         return transfer
     }
+}
+
+private final class Count: Sendable {
+    let value = Atomic(0)
 }
 
 private func page(_ number: Int) throws -> Request {
