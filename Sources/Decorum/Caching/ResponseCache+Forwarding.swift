@@ -67,7 +67,7 @@ extension ResponseCache {
         }
         let key = SharedRequestKey(forwarded.plain, at: forwarded.key, ignoring: ignoredFields)
         return try await sharedRequests.response(
-            for: key, to: forwarded.plain, ticket: { store.ticket(for: forwarded.key) }
+            for: key, to: forwarded.plain, collecting: forwarded.sent, ticket: { store.ticket(for: forwarded.key) }
         ) { ticket in
             try await exchange(forwarded, with: ticket, over: base)
         }

@@ -23,7 +23,7 @@ extension ResponseCache {
         response.metadata.storedResponse = refreshed
         response.metadata.cacheStatus = status(of: isStored, forwarding: exchange.forwarded.cause.reason)
         let isForAll = isStored && isForAll(refreshed) && !response.head.headerFields.contains(.setCookie)
-        return SharedAnswer(response: response, isForAll: isForAll, sent: exchange.forwarded.sent)
+        return SharedAnswer(response: response, isForAll: isForAll)
     }
 
     /// Updates a stored response: at once, or in the background if the store may have to copy its body.
@@ -52,7 +52,7 @@ extension ResponseCache {
         let isStored = await keep(stored, of: &response, in: exchange, isReplacing: isReplacing)
         if !isStored, isReplacing { await store.removeResponses(for: forwarded.key) }
         response.metadata.cacheStatus = status(of: isStored, forwarding: exchange.forwarded.cause)
-        return SharedAnswer(response: response, isForAll: isForAll(stored), sent: forwarded.sent)
+        return SharedAnswer(response: response, isForAll: isForAll(stored))
     }
 
     /// Has the store keep a response; returns whether the store takes it.
@@ -115,7 +115,7 @@ extension ResponseCache {
     func pass(_ response: consuming Response, because reason: String? = nil, in exchange: Exchange) -> SharedAnswer {
         var response = response
         response.metadata.cacheStatus = status(of: false, forwarding: exchange.forwarded.cause, because: reason)
-        return SharedAnswer(response: response, isForAll: false, sent: exchange.forwarded.sent)
+        return SharedAnswer(response: response, isForAll: false)
     }
 
     /// The status of a response that the server has given in place of a stored one, with the reasons in words.

@@ -119,12 +119,14 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
     /// Sends a request, or shares the response of an identical request that is under way.
     private func share(_ request: Request, at resource: ResponseKey) async throws -> Response {
         let key = SharedRequestKey(request, at: resource, ignoring: ignoredFields)
-        return try await requests.response(for: key, to: request, ticket: { tickets.ticket(for: resource) }) { _ in
-            var request = request
-            let sent = request.collectSent()
-            let response = try await base.send(request)
-            let isForAll = sent.allowsSharing && SharingRules.isForAll(response.head)
-            return SharedAnswer(response: response, isForAll: isForAll, sent: sent)
+        var collecting = request
+        let sent = collecting.collectSent()
+        return try await requests.response(
+            for: key, to: request, collecting: sent, ticket: { tickets.ticket(for: resource) }
+        ) { [collecting] _ in
+            let response = try await base.send(collecting)
+            return SharedAnswer(
+                response: response, isForAll: sent.allowsSharing && SharingRules.isForAll(response.head))
         }
     }
 

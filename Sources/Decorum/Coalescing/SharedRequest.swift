@@ -8,7 +8,7 @@ final class SharedRequest: Sendable {
     /// The position of a caller who has joined.
     enum Joining {
         /// The response has arrived and is unread.
-        case arrived(SharedAnswer)
+        case arrived(SharedResponse.Copy)
         /// The response has not arrived; the caller waits under this number.
         case waiting(Int)
     }
@@ -16,7 +16,7 @@ final class SharedRequest: Sendable {
     /// The result of waiting.
     enum Turn {
         /// The response, which other callers get too.
-        case shared(SharedAnswer)
+        case shared(SharedResponse.Copy)
         /// The response is for another caller alone: this one sends the own request.
         case alone
         /// The caller who was sending the request is gone: this one sends it for all.
@@ -65,7 +65,7 @@ final class SharedRequest: Sendable {
         guard ticket.isCurrent else { return nil }
         return state.withLock { state in
             guard state.isOpen else { return nil }
-            if state.hasArrived { return state.response?.answer(isCoalesced: true).map { .arrived($0) } }
+            if state.hasArrived { return state.response?.copy(isCoalesced: true).map { .arrived($0) } }
             state.lastNumber += 1
             state.waiters[state.lastNumber] = .some(nil)
             return .waiting(state.lastNumber)
@@ -76,16 +76,18 @@ final class SharedRequest: Sendable {
     ///
     /// - Parameters:
     ///   - number: The number of the caller who sends it.
+    ///   - sent: Collects the requests that are sent: the outcome is for one caller alone if they differ from the request
+    ///     that was asked for.
     ///   - send: Sends the request.
     /// - Returns: The response of this caller, and whether others waited in vain for it.
     func lead(
-        as number: Int, _ send: () async throws -> SharedAnswer
+        as number: Int, collecting sent: SentRequests, _ send: () async throws -> SharedAnswer
     ) async throws -> (response: Response, isRefused: Bool) {
         try await withTaskCancellationHandler {
             do {
-                return arrive(try await send(), of: number)
+                return arrive(try await send(), sent, of: number)
             } catch {
-                fail(error, of: number)
+                fail(error, isForAll: sent.allowsSharing, of: number)
                 throw error
             }
         } onCancel: {
@@ -127,19 +129,23 @@ final class SharedRequest: Sendable {
     }
 
     /// Gives the response to all callers if it is for all; returns that of the leader.
-    private func arrive(_ answer: SharedAnswer, of number: Int) -> (response: Response, isRefused: Bool) {
+    private func arrive(
+        _ answer: SharedAnswer, _ sent: SentRequests, of number: Int
+    ) -> (response: Response, isRefused: Bool) {
         let (own, turns, isClosed) = state.withLock { state -> (Response, [(Waiter, Result<Turn, any Error>)], Bool) in
             guard state.leader == number, !state.hasArrived else { return (answer.response, [], false) }
             state.hasArrived = true
-            if !answer.isForAll || !settings.isOpenAfterArrival { state.isOpen = false }
+            // A body that can be read again has no first reader, who would end the joining.
+            let isOneTime = answer.response.body.replay == .once
+            if !answer.isForAll || !isOneTime || !settings.isOpenAfterArrival { state.isOpen = false }
             guard answer.isForAll, state.isOpen || !state.waiters.isEmpty else {
                 return (answer.response, state.takeTurns { .success(.alone) }, true)
             }
-            let shared = SharedResponse(answer, settings) { [weak self] in self?.close() }
-            let own = shared.answer(isCoalesced: false)?.response ?? answer.response
+            let shared = SharedResponse(answer.response, sent, settings) { [weak self] in self?.close() }
+            let own = shared.copy(isCoalesced: false)?.response ?? answer.response
             if state.isOpen { state.response = shared }
             let turns = state.takeTurns {
-                shared.answer(isCoalesced: true).map { .success(.shared($0)) } ?? .success(.alone)
+                shared.copy(isCoalesced: true).map { .success(.shared($0)) } ?? .success(.alone)
             }
             return (own, turns, !state.isOpen)
         }
@@ -147,12 +153,12 @@ final class SharedRequest: Sendable {
         return (own, !answer.isForAll && !turns.isEmpty)
     }
 
-    private func fail(_ error: any Error, of number: Int) {
+    private func fail(_ error: any Error, isForAll: Bool, of number: Int) {
         let turns = state.withLock { state -> [(Waiter, Result<Turn, any Error>)]? in
             guard state.leader == number, !state.hasArrived else { return nil }
             state.hasArrived = true
             state.isOpen = false
-            return state.takeTurns { .failure(error) }
+            return state.takeTurns { isForAll ? .failure(error) : .success(.alone) }
         }
         if let turns { resume(turns, isClosed: true) }
     }
@@ -206,34 +212,8 @@ extension SharedRequest.State {
 }
 
 /// The response to a request that is sent for several callers.
-struct SharedAnswer: Sendable {
-    var response: Response
+struct SharedAnswer {
+    let response: Response
     /// Whether callers other than the one who sent the request may have it.
     let isForAll: Bool
-    /// The collector of the requests that were sent.
-    let sent: SentRequests
-}
-
-/// A response whose body is read once, or by each caller separately.
-private struct SharedResponse {
-    private let answer: SharedAnswer
-    /// Nil for a body that can be read any number of times.
-    private let body: SharedBody?
-
-    init(_ answer: SharedAnswer, _ settings: SharedRequestSettings, onClose: @escaping @Sendable () -> Void) {
-        self.answer = answer
-        let source = answer.response.body
-        body = source.replay == .once ? SharedBody(source, settings, onClose: onClose) : nil
-    }
-
-    /// Makes the response of one more caller; returns nil once the body is being read.
-    func answer(isCoalesced: Bool) -> SharedAnswer? {
-        var answer = answer
-        if let body {
-            guard let joined = body.join() else { return nil }
-            answer.response.body = joined
-        }
-        if isCoalesced { answer.response.metadata.isCoalesced = true }
-        return answer
-    }
 }

@@ -33,26 +33,28 @@ final class SharedRequests: Sendable {
     /// - Parameters:
     ///   - key: The key that callers have to share to get one response.
     ///   - request: The caller's request.
+    ///   - sent: Collects the requests that `send` sends.
     ///   - ticket: Gives the ticket of a request that is about to be sent.
     ///   - send: Sends the request, in the task of the caller.
     /// - Returns: The response for this caller, whose metadata says whether it is shared.
     /// - Throws: The error of `send`, or `CancellationError` for a caller who is cancelled.
     func response(
-        for key: SharedRequestKey, to request: borrowing Request, ticket: () -> StoreTicket,
-        _ send: (StoreTicket) async throws -> SharedAnswer
+        for key: SharedRequestKey, to request: borrowing Request, collecting sent: SentRequests,
+        ticket: () -> StoreTicket, _ send: (StoreTicket) async throws -> SharedAnswer
     ) async throws -> Response {
+        try Task.checkCancellation()
         switch position(of: key, ticket) {
         case .first(let shared):
-            return try await lead(shared, as: SharedRequest.first, send)
-        case .joined(_, .arrived(let answer)):
-            answer.sent.reportSending(of: request)
-            return answer.response
+            return try await lead(shared, as: SharedRequest.first, sent, send)
+        case .joined(_, .arrived(let copy)):
+            copy.sent.reportSending(of: request)
+            return copy.response
         case .joined(let shared, .waiting(let number)):
             switch try await shared.turn(of: number) {
-            case .shared(let answer):
-                answer.sent.reportSending(of: request)
-                return answer.response
-            case .lead: return try await lead(shared, as: number, send)
+            case .shared(let copy):
+                copy.sent.reportSending(of: request)
+                return copy.response
+            case .lead: return try await lead(shared, as: number, sent, send)
             case .alone: break
             }
         case .alone: break
@@ -63,9 +65,12 @@ final class SharedRequests: Sendable {
     }
 
     private func lead(
-        _ shared: SharedRequest, as number: Int, _ send: (StoreTicket) async throws -> SharedAnswer
+        _ shared: SharedRequest, as number: Int, _ sent: SentRequests,
+        _ send: (StoreTicket) async throws -> SharedAnswer
     ) async throws -> Response {
-        let (response, isRefused) = try await shared.lead(as: number) { try await send(shared.ticket) }
+        let (response, isRefused) = try await shared.lead(as: number, collecting: sent) {
+            try await send(shared.ticket)
+        }
         if isRefused { state.withLock { $0.unshared.insert(shared.key.hashValue) } }
         return response
     }

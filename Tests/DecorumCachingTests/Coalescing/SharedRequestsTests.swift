@@ -260,11 +260,13 @@ extension SharedRequests {
         let request = try page(number)
         let resource = try #require(ResponseKey(request))
         let key = SharedRequestKey(request, at: resource, ignoring: FieldNames([]))
-        return try await response(for: key, to: request, ticket: { tickets.ticket(for: resource) }) { _ in
-            var request = request
-            let sent = request.collectSent()
-            request.reportSending()
-            return SharedAnswer(response: try await send(), isForAll: isForAll, sent: sent)
+        var collecting = request
+        let sent = collecting.collectSent()
+        return try await response(
+            for: key, to: request, collecting: sent, ticket: { tickets.ticket(for: resource) }
+        ) { [collecting] _ in
+            collecting.reportSending()
+            return SharedAnswer(response: try await send(), isForAll: isForAll)
         }
     }
 }

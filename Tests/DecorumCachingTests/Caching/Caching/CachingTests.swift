@@ -245,7 +245,7 @@ import Testing
         let stub = StubConnection { request in
             let fields = request.head.headerFields
             let name = fields[.authorization] ?? fields[.cookie] ?? "anonymous"
-            return Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: Body(name))
+            return Response(status: .ok, fields: [.cacheControl: "max-age=60", .vary: "Cookie"], body: Body(name))
         }
         let connection = cache(stub)
         var requests = [try get()]
