@@ -92,13 +92,13 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         let request = request
         let wanted = CacheRequest(request.head.headerFields, use: request.options.cacheUse)
         guard !baseAddsCredentials || request.options.principal != nil,
-            let key = ResponseKey(request, method: request.head.method.ofStoredResponse)
+            let key = ResponseKey(request, method: cache.policy.mode.methodOfStoredResponse(to: request.head.method))
         else {
             return try await pass(
                 request, wanting: wanted,
                 because: baseAddsCredentials && request.options.principal == nil ? .noPrincipal : .noKey)
         }
-        if let cause = wanted.causeToPass(request) {
+        if let cause = wanted.causeToPass(request, in: cache.policy.mode) {
             return try await pass(request, wanting: wanted, storingFor: key, because: cause)
         }
 

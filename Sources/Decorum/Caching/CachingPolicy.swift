@@ -9,15 +9,26 @@ public struct CachingPolicy: Sendable {
     public var heuristicLimit: Duration = .seconds(7 * 86_400)
     /// The time for which a stale response is used when the server cannot be reached (RFC 9111, section 4.2.4).
     ///
-    /// It applies to errors of `base`, except cancellation, and never to a response with `must-revalidate` or
-    /// `no-cache`. Zero turns it off.
+    /// It applies to the errors that ``meansServerNotReached`` accepts, and never to a response with `must-revalidate`
+    /// or `no-cache`. Zero turns it off.
     public var staleIfUnreachable: Duration = .seconds(86_400)
+    /// Returns whether an error of `base` means that the server was not reached, so that a stale response may be used.
+    ///
+    /// By default, an error means it if it is a ``ReachabilityError`` that says so, such as a ``TransportError`` with the
+    /// code ``TransportError/Code/unreachable``; neither a failure of TLS nor another layer's error does. The closure is
+    /// also asked for `stale-if-error` of the server (RFC 5861, section 4), which covers the statuses 500, 502, 503 and
+    /// 504 too. It is never asked about a cancellation.
+    public var meansServerNotReached: @Sendable (_ error: any Error) -> Bool = { error in
+        (error as? any ReachabilityError)?.meansServerNotReached ?? false
+    }
     /// The time to wait for the server before a stale response is used and updated in the background; nil to wait
     /// without a limit.
     ///
     /// Any stored response may be used, however stale it is. This never applies to a response with `must-revalidate` or
     /// `no-cache`, or when `base` throws.
     public var staleIfSlow: Duration?
+    /// The stored responses that a response to an unsafe method invalidates (RFC 9111, section 4.4).
+    public var invalidation = Invalidation.uri
     /// How requests that miss at the same time share one response.
     public var coalescing = CoalescingPolicy.standard
     /// Whether responses get a field `Cache-Status` (RFC 9211) in addition to ``ResponseMetadata/cacheStatus``.
@@ -29,9 +40,26 @@ public struct CachingPolicy: Sendable {
     /// It is called again when the server confirms a stored response, with the updated fields.
     public var mayStore: @Sendable (_ request: HTTPRequest, _ response: HTTPResponse) -> Bool = { _, _ in true }
 
+    /// The way in which stored responses are used.
+    var mode = CacheMode.answering
+
     /// Creates the policy that suits most clients.
     public init() {}
 
     /// The policy that suits most clients.
     public static let standard = CachingPolicy()
+}
+
+extension CachingPolicy {
+    /// The stored responses that are outdated after a request with an unsafe method, such as a `POST`.
+    ///
+    /// A response of the class 4xx or 5xx invalidates nothing. When no response comes, the request may have been carried
+    /// out.
+    public enum Invalidation: Sendable, Hashable {
+        /// Those of the URI of the request, and of the URIs of the same origin in `Location` and `Content-Location`;
+        /// without a response, those of the URI of the request.
+        case uri
+        /// All those of the origin, for servers on which one request changes several resources.
+        case origin
+    }
 }

@@ -56,7 +56,8 @@ extension ResponseCache {
         var response = Response(status: .gatewayTimeout)
         response.metadata.source = .cache
         var status = CacheStatus(cache: policy.name)
-        status.detail = cause.detail.map { "only-if-cached; \($0)" } ?? "only-if-cached, \(cause.reason)"
+        let obstacle = cause.detail ?? "nothing is stored"
+        status.detail = "only-if-cached (RFC 9111, 5.2.1.7); \(obstacle)"
         note(status, in: &response)
         return response
     }

@@ -10,14 +10,19 @@ extension ResponseCache {
         }
         do {
             guard let response = try await responseInTime(to: forwarded, over: base) else {
-                return answer(forwarded.plain, with: fallback, of: forwarded, because: "the server is slow")
+                return answer(
+                    forwarded.plain, with: fallback, of: forwarded,
+                    because: "stale: the server is slow (RFC 9111, 4.2.4)")
             }
             guard fallback.replaces(response.head) else { return answer(forwarded.plain, with: response) }
             return answer(
-                forwarded.plain, with: fallback, of: forwarded, because: "stale-if-error", in: response.status)
+                forwarded.plain, with: fallback, of: forwarded, because: "stale-if-error (RFC 5861, 4)",
+                in: response.status)
         } catch {
-            guard fallback.replaces(error) else { throw error }
-            return answer(forwarded.plain, with: fallback, of: forwarded, because: "the server cannot be reached")
+            guard fallback.replaces(error, by: policy) else { throw error }
+            return answer(
+                forwarded.plain, with: fallback, of: forwarded,
+                because: "stale: the server cannot be reached (RFC 9111, 4.2.4)")
         }
     }
 
@@ -85,16 +90,17 @@ extension ResponseCache {
         switch ResponseDecision.decide(about: response.head, response.body, to: forwarded, by: policy) {
         case .confirm(let confirmation):
             return await confirm(confirmation, by: response, in: exchange)
-        case .combine(let head, let body):
+        case .combine(let head, let body, let obstacle):
             var whole = response
             whole.head = head
             whole.body = body
+            if let obstacle { return pass(whole, because: obstacle, in: exchange) }
             return await store(whole, isReplacing: false, in: exchange)
         case .askPlainly:
             return try await askPlainly(exchange, after: response, over: base)
         case .update:
             await update(by: response.head, in: exchange)
-            return pass(response, in: exchange)
+            return pass(response, because: .head, in: exchange)
         case .store(let isReplacing):
             return await store(response, isReplacing: isReplacing, in: exchange)
         case .forget(let reason):

@@ -14,14 +14,19 @@ extension ResponseCache {
             requestDate: isRefreshed ? exchange.requestDate : stored.requestDate,
             date: isRefreshed ? exchange.date : stored.date,
             decodedContentCodings: stored.decodedContentCodings)
-        let key = exchange.forwarded.key
-        let isStored =
-            confirmation.mayStay && isRefreshed && exchange.forwarded.sent.allowsSharing && exchange.ticket.isCurrent
+        let forwarded = exchange.forwarded
+        let key = forwarded.key
+        let reason =
+            confirmation.obstacle ?? forwarded.sent.difference.map { .noPrincipal($0) }
+            ?? (isRefreshed ? exchange.ticket.isCurrent ? nil : .removedSince : .weaklyConfirmed)
+        let isStored = reason == nil
         if isStored { await refresh(stored, with: refreshed, in: exchange) }
-        if !confirmation.mayStay { await store.removeResponses(for: key) }
+        if confirmation.obstacle != nil { await store.removeResponses(for: key) }
         var response = response
         response.metadata.storedResponse = refreshed
-        response.metadata.cacheStatus = status(of: isStored, forwarding: exchange.forwarded.cause.reason)
+        response.metadata.cacheStatus = status(of: isStored, forwarding: forwarded.cause.reason)
+        response.metadata.cacheStatus?.detail = principalAdvice.completing(
+            reason?.detail, for: forwarded.cause, reason)
         let isForAll = isStored && isForAll(refreshed) && !response.head.headerFields.contains(.setCookie)
         return SharedAnswer(response: response, isForAll: isForAll)
     }
@@ -49,36 +54,35 @@ extension ResponseCache {
             head: StoringRules.storable(response.head, receivedAt: exchange.date), body: response.body,
             request: forwarded.plain.head, requestDate: exchange.requestDate, date: exchange.date,
             decodedContentCodings: response.metadata.decodedContentCodings)
-        let isStored = await keep(stored, of: &response, in: exchange, isReplacing: isReplacing)
-        if !isStored, isReplacing { await store.removeResponses(for: forwarded.key) }
-        response.metadata.cacheStatus = status(of: isStored, forwarding: exchange.forwarded.cause)
+        let reason = await keep(stored, of: &response, in: exchange, isReplacing: isReplacing)
+        if reason != nil, isReplacing { await store.removeResponses(for: forwarded.key) }
+        response.metadata.cacheStatus = status(of: reason == nil, forwarding: forwarded.cause, because: reason)
         return SharedAnswer(response: response, isForAll: isForAll(stored))
     }
 
     /// Has the store keep a response; returns whether the store takes it.
     private func keep(
         _ stored: StoredResponse, of response: inout Response, in exchange: Exchange, isReplacing: Bool
-    ) async -> Bool {
-        guard store.bodyLimit > 0, stored.body.length ?? 0 <= store.bodyLimit, exchange.ticket.isCurrent else {
-            return false
-        }
+    ) async -> NotStored? {
+        guard store.bodyLimit > 0, stored.body.length ?? 0 <= store.bodyLimit else { return .store }
+        guard exchange.ticket.isCurrent else { return .removedSince }
         let key = exchange.forwarded.key
         let start =
             stored.head.status == .partialContent ? await storedStart(of: stored, to: exchange.forwarded) : nil
         if start == nil, stored.body.bytes != nil {
             await store.store(stored, for: key, with: exchange.ticket)
-            return true
+            return nil
         }
         var announced = start?.response ?? stored
         announced.body = .empty
-        guard let writer = await store.writer(for: announced, key: key, with: exchange.ticket) else { return false }
+        guard let writer = await store.writer(for: announced, key: key, with: exchange.ticket) else { return .store }
         // A stored start of the content is as current as the part that continues it.
         let removesOnFailure = isReplacing && start == nil
         response.body = response.body.stored(
             BodyStoring(
                 start: start?.body, writer: writer, sent: exchange.forwarded.sent,
                 giveUp: { [store] in if removesOnFailure { await store.removeResponses(for: key) } }))
-        return true
+        return nil
     }
 
     private func storedStart(
@@ -101,7 +105,7 @@ extension ResponseCache {
         guard effect != .none else { return }
         let freshened = StoringRules.storable(
             Validation.freshened(stored.head, with: head.headerFields), receivedAt: exchange.date)
-        guard effect == .refreshed, StoringRules.mayStay(freshened, answering: request, policy) else {
+        guard effect == .refreshed, StoringRules.obstacle(toUpdating: freshened, request, policy) == nil else {
             await store.removeResponses(for: forwarded.key)
             return
         }
@@ -112,16 +116,17 @@ extension ResponseCache {
     }
 
     /// Answers with a response that is not stored.
-    func pass(_ response: consuming Response, because reason: String? = nil, in exchange: Exchange) -> SharedAnswer {
+    func pass(_ response: consuming Response, because reason: NotStored? = nil, in exchange: Exchange) -> SharedAnswer {
         var response = response
         response.metadata.cacheStatus = status(of: false, forwarding: exchange.forwarded.cause, because: reason)
         return SharedAnswer(response: response, isForAll: false)
     }
 
     /// The status of a response that the server has given in place of a stored one, with the reasons in words.
-    func status(of isStored: Bool, forwarding cause: ForwardCause, because reason: String? = nil) -> CacheStatus {
+    func status(of isStored: Bool, forwarding cause: ForwardCause, because reason: NotStored? = nil) -> CacheStatus {
         var status = status(of: isStored, forwarding: cause.reason)
-        status.detail = cause.detail.map { detail in reason.map { "\(detail); \($0)" } ?? detail } ?? reason
+        let detail = [cause.detail, reason?.detail].compactMap { $0 }.joined(separator: "; ")
+        status.detail = principalAdvice.completing(detail.isEmpty ? nil : detail, for: cause, reason)
         return status
     }
 

@@ -11,7 +11,7 @@ extension ResponseCache {
         do {
             response = try await base.send(request)
         } catch {
-            await forget(afterFailureOf: head)
+            await forget(by: nil, to: head)
             throw error
         }
         await forget(by: response.head, to: head)
@@ -28,7 +28,7 @@ extension ResponseCache {
         do {
             response = try await base.send(forwarded.request)
         } catch {
-            await forget(afterFailureOf: head)
+            await forget(by: nil, to: head)
             throw error
         }
         let isWanted = departed.isCurrent
@@ -37,24 +37,20 @@ extension ResponseCache {
         let exchange = Exchange(
             forwarded: forwarded, ticket: store.ticket(for: forwarded.key),
             requestDate: forwarded.sent.date ?? start, date: clock.date)
-        if isWanted, forwarded.sent.allowsSharing, policy.mayStore(head, response.head),
-            (try? StoringRules.check(response.head, toPost: head)) != nil
-        {
-            response = await self.store(response, isReplacing: false, in: exchange).response
+        let obstacle = ResponseDecision.obstacle(
+            toPOST: response.head, head, isWanted: isWanted, forwarded.sent.difference, policy)
+        if let obstacle {
+            response = pass(response, because: obstacle, in: exchange).response
         } else {
-            response = pass(response, in: exchange).response
+            response = await self.store(response, isReplacing: false, in: exchange).response
         }
         if let status = response.metadata.cacheStatus { note(status, in: &response) }
         return response
     }
 
-    private func forget(by response: HTTPResponse, to request: HTTPRequest) async {
+    /// Removes the responses that a request with an unsafe method invalidates; without a response, it is not known
+    /// whether the server has carried out the request.
+    private func forget(by response: HTTPResponse?, to request: HTTPRequest) async {
         for uri in InvalidationRules.invalidated(by: response, to: request) { await store.removeResponses(at: uri) }
-    }
-
-    private func forget(afterFailureOf request: HTTPRequest) async {
-        // It is not known whether the server has carried out the request.
-        guard !request.method.isSafe, let uri = ResponseKey.URI(request) else { return }
-        await store.removeResponses(at: uri)
     }
 }

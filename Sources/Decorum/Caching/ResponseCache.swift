@@ -12,6 +12,7 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
     let refreshesUnderWay = VariantsUnderWay()
     /// The fields in which requests may differ that share a response.
     let ignoredFields: FieldNames
+    let principalAdvice = PrincipalAdvice()
 
     init(_ store: Store, policy: CachingPolicy, clock: any DatedClock, spawner: any TaskSpawner) {
         self.store = store

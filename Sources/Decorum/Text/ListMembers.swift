@@ -1,14 +1,17 @@
 /// The members of a field whose value is a comma-separated list, without blanks around them (RFC 9110, section 5.6.1).
 ///
-/// A comma within a quoted string does not separate members; empty members are left out. After a quotation mark that is
-/// never closed, every comma separates members, so that the mark cannot hide a directive such as `no-store`.
+/// A comma within a quoted string does not separate members; empty members are left out. A quoted string ends before a
+/// comma, a semicolon or the end of the value. A quotation mark without such an end is a character like any other, so
+/// that it cannot hide a directive such as `no-store`.
 struct ListMembers: Sequence, IteratorProtocol {
     private var rest: Substring
-    private var honoursQuotes = true
+    /// Quotation marks before this index open no quoted string.
+    private var literalEnd: Substring.Index
     private let hasComma: Bool
 
     init(_ value: String) {
         rest = value[...]
+        literalEnd = value.startIndex
         hasComma = !value.allUTF8 { $0 != UInt8(ascii: ",") }
     }
 
@@ -24,24 +27,37 @@ struct ListMembers: Sequence, IteratorProtocol {
 
     private mutating func endOfMember() -> Substring.Index {
         guard hasComma else { return rest.endIndex }
-        var isQuoted = false
-        var isEscaped = false
-        var firstQuotedComma: Substring.Index?
-        for index in rest.utf8.indices {
-            switch rest.utf8[index] {
-            case _ where isEscaped: isEscaped = false
-            case UInt8(ascii: "\\") where isQuoted: isEscaped = true
-            case UInt8(ascii: "\"") where honoursQuotes:
-                isQuoted.toggle()
-                firstQuotedComma = nil
-            case UInt8(ascii: ",") where !isQuoted: return index
-            case UInt8(ascii: ","): firstQuotedComma = firstQuotedComma ?? index
-            default: break
-            }
+        let bytes = rest.utf8
+        var index = bytes.startIndex
+        while index < bytes.endIndex {
+            if bytes[index] == UInt8(ascii: ",") { return index }
+            let isOpening = bytes[index] == UInt8(ascii: "\"") && index >= literalEnd
+            bytes.formIndex(after: &index)
+            if isOpening, let end = endOfQuotedString(from: index) { index = end }
         }
-        guard isQuoted, let firstQuotedComma else { return rest.endIndex }
-        honoursQuotes = false
-        return firstQuotedComma
+        return index
+    }
+
+    /// Returns the index after a quoted string; nil when the quotation mark opens none, and then no mark within it opens
+    /// one either, so that no byte is read again and again.
+    private mutating func endOfQuotedString(from start: Substring.Index) -> Substring.Index? {
+        let bytes = rest.utf8
+        var isEscaped = false
+        var index = start
+        while index < bytes.endIndex {
+            let byte = bytes[index]
+            if byte == UInt8(ascii: "\""), !isEscaped {
+                let end = bytes.index(after: index)
+                let next = bytes[end...].first { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
+                if next == nil || next == UInt8(ascii: ",") || next == UInt8(ascii: ";") { return end }
+                literalEnd = index
+                return nil
+            }
+            isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
+            bytes.formIndex(after: &index)
+        }
+        literalEnd = index
+        return nil
     }
 }
 

@@ -29,9 +29,9 @@ enum CacheDecision: Sendable {
         _ request: HTTPRequest, wanting wanted: CacheRequest, from variants: [StoredResponse], at now: Date,
         policy: CachingPolicy
     ) -> CacheDecision {
-        guard let stored = variants.first(where: { $0.isSelected(by: request) }) else {
-            return decide(request, wanting: wanted, fromOtherVariants: variants)
-        }
+        let selected = variants.first { $0.isSelected(by: request) }
+        if policy.mode == .validating { return decide(request, validating: selected, of: variants) }
+        guard let stored = selected else { return decide(request, wanting: wanted, fromOtherVariants: variants) }
         if stored.cookieDiffers(from: request.headerFields) {
             return decide(request, wanting: wanted, fromOtherCookie: stored, at: now, policy: policy)
         }
@@ -74,6 +74,17 @@ enum CacheDecision: Sendable {
         if wanted.isOnlyIfCached { return .refuse(cause) }
         return stored.hasValidator
             ? .validate([stored], because: cause, fallback: fallback) : .forward(cause, fallback: fallback)
+    }
+
+    /// Decides for a cache that asks the server each time.
+    private static func decide(
+        _ request: HTTPRequest, validating stored: StoredResponse?, of variants: [StoredResponse]
+    ) -> CacheDecision {
+        guard let stored else { return .forward(variants.isEmpty ? .nothingStored : .vary, fallback: nil) }
+        if stored.cookieDiffers(from: request.headerFields), !canConfirm(stored, for: request) {
+            return .forward(.cookie, fallback: nil)
+        }
+        return .validate([stored], because: .validating, fallback: nil)
     }
 
     /// Decides where the request selects none of the stored responses.
@@ -140,8 +151,9 @@ struct StaleFallback: Sendable {
     }
 
     /// Whether it is used in place of an error.
-    func replaces(_ error: any Error) -> Bool {
+    func replaces(_ error: any Error, by policy: CachingPolicy) -> Bool {
         (isUsedForErrors || isUsedWhereUnreachable) && !(error is CancellationError)
+            && policy.meansServerNotReached(error)
     }
 }
 

@@ -81,21 +81,15 @@ private enum CacheUseKey: RequestOptionKey {
 extension CacheRequest {
     /// The cause for which a request must be sent to the server with any stored responses; nil when there is no such
     /// cause.
-    func causeToPass(_ request: borrowing Request) -> ForwardCause? {
+    func causeToPass(_ request: borrowing Request, in mode: CacheMode = .answering) -> ForwardCause? {
         if isNoStore { return .requestNoStore }
         let method = request.head.method
-        let isQuery = method == .query
+        let isQuery = method == .query && mode == .answering
         guard method == .get || method == .head || isQuery else { return .method }
         let fields = request.head.headerFields
         guard isQuery || request.body.isEmpty else { return .content }
-        if Preconditions.needOrigin(fields) { return .precondition }
+        if Preconditions.needOrigin(fields, in: mode) { return .precondition }
         guard let range = fields.firstValue(of: .range) else { return nil }
-        return method == .get && ByteRange(range) != nil ? nil : .range
+        return method == .get && mode == .answering && ByteRange(range) != nil ? nil : .range
     }
-}
-
-extension HTTPRequest.Method {
-    /// The method under whose key a response is stored that answers this method: a response to `GET` answers `HEAD`
-    /// too, and the response to a `POST` may answer `GET`; a `QUERY` has responses of its own.
-    var ofStoredResponse: HTTPRequest.Method { self == .query ? .query : .get }
 }

@@ -18,6 +18,7 @@ enum ForwardCause: Sendable, Equatable {
     case request
     case noCache
     case stale
+    case validating
 
     /// The reason as in `Cache-Status`.
     var reason: CacheStatus.ForwardReason {
@@ -28,7 +29,7 @@ enum ForwardCause: Sendable, Equatable {
         case .vary, .cookie: .varyMiss
         case .part: .partial
         case .requestNoStore, .request: .request
-        case .noCache, .stale: .stale
+        case .noCache, .stale, .validating: .stale
         }
     }
 
@@ -49,6 +50,7 @@ enum ForwardCause: Sendable, Equatable {
         case .part: "not used: only a part is stored (RFC 9111, 3.3)"
         case .request: "not used: the request does not accept the stored response (RFC 9111, 5.2.1)"
         case .noCache: "not used: the stored response has no-cache (RFC 9111, 5.2.2.4)"
+        case .validating: "not used: the server is asked each time (RFC 9111, 4.3)"
         case .stale: "not used: the stored response is stale (RFC 9111, 4.2)"
         }
     }

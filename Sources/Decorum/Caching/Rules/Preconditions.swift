@@ -4,10 +4,14 @@ import HTTPTypes
 /// The conditions of a request, evaluated on a stored response (RFC 9110, section 13, and RFC 9111, section 4.3.2).
 enum Preconditions {
     private static let unsupported = FieldNames([.ifMatch, .ifUnmodifiedSince])
+    private static let all = FieldNames([
+        .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange,
+    ])
 
-    /// Whether a request has a condition that only the origin server can evaluate.
-    static func needOrigin(_ fields: HTTPFields) -> Bool {
-        for index in fields.indices where unsupported.contains(fields[index].name) { return true }
+    /// Whether a request has a condition that only the origin server can evaluate, or that the mode leaves to it.
+    static func needOrigin(_ fields: HTTPFields, in mode: CacheMode = .answering) -> Bool {
+        let names = mode == .answering ? unsupported : all
+        for index in fields.indices where names.contains(fields[index].name) { return true }
         return false
     }
 

@@ -5,8 +5,9 @@ import HTTPTypes
 enum ResponseDecision: Sendable {
     /// Answer with a stored response, which a `304` has confirmed.
     case confirm(Confirmation)
-    /// Answer with the whole of a stored start and the rest that has come, and store it.
-    case combine(head: HTTPResponse, body: Body)
+    /// Answer with the whole of a stored start and the rest that has come, and store it unless there is a reason not
+    /// to.
+    case combine(head: HTTPResponse, body: Body, NotStored?)
     /// Send the request of the caller as it is: the answer to the cache's own question is of no use.
     case askPlainly
     /// Answer with the response to a `HEAD`, and update what is stored by it.
@@ -16,9 +17,9 @@ enum ResponseDecision: Sendable {
     /// With `isReplacing`, stored responses are outdated even if the store does not take this one.
     case store(isReplacing: Bool)
     /// Answer with the response, which is not stored, and forget what is stored: it is outdated.
-    case forget(because: String)
+    case forget(because: NotStored)
     /// Answer with the response, which is not stored; what is stored stays.
-    case pass(because: String)
+    case pass(because: NotStored)
 
     /// A stored response that a `304` has confirmed.
     struct Confirmation: Sendable {
@@ -27,8 +28,8 @@ enum ResponseDecision: Sendable {
         let head: HTTPResponse
         /// Whether the `304` updates the stored response; with a weak tag it confirms without an update.
         let isRefreshed: Bool
-        /// Whether the response may stay stored with its updated fields.
-        let mayStay: Bool
+        /// The reason why the response must not stay stored with its updated fields; nil when it may stay.
+        let obstacle: NotStored?
     }
 
     /// Decides.
@@ -52,33 +53,48 @@ enum ResponseDecision: Sendable {
             if !request.isConditional { return .askPlainly }
         case .complete(let stored) where response.status == .partialContent:
             guard let whole = PartialContent.combined(stored, with: response, body) else { return .askPlainly }
-            return .combine(head: whole.head, body: whole.body)
+            return .combine(
+                head: whole.head, body: whole.body,
+                forwarded.sent.difference.map { .noPrincipal($0) } ?? obstacle(to: whole.head, request, policy))
         case .complete where response.status == .rangeNotSatisfiable:
             return .askPlainly
         case .ask, .complete:
             break
         }
-        let difference = forwarded.sent.difference
-        if request.method == .head {
-            return difference == nil ? .update : .pass(because: "a response for one caller alone")
-        }
-        if forwarded.fallback?.replaces(response) == true { return .pass(because: "stale-if-error") }
-        let isOutdating = forwarded.isReplacing && StoringRules.replaces(response.status)
-        if let difference {
-            // A response that is only for one caller says nothing about the responses for others.
-            return .pass(because: "not stored without a principal, since \(difference)")
-        }
+        // A response that is only for one caller says nothing about the responses for others.
+        if let difference = forwarded.sent.difference { return .pass(because: .noPrincipal(difference)) }
+        if request.method == .head, policy.mode == .answering { return .update }
+        if forwarded.fallback?.replaces(response) == true { return .pass(because: .replacedByStale) }
+        let isOutdating = forwarded.isReplacing && policy.mode.outdates(response.status)
+        guard let obstacle = obstacle(to: response, request, policy) else { return .store(isReplacing: isOutdating) }
+        return isOutdating ? .forget(because: obstacle) : .pass(because: obstacle)
+    }
+
+    /// The reason why the response to a `POST` is not stored; nil when it may answer a `GET` (RFC 9110, section 9.3.3).
+    static func obstacle(
+        toPOST response: HTTPResponse, _ request: HTTPRequest, isWanted: Bool, _ difference: SentRequests.Difference?,
+        _ policy: CachingPolicy
+    ) -> NotStored? {
         do {
-            try StoringRules.check(response, to: request)
+            try StoringRules.check(response, toPost: request)
         } catch {
-            let reason = "not stored, since \(error.rawValue)"
-            return isOutdating ? .forget(because: reason) : .pass(because: reason)
+            return .refused(error)
         }
-        guard policy.mayStore(request, response) else {
-            let reason = "not stored, since the policy forbids it"
-            return isOutdating ? .forget(because: reason) : .pass(because: reason)
+        if let difference { return .noPrincipal(difference) }
+        guard isWanted else { return .removedSince }
+        return policy.mayStore(request, response) ? nil : .policy
+    }
+
+    /// The reason why the rules or the policy do not allow a response to be stored.
+    private static func obstacle(
+        to response: HTTPResponse, _ request: HTTPRequest, _ policy: CachingPolicy
+    ) -> NotStored? {
+        do {
+            try StoringRules.check(response, to: request, in: policy.mode)
+        } catch {
+            return .refused(error)
         }
-        return .store(isReplacing: isOutdating)
+        return policy.mayStore(request, response) ? nil : .policy
     }
 }
 
@@ -89,15 +105,18 @@ extension ResponseDecision.Confirmation {
         self.stored = stored
         isRefreshed = Validation.mayRefresh(stored.head, by: validation)
         head = Validation.freshened(stored.head, by: validation)
-        mayStay = StoringRules.mayStay(head, answering: request, policy)
+        obstacle = StoringRules.obstacle(toUpdating: head, request, policy)
     }
 }
 
 extension StoringRules {
-    /// Whether a stored response may stay stored with its updated fields.
-    static func mayStay(_ head: HTTPResponse, answering request: HTTPRequest, _ policy: CachingPolicy) -> Bool {
-        !CacheControl(head.headerFields).contains("no-store") && !Vary(head.headerFields).isAny
-            && policy.mayStore(request, head)
+    /// The reason why a stored response must not stay stored with its updated fields; nil when it may stay.
+    static func obstacle(
+        toUpdating head: HTTPResponse, _ request: HTTPRequest, _ policy: CachingPolicy
+    ) -> NotStored? {
+        if CacheControl(head.headerFields).contains("no-store") { return .refused(.response) }
+        if Vary(head.headerFields).isAny { return .refused(.vary) }
+        return policy.mayStore(request, head) ? nil : .policy
     }
 }
 

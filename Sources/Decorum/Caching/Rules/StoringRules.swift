@@ -3,32 +3,37 @@ import HTTPTypes
 
 /// Whether a response may be stored, and which of its fields (RFC 9111, section 3).
 enum StoringRules {
-    /// The reason why a response is not stored.
+    /// The reason why the rules do not allow a response to be stored, with the section of the RFC.
     enum Refusal: String, Error {
-        case request = "the request forbids it"
-        case response = "the response forbids it"
-        case vary = "it varies by anything"
-        case status = "its status is not cacheable"
-        case useless = "it could not be used again"
-        case method = "its method is not cacheable"
-        case part = "it is a part that cannot be placed"
+        case request = "the request has no-store (RFC 9111, 5.2.1.5)"
+        case response = "the response has no-store (RFC 9111, 5.2.2.5)"
+        case understanding = "the response has must-understand, and its status is not understood (RFC 9111, 5.2.2.3)"
+        case vary = "the response varies by more than the fields of the request (RFC 9111, 4.1)"
+        case status = "the status is not cacheable without an explicit lifetime (RFC 9111, 3)"
+        case condition = "the status answers a condition or a range, or is informational (RFC 9111, 3)"
+        case useless = "the response has neither a lifetime nor a validator (RFC 9111, 3)"
+        case method = "the response to a POST answers no later GET (RFC 9110, 9.3.3)"
+        case part = "the place of the part in the content is not known (RFC 9111, 3.3)"
     }
 
     /// Returns whether a response to a `GET` may be stored.
-    static func check(_ response: HTTPResponse, to request: HTTPRequest) throws(Refusal) {
+    static func check(
+        _ response: HTTPResponse, to request: HTTPRequest, in mode: CacheMode = .answering
+    ) throws(Refusal) {
         guard !CacheControl(request.headerFields).contains("no-store") else { throw .request }
         let fields = response.headerFields
         let control = CacheControl(fields)
+        guard mode == .answering else { return try checkForValidation(response, control) }
         if control.contains("must-understand") {
             // A cache that understands the status may ignore the no-store, which is for caches that do not understand
             // it.
-            guard understoodStatuses.contains(response.status.code) else { throw .response }
+            guard understoodStatuses.contains(response.status.code) else { throw .understanding }
         } else if control.contains("no-store") {
             throw .response
         }
         guard !Vary(fields).isAny else { throw .vary }
         let code = response.status.code
-        guard code >= 200, !refusedStatuses.contains(code) else { throw .status }
+        guard code >= 200, !refusedStatuses.contains(code) else { throw .condition }
         if code == 206 {
             guard ContentRange(fields) != nil else { throw .part }
         } else if request.headerFields.contains(.range), code != 200 {
@@ -41,6 +46,15 @@ enum StoringRules {
             isExplicit || control.contains("public") || Freshness.heuristicStatuses.contains(code)
         guard isCacheable else { throw .status }
         guard isExplicit || fields.contains(.eTag) || fields.contains(.lastModified) else { throw .useless }
+    }
+
+    /// Returns whether a response may be stored that is validated each time.
+    private static func checkForValidation(_ response: HTTPResponse, _ control: CacheControl) throws(Refusal) {
+        let fields = response.headerFields
+        guard !control.contains("no-store") else { throw .response }
+        guard !Vary(fields).isAny else { throw .vary }
+        guard response.status == .ok else { throw .status }
+        guard fields.contains(.eTag) || fields.contains(.lastModified) else { throw .useless }
     }
 
     /// Whether a response shows that the stored responses are outdated, even if it is not stored itself.

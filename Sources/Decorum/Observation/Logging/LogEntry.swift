@@ -41,6 +41,10 @@ struct LogEntry {
         default: line += ", body \(ending) after \(bytes) bytes in \(report.duration.shortText)"
         }
         if let source = report.metadata?.source { line += ", from \(source)" }
+        if let detail = report.metadata?.cacheStatus?.detail {
+            line += ", "
+            line += redaction.applied(toText: detail)
+        }
         if let attempt {
             line += ", attempt \(attempt)"
         } else if let attempts = report.metadata?.attempts, attempts > 1 {

@@ -14,6 +14,9 @@ extension Connection {
     /// // GET https://api.example.com/feed?token=REDACTED 200 in 48.1 ms, 5120 bytes in 53.0 ms, from network
     /// ```
     ///
+    /// Outside of a cache, an entry says why the cache did not use a stored response and why it stored none:
+    /// ``CacheStatus/detail``.
+    ///
     /// Requests and responses pass unchanged. Outside of `retrying`, an entry stands for a call; inside of it, for an
     /// attempt. Place the layer inside of the layers that add fields which the log should show.
     ///

@@ -146,7 +146,7 @@ import Testing
         }
         let second = try await connection.send(get())
         #expect(second.body == "old")
-        #expect(second.metadata.cacheStatus?.detail == "the server cannot be reached")
+        #expect(second.metadata.cacheStatus?.detail == "stale: the server cannot be reached (RFC 9111, 4.2.4)")
     }
 
     @Test(arguments: ["", ", stale-while-revalidate=60"])
@@ -191,7 +191,7 @@ import Testing
         clock.advance(by: .seconds(2))
         let response = try await caller.value
         #expect(response.body == "old")
-        #expect(response.metadata.cacheStatus?.detail == "the server is slow")
+        #expect(response.metadata.cacheStatus?.detail == "stale: the server is slow (RFC 9111, 4.2.4)")
         gate.open()
         try await spawner.finished()
 

@@ -305,18 +305,58 @@ import Testing
         #expect(decision(stored, after: 0, wanting: "", policy: policy).fallback?.isUsedWhereUnreachable == false)
     }
 
-    @Test func `A fallback replaces statuses of server errors, and thrown errors but cancellation`() {
-        let stored = StoredPage.response()
-        let forErrors = StaleFallback(stored: stored, isUsedForErrors: true, isUsedWhereUnreachable: false)
-        for status in [500, 502, 503, 504] { #expect(forErrors.replaces(StoredPage.head(status: status))) }
-        for status in [200, 404, 429, 501, 505] { #expect(!forErrors.replaces(StoredPage.head(status: status))) }
-        #expect(forErrors.replaces(URLError(.timedOut)))
-        #expect(!forErrors.replaces(CancellationError()))
+    private func fallback(forErrors: Bool = false, whereUnreachable: Bool = false) -> StaleFallback {
+        StaleFallback(
+            stored: StoredPage.response(), isUsedForErrors: forErrors, isUsedWhereUnreachable: whereUnreachable)
+    }
 
-        let forUnreachable = StaleFallback(stored: stored, isUsedForErrors: false, isUsedWhereUnreachable: true)
-        #expect(!forUnreachable.replaces(StoredPage.head(status: 503)))
-        #expect(forUnreachable.replaces(URLError(.timedOut)))
-        #expect(!forUnreachable.replaces(CancellationError()))
+    @Test func `A fallback replaces statuses of server errors`() {
+        for status in [500, 502, 503, 504] {
+            #expect(fallback(forErrors: true).replaces(StoredPage.head(status: status)))
+            #expect(!fallback(whereUnreachable: true).replaces(StoredPage.head(status: status)))
+        }
+        for status in [200, 404, 429, 501, 505] {
+            #expect(!fallback(forErrors: true).replaces(StoredPage.head(status: status)))
+        }
+    }
+
+    private struct LayerError: ReachabilityError {
+        var meansServerNotReached: Bool
+    }
+
+    private static let errors: [(error: any Error, isReplaced: Bool)] = [
+        (TransportError(.connectionRefused, at: .connecting), true),
+        (TransportError(.hostNotFound, at: .connecting), true), (TransportError(.unreachable, at: .connecting), true),
+        (TransportError(.timedOut, at: .connecting), true), (TransportError(.timedOut, at: .head), true),
+        (TransportError(.connectionLost, at: .head), true), (TransportError(.connectionLost, at: .body), false),
+        (TransportError(.timedOut, at: .body), false), (TransportError(.tls, at: .connecting), false),
+        (TransportError(.proxyRefused, at: .connecting), false), (TransportError(.truncated, at: .head), false),
+        (TransportError(.malformedResponse, at: .head), false),
+        (TransportError(.undecodableContent, at: .head), false),
+        (TransportError(.unreadableBody, at: .connecting), false),
+        (TransportError(.expectationFailed, at: .head), false),
+        (TransportError(.limitExceeded, at: .connecting), false), (TransportError(.closed, at: .connecting), false),
+        (TransportError(.other, at: .connecting), false),
+        (TransportError(.init("custom"), at: .connecting), false),
+        (URLError(.notConnectedToInternet), false), (LayerError(meansServerNotReached: false), false),
+        (LayerError(meansServerNotReached: true), true), (CancellationError(), false),
+    ]
+
+    @Test func `A fallback replaces the errors that mean that the server was not reached`() {
+        for (error, isReplaced) in Self.errors {
+            #expect(fallback(whereUnreachable: true).replaces(error, by: .standard) == isReplaced, "\(error)")
+            #expect(fallback(forErrors: true).replaces(error, by: .standard) == isReplaced, "\(error)")
+            #expect(!fallback().replaces(error, by: .standard))
+        }
+    }
+
+    @Test func `The policy may judge an error itself, but no cancellation`() {
+        var policy = CachingPolicy()
+        policy.meansServerNotReached = { !($0 is TransportError) }
+        let fallback = fallback(whereUnreachable: true)
+        #expect(fallback.replaces(URLError(.timedOut), by: policy))
+        #expect(!fallback.replaces(TransportError(.unreachable, at: .connecting), by: policy))
+        #expect(!fallback.replaces(CancellationError(), by: policy))
     }
 }
 

@@ -39,6 +39,20 @@ import Testing
         #expect(response.body.bytes == Data("hello".utf8))
     }
 
+    @Test func `The reason of a cache is a part of the line, without secrets`() async throws {
+        var response = Response(status: .ok)
+        response.metadata.cacheStatus = CacheStatus(cache: "Decorum")
+        response.metadata.cacheStatus?.detail = "not stored: https://me:s3cret@a.example/?token=s3cret"
+
+        _ = try await StubConnection(response).logging(to: log.sink, clock: clock).send(.get("https://a.example/"))
+
+        #expect(
+            log.entries == [
+                "GET https://a.example/ 200 in 0.0 ms, from stub, not stored: "
+                    + "https://REDACTED@a.example/?token=REDACTED"
+            ])
+    }
+
     @Test func `A streamed answer is written when its body has ended`() async throws {
         let stub = StubConnection(Response(status: .ok, body: stream(["hel", "lo"])))
 

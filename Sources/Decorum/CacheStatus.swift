@@ -27,6 +27,9 @@ public struct CacheStatus: Sendable, Hashable {
     /// The key of the stored response, which may contain a URL.
     public var key: String?
     /// Further details, in the words of the cache.
+    ///
+    /// The cache of this client says here why a stored response was not used, and why the response is not stored, with
+    /// the section of the RFC: `not stored: the response has no-store (RFC 9111, 5.2.2.5)`. A log has it too.
     public var detail: String?
     /// The parameters that RFC 9211 does not define, in their order.
     public var otherParameters: StructuredParameters = [:]
