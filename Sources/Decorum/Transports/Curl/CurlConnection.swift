@@ -20,8 +20,8 @@ import Foundation
 /// unlike URLSession on Linux, this transport ignores the proxies of the environment.
 ///
 /// A response may be complete before all content of its request is sent. Its reader then gets the end, the rest of the
-/// content is not sent, and the connection is closed. Over HTTP/2, libcurl does not report such an end, so
-/// ``Protocols/negotiated`` sends a request whose content is a stream over HTTP/1.1.
+/// content is not sent, and the connection is closed. Over HTTP/2, libcurl reports such an end only for a response with
+/// `Content-Length`, so ``Protocols/negotiated`` sends a request whose content is a stream over HTTP/1.1.
 ///
 /// Limits of libcurl over HTTP/2, which `protocols: .http1` avoids:
 /// - A response that is not read occupies up to 32 MiB, which libcurl allows a server to send on each stream; over HTTP/1.1
