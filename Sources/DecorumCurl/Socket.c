@@ -39,6 +39,11 @@ int decorum_curl_has_input(int descriptor) {
     return recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
 }
 
+int decorum_curl_has_ended(int descriptor) {
+    char byte;
+    return recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 /// Whether a descriptor has unread or unsent bytes.
 static int holds_bytes(int descriptor) {
     int incoming = 0;

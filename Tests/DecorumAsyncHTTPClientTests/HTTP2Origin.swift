@@ -46,8 +46,10 @@ final class HTTP2Origin: Sendable {
     private let channel: any NIOCore.Channel
     private let heads: Heads
 
-    /// Starts a server that calls a closure at the head of each request.
-    init(_ answer: @escaping Answer) async throws {
+    /// Starts a server that calls a closure at the head of each request over HTTP/2.
+    ///
+    /// It sends the same bytes at the head of each request over HTTP/1.1; without them, it has only HTTP/2.
+    init(overHTTP1 http1: String? = nil, _ answer: @escaping Answer) async throws {
         server = try await SecureServer.openssl()
         let folder = server.root.deletingLastPathComponent()
         let certificates = try NIOSSLCertificate.fromPEMFile(folder.appendingPathComponent("server.pem").path)
@@ -55,7 +57,7 @@ final class HTTP2Origin: Sendable {
             certificateChain: certificates.map { .certificate($0) },
             privateKey: .privateKey(
                 try NIOSSLPrivateKey(file: folder.appendingPathComponent("server-key.pem").path, format: .pem)))
-        configuration.applicationProtocols = ["h2"]
+        configuration.applicationProtocols = http1 == nil ? ["h2"] : ["h2", "http/1.1"]
         let tls = try NIOSSLContext(configuration: configuration)
         let heads = Heads()
         self.heads = heads
@@ -63,13 +65,25 @@ final class HTTP2Origin: Sendable {
             .childChannelInitializer { channel in
                 let peer = Peer(number: heads.addConnection(), channel: channel)
                 return channel.eventLoop.makeCompletedFuture {
-                    let operations = channel.pipeline.syncOperations
-                    try operations.addHandler(NIOSSLServerHandler(context: tls))
-                    // Without validation, so that a test can send an invalid head.
-                    try operations.addHandler(
-                        NIOHTTP2Handler(
-                            mode: .server, headerBlockValidation: .disabled, contentLengthValidation: .disabled))
-                    try operations.addHandler(FrameHandler(peer: peer, heads: heads, answer: answer))
+                    try channel.pipeline.syncOperations.addHandlers(
+                        NIOSSLServerHandler(context: tls), EndHandler(heads: heads))
+                }.flatMap {
+                    channel.configureHTTP2SecureUpgrade { channel in
+                        channel.eventLoop.makeCompletedFuture {
+                            let operations = channel.pipeline.syncOperations
+                            // Without validation, so that a test can send an invalid head.
+                            try operations.addHandler(
+                                NIOHTTP2Handler(
+                                    mode: .server, headerBlockValidation: .disabled,
+                                    contentLengthValidation: .disabled))
+                            try operations.addHandler(FrameHandler(peer: peer, heads: heads, answer: answer))
+                        }
+                    } http1ChannelConfigurator: { channel in
+                        guard let http1 else { return channel.close() }
+                        return channel.eventLoop.makeCompletedFuture {
+                            try channel.pipeline.syncOperations.addHandler(HTTP1Handler(answer: http1, heads: heads))
+                        }
+                    }
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
@@ -131,9 +145,46 @@ private final class FrameHandler: ChannelInboundHandler {
         answer(content.headers.first(name: ":path") ?? "", frame.streamID, peer)
         heads.monitor.update { $0.count += 1 }
     }
+}
+
+/// Answers the head of the one request of an HTTP/1.1 connection, and ends the connection where only that ends the answer.
+private final class HTTP1Handler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let answer: String
+    private let heads: Heads
+    private var received = ""
+    private var hasAnswered = false
+
+    init(answer: String, heads: Heads) {
+        self.answer = answer
+        self.heads = heads
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !hasAnswered else { return }
+        received += String(buffer: unwrapInboundIn(data))
+        guard received.contains("\r\n\r\n") else { return }
+        hasAnswered = true
+        heads.monitor.update { $0.count += 1 }
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)), promise: nil)
+        if !answer.contains("Content-Length"), !answer.contains("chunked") { context.close(promise: nil) }
+    }
+}
+
+private final class EndHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let heads: Heads
+
+    init(heads: Heads) {
+        self.heads = heads
+    }
 
     func channelInactive(context: ChannelHandlerContext) {
         heads.monitor.update { $0.openCount -= 1 }
+        context.fireChannelInactive()
     }
 }
 #endif

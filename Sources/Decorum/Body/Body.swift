@@ -136,6 +136,14 @@ public struct Body: Sendable {
         }
     }
 
+    /// Whether the content is in memory or a file, so that its reader waits for nothing else.
+    var isAtHand: Bool {
+        switch storage {
+        case .bytes, .file: true
+        case .stream(let stream): stream.isAtHand
+        }
+    }
+
     /// Whether the body is known to have no content.
     public var isEmpty: Bool { length == 0 }
 

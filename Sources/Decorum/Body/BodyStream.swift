@@ -15,11 +15,14 @@ final class BodyStream: Sendable {
 
     let length: Int64?
     let replay: Body.Replay
+    /// Whether the content is in memory or a file.
+    let isAtHand: Bool
     private let unopened: Mutex<Source?>
 
     init(length: Int64?, replay: Body.Replay, open: @escaping Open) {
         self.length = length
         self.replay = replay
+        isAtHand = false
         unopened = Mutex(.opened(by: open))
     }
 
@@ -27,6 +30,7 @@ final class BodyStream: Sendable {
     init(_ body: Body, observedBy observer: any BodyObserver) {
         length = body.length
         replay = body.replay
+        isAtHand = body.isAtHand
         let observation = BodyObservation(observer)
         // One reader serves all observers: with a reader for each, every chunk would pass through all readers.
         if case .stream(let stream) = body.storage,

@@ -232,6 +232,8 @@ int decorum_curl_close_socket(int descriptor);
 int decorum_curl_local_port(int descriptor);
 /// Whether a read would return at once, with bytes, the end or an error.
 int decorum_curl_has_input(int descriptor);
+/// Whether the peer of a socket sends no more, and all that it sent was read.
+int decorum_curl_has_ended(int descriptor);
 /// Whether a message for a debug callback reports that the server's close_notify has arrived.
 ///
 /// libcurl reports it with OpenSSL and LibreSSL, on connections that were opened by a verbose transfer.

@@ -14,11 +14,13 @@ struct CurlBuild: Sendable, CustomTestStringConvertible {
     func library() throws -> CurlLibrary { try CurlLibrary([testDescription]) }
 
     /// Makes the transport for a case of the conformance suite.
-    func connection(_ conditions: TransportConditions) throws -> CurlConnection {
+    func connection(
+        _ conditions: TransportConditions, _ protocols: CurlConnection.Protocols = .negotiated
+    ) throws -> CurlConnection {
         var tls = CurlConnection.TLS()
         if let root = conditions.root { tls.roots = .file(root) }
         tls.identity = conditions.identity.map { .files(certificate: $0.certificate, key: $0.key) }
-        return try CurlConnection(library: library(), tls: tls, clock: conditions.clock)
+        return try CurlConnection(library: library(), protocols: protocols, tls: tls, clock: conditions.clock)
     }
 }
 #endif

@@ -80,8 +80,10 @@ extension IsolatedTests {
             var tally = Tally()
             repeat {
                 // A new connection each time, so that engines start and end during the test.
+                let sendsStreamsOverHTTP2 = server != nil && generator.next() % 2 == 0
                 let connection = try CurlConnection(
-                    library: build.library(), pool: .init(connectionsPerHost: server == nil ? 16 : 2), tls: tls)
+                    library: build.library(), protocols: sendsStreamsOverHTTP2 ? .http2 : .negotiated,
+                    pool: .init(connectionsPerHost: server == nil ? 16 : 2), tls: tls)
                 tally += await withTaskGroup(of: Tally.self) { group in
                     for _ in 0..<Self.tasks {
                         group.addTask {

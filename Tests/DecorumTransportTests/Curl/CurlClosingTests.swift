@@ -92,6 +92,7 @@ extension IsolatedTests {
             .script(.head(.contentTooLarge, ["Content-Length": "5"]), .raw("early"), .reset),
             .chunked(chunks: ["ear", "ly"]), .chunked(chunks: ["early"], trailers: ["ETag": "1"]),
             .script(.head(.ok, ["Transfer-Encoding": "chunked"]), .raw("5\r\nearly\r\n0\r\n\r\n"), .reset),
+            .script(.head(.ok, [:]), .raw("early"), .close),
         ])
         func `A complete response is returned before the upload ends`(answer: LoopbackOrigin.Answer) async throws {
             let connection = try CurlConnection(idleTimeout: .seconds(10))

@@ -36,10 +36,23 @@ extension IsolatedTests {
             try await check(rule, build)
         }
 
+        // Unless the app asks for HTTP/2, streams go over HTTP/1.1.
+        @Test(
+            arguments: [
+                TransportCase.wholeUploads, .emptyUploads, .echo, .streamedUpload, .failingUpload, .wrongLength,
+                .answerBesideUpload, .earlyAnswer,
+            ].map(\.overHTTP2), CurlBuild.all)
+        func `CurlConnection conforms with uploads over HTTP/2`(rule: TransportCase, build: CurlBuild) async throws {
+            try await check(rule, build, .http2)
+        }
+
         private func check(
-            _ rule: TransportCase, _ build: CurlBuild, soaking soak: Duration? = nil
+            _ rule: TransportCase, _ build: CurlBuild, _ protocols: CurlConnection.Protocols = .negotiated,
+            soaking soak: Duration? = nil
         ) async throws {
-            let outcome = try await rule.check(soaking: soak) { conditions in try build.connection(conditions) }
+            let outcome = try await rule.check(soaking: soak) { conditions in
+                try build.connection(conditions, protocols)
+            }
             if case .skipped(let reason) = outcome { try Test.cancel("\(reason)") }
         }
     }

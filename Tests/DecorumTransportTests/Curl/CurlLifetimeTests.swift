@@ -37,7 +37,7 @@ extension IsolatedTests {
             origin.route(nil, "*", "ok")
             let library = try CurlLibrary()
             var connection: CurlConnection? = try CurlConnection(library: library)
-            var engine = connection?.engine
+            var engine = connection?.engines.main
             connection = nil
             weak let weakEngine = engine
             let request = try Request.get(origin.url + "/")
@@ -55,6 +55,24 @@ extension IsolatedTests {
             try await origin.waitForOpenConnections(0)
             #expect(weakExchange == nil)
             #expect(weakEngine == nil)
+        }
+
+        @Test func `Closing ends the connections of the engine that avoids HTTP/2 too`() async throws {
+            let origin = try LoopbackOrigin()
+            origin.route(nil, "*", "ok")
+            let library = try CurlLibrary()
+            let connection = try CurlConnection(library: library)
+            let request = try Request.get(origin.url + "/")
+            try connection.engines.transfers.begin()
+            let exchange = CurlExchange(
+                request, try CurlRequestHead(request, library), upload: try await CurlUpload(.empty),
+                idleTimeout: .seconds(60), watch: IdleTimer(clock: SystemClock()),
+                engine: try connection.engines.avoidingHTTP2, library: library)
+            try await exchange.response().body.drain(upTo: 100)
+            #expect(origin.openConnectionCount == 1)
+
+            await connection.close()
+            try await origin.waitForOpenConnections(0)
         }
 
         /// The status files of the threads that the transport has started, with lines such as `SigBlk: 0000000000001000`.

@@ -22,7 +22,7 @@ extension IsolatedTests {
             let server = try await SecureServer.nginx(before: origin)
             var tls = CurlConnection.TLS()
             tls.roots = .file(server.root)
-            let connection = try CurlConnection(tls: tls)
+            let connection = try CurlConnection(protocols: .http2, tls: tls)
             origin.enqueue(.script(.receiveBody, .hang), answering: .afterHead)
             let (chunks, continuation) = AsyncStream.makeStream(of: Data.self)
             continuation.yield(BytePattern.bytes(50_000))

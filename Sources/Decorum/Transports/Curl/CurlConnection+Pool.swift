@@ -6,6 +6,9 @@ extension CurlConnection {
     public struct Pool: Sendable, Hashable {
         /// The largest number of connections to one host at a time; further requests wait.
         ///
+        /// The connections for streams with ``CurlConnection/Protocols/negotiated`` count apart from the others, for each
+        /// of the limits.
+        ///
         /// The wait counts towards the idle timeout of each of them: a request that gets no connection within that time
         /// fails with ``TransportError/Code/timedOut``.
         public let connectionsPerHost: Int

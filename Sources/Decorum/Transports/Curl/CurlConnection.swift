@@ -19,23 +19,29 @@ import Foundation
 /// cookies, content codings and authentication are left to other layers. A proxy is used only where one is configured:
 /// unlike URLSession on Linux, this transport ignores the proxies of the environment.
 ///
+/// A response may be complete before all content of its request is sent. Its reader then gets the end, the rest of the
+/// content is not sent, and the connection is closed. Over HTTP/2, libcurl reports such an end only for a response with
+/// `Content-Length`, so ``Protocols/negotiated`` sends a request whose content is a stream over HTTP/1.1.
+///
 /// Limits of libcurl over HTTP/2, which `protocols: .http1` avoids:
-/// - The trailer fields of a request are not sent.
 /// - A response that is not read occupies up to 32 MiB, which libcurl allows a server to send on each stream; over HTTP/1.1
 ///   it occupies 256 KiB.
 /// - A complete response without `Content-Length` that arrives before the end of the request's content ends only when all
-///   of that content is sent, or with the idle timeout.
+///   of that content is sent, when the server resets the stream, or with the idle timeout.
+/// - The trailer fields of a response with `Content-Length` that is complete before the request's content are lost.
 /// - Content without `Content-Length` counts as complete when the server resets its stream with `NO_ERROR`.
+/// - The trailer fields of a request, which only a stream has, are not sent with `protocols: .http2`.
 ///
 /// Over HTTP/1.1 with TLS, content without `Content-Length` or chunks must end with a close_notify alert (RFC 9112, section
 /// 9.8). Otherwise reading it fails with ``TransportError/Code/truncated``, since an attacker may have cut it.
 ///
 /// ``ResponseMetadata/timings`` contains the duration of each part of an exchange.
 public struct CurlConnection: ClosableConnection {
-    let engine: CurlEngine
+    let engines: CurlEngines
     let watch: IdleTimer
     private let library: CurlLibrary
     private let layer: Layer
+    private let protocols: Protocols
     private let showsClientCertificate: Bool
     private let idleTimeout: Duration
 
@@ -94,12 +100,10 @@ public struct CurlConnection: ClosableConnection {
         }
         options.unixSocket = unixSocket
         try options.check(library)
-        guard let multi = CurlMulti(library) else { throw .unusable(library.version) }
-        let queue = CurlCommandQueue(multi)
-        Thread.detachNewThread { [options] in CurlLoop(queue, options).run() }
-        engine = CurlEngine(queue)
+        engines = try CurlEngines(library, options)
         watch = IdleTimer(clock: clock)
         self.library = library
+        self.protocols = protocols
         self.idleTimeout = idleTimeout
         showsClientCertificate = tls.identity != nil
 
@@ -119,7 +123,7 @@ public struct CurlConnection: ClosableConnection {
 
     /// Closes the connection as ``ClosableConnection/close()`` says.
     public func close() async {
-        await engine.close()
+        await engines.close()
     }
 
     /// Sends a request over the network.
@@ -134,13 +138,15 @@ public struct CurlConnection: ClosableConnection {
         try Task.checkCancellation()
         guard idleTimeout > .zero else { throw TransportError(.timedOut, at: .connecting) }
 
-        try engine.transfers.begin()
+        try engines.transfers.begin()
         request.reportSending(showingClientCertificate: showsClientCertificate)
-        let upload: CurlUpload
+        let (upload, engine): (CurlUpload, CurlEngine)
         do {
             upload = try await CurlUpload(request.body)
+            let avoidsHTTP2 = protocols.avoidHTTP2(for: request.body, isSecure: head.isSecure)
+            engine = try avoidsHTTP2 ? engines.avoidingHTTP2 : engines.main
         } catch {
-            engine.transfers.end()
+            engines.transfers.end()
             throw error
         }
         let exchange = CurlExchange(

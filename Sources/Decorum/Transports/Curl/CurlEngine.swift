@@ -1,24 +1,24 @@
 #if os(Linux)
-/// Ends the thread that all transfers of a connection run on, once nothing can start another transfer.
+/// Ends the thread that transfers run on, once nothing can start another transfer.
 ///
 /// The connection and each exchange hold the engine; the thread holds only the queue.
 final class CurlEngine: Sendable {
     private let queue: CurlCommandQueue
-    /// Counts the exchanges, each from before it starts until its end.
-    let transfers = OpenTransfers()
+    /// Counts the exchanges of the connection, each from before it starts until its end.
+    let transfers: OpenTransfers
 
-    init(_ queue: CurlCommandQueue) {
+    init(_ queue: CurlCommandQueue, counting transfers: OpenTransfers) {
         self.queue = queue
+        self.transfers = transfers
     }
 
     deinit {
-        queue.post(.stop)
+        stop()
     }
 
-    /// Refuses new exchanges, and ends the thread with its idle connections once no exchange is running.
-    func close() async {
-        await transfers.close()
-        if transfers.isOver { queue.post(.stop) }
+    /// Ends the thread with its connections.
+    func stop() {
+        queue.post(.stop)
     }
 
     func post(_ command: CurlCommandQueue.Command) {

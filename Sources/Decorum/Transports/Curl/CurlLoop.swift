@@ -25,6 +25,7 @@ import DecorumCurl
         options.apply(to: multi)
         var commands: [CurlCommandQueue.Command] = []
         var isRunning = true
+        var isFollowing = false
         while isRunning {
             queue.take(into: &commands)
             let hasCommands = !commands.isEmpty
@@ -32,12 +33,16 @@ import DecorumCurl
                 isRunning = perform(command) && isRunning
             }
             commands.removeAll(keepingCapacity: true)
+            lookForEnds()
             multi.perform()
             completeEnded()
             // libcurl 7.88 may forget that a transfer can go on, such as with bytes that its connection has read already,
             // and no socket wakes the thread then. A turn handles all transfers, so a turn in which something happened
-            // is followed by another one soon. Where nothing happens, the thread sleeps.
-            let isFollowed = !active.isEmpty && (hasCommands || !context.eventful.isEmpty)
+            // is followed by another one soon. Where nothing happens, the thread sleeps. The end of an unreported response
+            // is no event, and shows in the next turn.
+            let isAwake = hasCommands || !context.eventful.isEmpty || (!isFollowing && !context.unreported.isEmpty)
+            let isFollowed = !active.isEmpty && isAwake
+            isFollowing = isFollowed
             wakeReaders()
             if isRunning { queue.sleep(forMilliseconds: isFollowed ? 1 : 60_000) }
         }
@@ -60,6 +65,12 @@ import DecorumCurl
         case .stop: return false
         }
         return true
+    }
+
+    private func lookForEnds() {
+        guard !context.unreported.isEmpty else { return }
+        context.unreported.removeAll { $0.exchange?.isRunning != true }
+        for transfer in context.unreported { transfer.lookForEnd() }
     }
 
     private func wakeReaders() {

@@ -19,7 +19,7 @@ struct CurlOptions: Sendable {
     private static let bufferSize = 64 << 10
 
     /// The versions of HTTP to offer with TLS, and without.
-    private let secureVersion: Int
+    private var secureVersion: Int
     private let clearVersion: Int
     /// The limits of all transfers together.
     var limits: [(decorum_curl_multi_option, Int)] = []
@@ -30,6 +30,13 @@ struct CurlOptions: Sendable {
     init(secureVersion: Int, clearVersion: Int) {
         self.secureVersion = secureVersion
         self.clearVersion = clearVersion
+    }
+
+    /// The same options, with HTTP/1.1 only.
+    var avoidingHTTP2: CurlOptions {
+        var options = self
+        options.secureVersion = Int(DECORUM_CURL_HTTP_VERSION_1_1)
+        return options
     }
 
     mutating func add(_ option: Option) {

@@ -35,6 +35,12 @@ final class CurlSockets {
         sockets[ends]?.contains { answered.contains($0) && decorum_curl_has_input($0) != 0 } ?? false
     }
 
+    /// Whether the server has ended a connection of which all bytes were read.
+    func hasEnded(between ends: Ends) -> Bool {
+        guard let sockets = sockets[ends], !sockets.isEmpty else { return false }
+        return sockets.allSatisfy { decorum_curl_has_ended($0) != 0 }
+    }
+
     func close(_ socket: Int32) -> Int32 {
         answered.remove(socket)
         if let ends = ends.removeValue(forKey: socket) {

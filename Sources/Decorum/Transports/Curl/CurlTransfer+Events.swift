@@ -64,7 +64,12 @@ extension CurlTransfer {
             state.head = received
             state.stage = .body
         }
-        if response.isComplete, let exchange { endBeforeUpload(of: exchange) }
+        guard let exchange, isUploading(exchange.uploadLength) else { return }
+        if response.isComplete {
+            endBeforeUpload(of: exchange)
+        } else if response.endsWithConnection || !head.isOfHTTP1 {
+            context?.unreported.append(self)
+        }
     }
 
     /// Takes content, unless much of it waits for its reader.
@@ -116,7 +121,7 @@ extension CurlTransfer {
     }
 
     /// Whether a part of the request's content was not sent.
-    private func isUploading(_ length: Int64?) -> Bool {
+    func isUploading(_ length: Int64?) -> Bool {
         guard let length else { return !hasSuppliedEnd }
         return sentBytes < length
     }

@@ -10,6 +10,8 @@ final class CurlTransfer {
         let usesUnixSocket: Bool
         /// The exchanges with news for their readers, who are woken once in each turn.
         var eventful: [CurlExchange] = []
+        /// The transfers of which libcurl may not report that the response has ended.
+        var unreported: [CurlTransfer] = []
 
         init(usesUnixSocket: Bool) {
             self.usesUnixSocket = usesUnixSocket
