@@ -78,7 +78,12 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
     }
 
     var layer: Layer {
-        Layer(
+        if cache.policy.mode == .validating {
+            return Layer(
+                name: "revalidating", role: .caching, settings: [.init("answering", cache.policy.notModifiedAnswer)],
+                facts: [.resends, .changesSignedParts, .readsClock])
+        }
+        return Layer(
             name: "caching", role: .caching,
             settings: [
                 .init("heuristicFraction", cache.policy.heuristicFraction),
@@ -90,7 +95,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         let request = request
-        let wanted = CacheRequest(request.head.headerFields, use: request.options.cacheUse)
+        var wanted = CacheRequest(request.head.headerFields, use: request.options.cacheUse)
         guard !baseAddsCredentials || request.options.principal != nil,
             let key = ResponseKey(request, method: cache.policy.mode.methodOfStoredResponse(to: request.head.method))
         else {
@@ -103,6 +108,9 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         }
 
         let variants = await cache.store.responses(for: key)
+        if cache.policy.invalidation == .origin, cache.originChanges.outdate(variants, at: key.uri) {
+            wanted.needsValidation = true
+        }
         let decision = CacheDecision.decide(
             request.head, wanting: wanted, from: variants, at: cache.clock.date, policy: cache.policy)
         switch decision {
@@ -139,7 +147,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         because cause: ForwardCause
     ) async throws -> Response {
         if wanted.isOnlyIfCached { return cache.refuse(because: cause) }
-        guard let key, cause == .method, request.head.method == .post else {
+        guard let key, cause == .method, request.head.method == .post, cache.policy.mode == .answering else {
             return try await cache.pass(request, because: cause, over: base)
         }
         let forwarded = ForwardedRequest(

@@ -42,6 +42,8 @@ public struct CachingPolicy: Sendable {
 
     /// The way in which stored responses are used.
     var mode = CacheMode.answering
+    /// The answer to a caller when the server answers `304`, in the mode that asks the server each time.
+    var notModifiedAnswer = NotModifiedAnswer.storedResponse
 
     /// Creates the policy that suits most clients.
     public init() {}

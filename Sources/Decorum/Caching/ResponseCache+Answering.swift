@@ -36,7 +36,7 @@ extension ResponseCache {
         var response = response
         var status = response.metadata.cacheStatus ?? CacheStatus(cache: policy.name)
         if response.metadata.isCoalesced { status.isCollapsed = true }
-        if let stored = response.metadata.storedResponse {
+        if let stored = response.metadata.storedResponse, policy.notModifiedAnswer == .storedResponse {
             let metadata = response.metadata
             response = representation(of: stored, for: request.head)
             response.metadata = metadata

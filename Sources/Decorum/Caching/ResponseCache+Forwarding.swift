@@ -67,7 +67,7 @@ extension ResponseCache {
 
     /// Sends a request once for all callers that have the same request at the same time.
     private func share(_ forwarded: ForwardedRequest, over base: some Connection) async throws -> Response {
-        guard forwarded.mayBeShared else {
+        guard forwarded.mayBeShared, policy.mode == .answering else {
             return try await exchange(forwarded, with: store.ticket(for: forwarded.key), over: base).response
         }
         let key = SharedRequestKey(forwarded.plain, at: forwarded.key, ignoring: ignoredFields)

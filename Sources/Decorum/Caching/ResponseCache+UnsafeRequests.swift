@@ -51,6 +51,8 @@ extension ResponseCache {
     /// Removes the responses that a request with an unsafe method invalidates; without a response, it is not known
     /// whether the server has carried out the request.
     private func forget(by response: HTTPResponse?, to request: HTTPRequest) async {
-        for uri in InvalidationRules.invalidated(by: response, to: request) { await store.removeResponses(at: uri) }
+        let invalidated = InvalidationRules.invalidated(by: response, to: request)
+        if policy.invalidation == .origin, let uri = invalidated.first { originChanges.note(at: uri, clock.date) }
+        for uri in invalidated { await store.removeResponses(at: uri) }
     }
 }

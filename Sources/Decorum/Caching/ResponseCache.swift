@@ -10,6 +10,7 @@ struct ResponseCache<Store: ResponseStore>: Sendable {
     let sharedRequests: SharedRequests
     let validationsUnderWay = VariantsUnderWay()
     let refreshesUnderWay = VariantsUnderWay()
+    let originChanges = OriginChanges()
     /// The fields in which requests may differ that share a response.
     let ignoredFields: FieldNames
     let principalAdvice = PrincipalAdvice()

@@ -23,6 +23,10 @@ extension Connection {
     ///
     /// A request with its own precondition, or with `Range`, passes unchanged, and the caller gets its `304`.
     ///
+    /// It is ``caching(in:policy:clock:spawner:)`` with the rule that the server is asked each time: stored responses are
+    /// removed in the same way after a request with an unsafe method, and ``ResponseMetadata/cacheStatus`` has the reason
+    /// why a response was not stored. No request is shared with another.
+    ///
     /// Apply it inside of ``followingRedirects(upTo:policy:clock:)`` and outside of ``retrying(_:clock:generator:)``.
     /// See RFC 9110, section 13.1, and RFC 9111, sections 3.2, 4.1 and 4.3.
     ///
@@ -36,7 +40,10 @@ extension Connection {
         answering answer: NotModifiedAnswer = .storedResponse,
         clock: any DatedClock = SystemClock()
     ) -> some Connection {
-        RevalidatingConnection(base: self, store: store, answer: answer, clock: clock)
+        CachingConnection(
+            base: self,
+            cache: ResponseCache(
+                store, policy: .validating(answering: answer), clock: clock, spawner: SystemSpawner()))
     }
 }
 
@@ -61,107 +68,12 @@ private enum StoredResponseKey: ResponseMetadataKey {
     static let defaultValue: StoredResponse? = nil
 }
 
-struct RevalidatingConnection<Base: Connection, Store: ResponseStore>: ComposedConnection {
-    let base: Base
-    let store: Store
-    let answer: NotModifiedAnswer
-    let clock: any DatedClock
-    private let baseAddsCredentials: Bool
-
-    init(base: Base, store: Store, answer: NotModifiedAnswer, clock: any DatedClock) {
-        self.base = base
-        self.store = store
-        self.answer = answer
-        self.clock = clock
-        baseAddsCredentials = base.addsCredentials
-    }
-
-    var layer: Layer {
-        Layer(
-            name: "revalidating", role: .caching, settings: [.init("answering", answer)],
-            facts: [.resends, .changesSignedParts, .readsClock])
-    }
-
-    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        guard Revalidation.applies(to: request, whenBaseAddsCredentials: baseAddsCredentials),
-            let key = ResponseKey(request)
-        else { return try await base.send(request) }
-
-        let sent = request.collectSent()
-        let head = request.head
-        let variants = await store.responses(for: key)
-        guard let stored = variants.first(where: { $0.isSelected(by: head) }) else {
-            let response = try await base.send(request)
-            // A response that cannot be stored only matters if it replaces a stored response.
-            guard !variants.isEmpty || Revalidation.mayStore(response.head) else { return response }
-            return await storing(response, to: head, sent, for: key)
-        }
-        let response = try await base.send(Revalidation.validation(of: stored, for: request))
-        guard response.status == .notModified else { return await storing(response, to: head, sent, for: key) }
-        let attempts = response.metadata.attempts
-        if let answer = await confirmed(stored, by: consume response, to: head, sent, for: key) { return answer }
-
-        // The server confirms a response other than the stored one, so the request is sent again without conditions.
-        try Task.checkCancellation()
-        var complete = await storing(try await base.send(request), to: head, sent, for: key)
-        complete.metadata.attempts += attempts
-        return complete
-    }
-
-    /// Refreshes the response that a `304` confirms and answers with it; if the `304` confirms another response,
-    /// removes the stored response and returns nil.
-    ///
-    /// The `304` is consumed here unless it is the answer, so that its transfer ends.
-    private func confirmed(
-        _ stored: StoredResponse, by response: consuming Response, to request: HTTPRequest, _ sent: SentRequests,
-        for key: ResponseKey
-    ) async -> Response? {
-        guard let refreshed = Revalidation.refresh(stored, for: request, with: response.head, at: clock.date) else {
-            await store.removeResponses(for: key)
-            return nil
-        }
-        if CacheControl(refreshed.head.headerFields).contains("no-store") {
-            await store.removeResponses(for: key)
-        } else if sent.allowsSharing {
-            await store.store(refreshed, for: key)
-        }
-        return answered(response, with: refreshed)
-    }
-
-    private func answered(_ response: Response, with stored: StoredResponse) -> Response {
-        var response = response
-        switch answer {
-        case .notModified:
-            response.metadata.storedResponse = stored
-        case .storedResponse:
-            response.head = stored.head
-            response.body = stored.body
-            response.metadata.source = .revalidated
-        }
-        return response
-    }
-
-    /// Stores a response if that is allowed, at once or while its body is read.
-    private func storing(
-        _ response: Response, to request: HTTPRequest, _ sent: SentRequests, for key: ResponseKey
-    ) async -> Response {
-        guard response.status == .ok, sent.allowsSharing else { return response }
-        guard Revalidation.mayStore(response.head) else {
-            await store.removeResponses(for: key)
-            return response
-        }
-        var stored = StoredResponse(
-            head: StoringRules.storable(response.head), body: response.body, request: request, date: clock.date)
-        guard response.body.bytes == nil else {
-            if response.body.length ?? 0 <= store.bodyLimit { await store.store(stored, for: key) }
-            return response
-        }
-        guard response.body.length ?? 0 <= store.bodyLimit else { return response }
-        stored.body = .empty
-        let ticket = store.ticket(for: key)
-        guard let writer = await store.writer(for: stored, key: key, with: ticket) else { return response }
-        var response = response
-        response.body = response.body.stored(BodyStoring(writer: writer, sent: sent))
-        return response
+extension CachingPolicy {
+    /// The policy of a cache that asks the server each time.
+    fileprivate static func validating(answering answer: NotModifiedAnswer) -> CachingPolicy {
+        var policy = CachingPolicy()
+        policy.mode = .validating
+        policy.notModifiedAnswer = answer
+        return policy
     }
 }

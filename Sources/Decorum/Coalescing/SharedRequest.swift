@@ -213,7 +213,7 @@ extension SharedRequest.State {
 
 /// The response to a request that is sent for several callers.
 struct SharedAnswer {
-    let response: Response
+    var response: Response
     /// Whether callers other than the one who sent the request may have it.
     let isForAll: Bool
 }
