@@ -52,4 +52,8 @@ struct CachingListings {
     func signingOut(store: FileResponseStore) async {
         await store.removeResponses(of: Principal("user-42"))
     }
+
+    struct Offline: ReachabilityError {
+        var meansServerNotReached: Bool { true }
+    }
 }

@@ -97,7 +97,8 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         let request = request
         var wanted = CacheRequest(request.head.headerFields, use: request.options.cacheUse)
         guard !baseAddsCredentials || request.options.principal != nil,
-            let key = ResponseKey(request, method: cache.policy.mode.methodOfStoredResponse(to: request.head.method))
+            let key = ResponseKey(
+                storing: request, method: cache.policy.mode.methodOfStoredResponse(to: request.head.method))
         else {
             return try await pass(
                 request, wanting: wanted,

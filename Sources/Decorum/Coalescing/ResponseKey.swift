@@ -3,14 +3,15 @@ public import HTTPTypes
 /// The key of a stored response: a method, a URI, and the user on whose behalf it was requested.
 ///
 /// Two requests with different principals, or with different values of a field that holds credentials, have different
-/// keys. A field holds credentials if ``Redaction/standard`` knows it, such as `Authorization` and `X-My-Token`; if
+/// keys. A field holds credentials if ``Redaction/standard`` knows it, such as `Authorization`, `Cookie` and
+/// `X-My-Token`; if
 /// ``RequestOptions/secretFields`` names it; if it is marked as never indexed; or if its value has the shape of a token.
 /// `Host` and fields that name a user, such as `From`, `X-User-Id` and `X-Tenant`, distinguish keys too. A description
 /// of a key does not show these fields.
 ///
-/// `Cookie` is not a part of the key: a stored response has the cookie that it was requested with, see
-/// ``StoredResponse/selectingFields``. The key of a `QUERY` holds the exact content of the request, and the fields that
-/// describe it.
+/// A key that you create has the request's `Cookie` too, so that it separates users in any store. A cache compares cookies
+/// by itself, so the keys under which it stores do not have them: see ``StoredResponse/cookieDiffers(from:)``. The key of
+/// a `QUERY` holds the exact content of the request, and the fields that describe it.
 public struct ResponseKey: Sendable, Hashable {
     /// The method of the request.
     public let method: HTTPRequest.Method
@@ -32,12 +33,21 @@ public struct ResponseKey: Sendable, Hashable {
     ///   - method: The method to look for instead of the request's method, since a `HEAD` can be answered with the
     ///     response to a `GET`.
     public init?(_ request: borrowing Request, method: HTTPRequest.Method? = nil) {
+        self.init(request, method: method ?? request.head.method, hasCookie: true)
+    }
+
+    /// Creates the key under which a cache stores the response to a request: without the cookie, which is kept with the
+    /// response.
+    init?(storing request: borrowing Request, method: HTTPRequest.Method) {
+        self.init(request, method: method, hasCookie: false)
+    }
+
+    private init?(_ request: borrowing Request, method: HTTPRequest.Method, hasCookie: Bool) {
         guard let uri = URI(request.head) else { return nil }
-        let method = method ?? request.head.method
         self.method = method
         self.uri = uri
         principal = request.options.principal
-        credentials = Self.credentials(in: request.head.headerFields, request.options.secretFields)
+        credentials = Self.credentials(in: request.head.headerFields, request.options.secretFields, hasCookie)
         if method == .query {
             guard let content = RequestContent(request) else { return nil }
             self.content = content
@@ -56,7 +66,9 @@ public struct ResponseKey: Sendable, Hashable {
         hash = hasher.finalize()
     }
 
-    private static func credentials(in fields: HTTPFields, _ secretFields: Set<HTTPField.Name>) -> [HTTPField] {
+    private static func credentials(in fields: HTTPFields, _ secretFields: Set<HTTPField.Name>, _ hasCookie: Bool)
+        -> [HTTPField]
+    {
         var credentials: [HTTPField] = []
         for index in fields.indices {
             let name = fields[index].name
@@ -65,7 +77,7 @@ public struct ResponseKey: Sendable, Hashable {
                 fields[index].indexingStrategy == .disallow || (!secretFields.isEmpty && secretFields.contains(name))
                 || !NeutralFields.contains(name)
                     && (tellingFields.contains(name) || holdsToken(fields[index]))
-            if counts, name != .cookie { credentials.append(fields[index]) }
+            if counts, hasCookie || name != .cookie { credentials.append(fields[index]) }
         }
         return credentials
     }

@@ -34,6 +34,8 @@ import Testing
         ("https", "example.com:99999", "/", ["https", "example.com:99999", "/"]),
         ("https", "[2001:DB8::1]", "/", ["https", "[2001:db8::1]", "/"]),
         ("https", "[2001:db8::1]:443", "/", ["https", "[2001:db8::1]", "/"]),
+        ("https", "a:b:443", "/", ["https", "a:b:443", "/"]), ("https", "[a]b:443", "/", ["https", "[a]b:443", "/"]),
+        ("https", "a::", "/", ["https", "a::", "/"]), ("https", "a:B", "/", ["https", "a:b", "/"]),
         ("https", "Ann@Example.com:443", "/", ["https", "Ann@example.com", "/"]),
         ("https", "example.com", "", ["https", "example.com", "/"]),
         ("https", "example.com", "?a", ["https", "example.com", "/?a"]),
@@ -88,18 +90,29 @@ import Testing
 
     // MARK: Fields
 
-    @Test func `A cookie is not a part of a key, and other credentials are`() throws {
-        let plain = try #require(key())
-        let cookie = try #require(key(.get, [.cookie: "sid=joe"]))
-        let authorization = try #require(key(.get, [.authorization: "Bearer a"]))
+    @Test func `A cookie is a part of a key, but not of the key under which a cache stores`() throws {
+        let stored = { (fields: HTTPFields) in
+            let head = HTTPRequest(
+                method: .get, scheme: "https", authority: "example.com", path: "/page", headerFields: fields)
+            return try #require(ResponseKey(storing: Request(head: head), method: .get))
+        }
+        let plain = try stored([:])
+        let cookie = try stored([.cookie: "sid=joe"])
+        let authorization = try stored([.authorization: "Bearer a"])
 
         #expect(cookie == plain)
         #expect(cookie.hashValue == plain.hashValue)
         #expect(!cookie.holdsSecret)
         #expect(authorization != plain)
         #expect(authorization.holdsSecret)
-        #expect(try authorization != #require(key(.get, [.authorization: "Bearer b"])))
-        #expect(try authorization == #require(key(.get, [.authorization: "Bearer a", .cookie: "a=b"])))
+        #expect(try authorization != stored([.authorization: "Bearer b"]))
+        #expect(try authorization == stored([.authorization: "Bearer a", .cookie: "a=b"]))
+
+        let own = try #require(key(.get, [.cookie: "sid=joe"]))
+        #expect(own != plain)
+        #expect(own.holdsSecret)
+        #expect(try own != #require(key(.get, [.cookie: "sid=ann"])))
+        #expect(try plain == #require(key()))
     }
 
     @Test func `A set finds a key by its parts`() throws {

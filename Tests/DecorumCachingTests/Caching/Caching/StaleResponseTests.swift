@@ -12,7 +12,9 @@ import Testing
     let spawner = TrackingSpawner()
     let gate = Gate()
 
-    struct Unreachable: Error {}
+    struct Unreachable: ReachabilityError {
+        var meansServerNotReached: Bool { true }
+    }
 
     private func cache(_ base: some Connection, policy: CachingPolicy = .standard) -> some Connection {
         base.caching(in: store, policy: policy, clock: clock, spawner: spawner)

@@ -14,7 +14,9 @@ final class CacheCaseOrigin: Sendable {
         var fields: HTTPFields = [:]
     }
 
-    struct Disconnection: Error {}
+    struct Disconnection: ReachabilityError {
+        var meansServerNotReached: Bool { true }
+    }
 
     private let test: CacheCase
     private let token: String
