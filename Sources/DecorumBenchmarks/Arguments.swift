@@ -32,7 +32,7 @@ struct Arguments: Sendable {
         benchmarks [--filter text] [--json file] [--rounds number] [--count-only] [--time-only]
                    [--check] [--markdown] [--origin url] [--size MiB]
 
-          --filter      measures the rows whose names contain the text, such as layers/, decorators/, stacks/,
+          --filter      measures the rows whose names contain the text, such as layers/, decorators/, caching/, stacks/,
                         caller/, cassettes/, stores/, transports/
           --count-only  counts allocations and instructions, which are repeatable, and measures no times
           --time-only   measures the times that have targets, and counts nothing

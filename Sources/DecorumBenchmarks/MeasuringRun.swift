@@ -16,9 +16,9 @@ struct MeasuringRun {
             report.stores = try await StoreBenchmark(arguments).measure()
             if !report.stores.isEmpty { show(Table(report.stores)) }
             report.transports = try TransportBenchmark(arguments: arguments).measure(show)
-            report.judge(by: Target.all)
-            if !report.verdicts.isEmpty { show(Table(report.verdicts)) }
         }
+        report.judge(by: Target.all)
+        if !report.verdicts.isEmpty { show(Table(report.verdicts)) }
         if arguments.isForReadme { write(ReadmeTables(report: report).text) }
         if let file = arguments.json { try report.json.write(to: URL(filePath: file)) }
 

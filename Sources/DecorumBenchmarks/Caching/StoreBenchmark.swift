@@ -25,7 +25,10 @@ struct StoreBenchmark {
                 let hits = try await measureHits("stores/file, hit", count, in: store)
                 let opening = try await measureOpening("stores/file, open and first hit", count, of: folder)
                 let caching = try await measureCaching("stores/caching in files, hit", count, in: store)
-                return [keeping, hits, opening] + caching
+                let reading = try await SampleCassette.withFolder { bare in
+                    try await measureReading(count, in: store, beside: bare)
+                }
+                return [keeping, hits, opening] + caching + reading
             }
             readings += reading
         }
@@ -50,6 +53,34 @@ struct StoreBenchmark {
         }
         hits.added = hits.median - stubbing.median
         return [stubbing, hits]
+    }
+
+    /// Measures fresh hits whose content is read, and bare reads of files of the same length, in turn.
+    private func measureReading(
+        _ count: Int, in store: FileResponseStore, beside folder: URL
+    ) async throws -> [StoreReading] {
+        let files = try BareFiles(Self.sampleCount, of: SampleResponse.length, in: folder)
+        let requests = try (0..<Self.sampleCount).map(SampleResponse.request)
+        let cache = MemoryConnection().caching(in: store)
+        var times: [(bare: Double, read: Double)] = []
+        for _ in 0...arguments.rounds {
+            let start = ProcessUsage.processorTime
+            try files.readAll()
+            let middle = ProcessUsage.processorTime
+            for request in requests {
+                guard try await cache.send(request).body.data(upTo: 1 << 20).count == SampleResponse.length else {
+                    throw BenchmarkFailure("A response is not there.")
+                }
+            }
+            let end = ProcessUsage.processorTime
+            times.append(((middle - start) / Double(requests.count), (end - middle) / Double(requests.count)))
+        }
+        // The first round fills caches.
+        times.removeFirst()
+        let bare = StoreReading(name: "stores/bare read", count: count, times: times.map(\.bare))
+        var read = StoreReading(name: "stores/caching in files, read", count: count, times: times.map(\.read))
+        read.ratio = times.map { $0.read / $0.bare }.median
+        return [bare, read]
     }
 
     private static let names = ["stores/memory", "stores/file", "stores/caching"]
@@ -149,6 +180,8 @@ struct StoreReading: Encodable {
     let minimum: Double
     /// The time beyond that of the stub, in nanoseconds; nil when there is no stub.
     var added: Double?
+    /// The median over all rounds of the time as a share of a bare read's in the same round; nil when there is none.
+    var ratio: Double?
 
     init(name: String, count: Int, times: [Double]) {
         self.name = name
@@ -165,18 +198,19 @@ extension StoreReading: Judged {
         switch quantity {
         case .time: median / 1e3
         case .added: added.map { $0 / 1e3 }
-        case .rate, .processor: nil
+        case .processor: ratio
+        case .rate, .instructions, .instructionRatio: nil
         }
     }
 }
 
 extension Table {
     init(_ readings: [StoreReading]) {
-        header = ["store", "responses", "µs", "µs min", "µs, added"]
+        header = ["store", "responses", "µs", "µs min", "µs, added", "÷ bare read"]
         rows = readings.map { reading in
             [
                 reading.name, String(reading.count), (reading.median / 1e3).text, (reading.minimum / 1e3).text,
-                reading.added.map { $0 / 1e3 }.text,
+                reading.added.map { $0 / 1e3 }.text, reading.ratio.text,
             ]
         }
     }

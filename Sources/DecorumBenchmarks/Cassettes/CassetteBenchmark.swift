@@ -104,7 +104,7 @@ extension CassetteReading: Judged {
         case .processor: ratio
         case .added: added.map { $0 / 1e3 }
         case .time: median / 1e3
-        case .rate: nil
+        case .rate, .instructions, .instructionRatio: nil
         }
     }
 }

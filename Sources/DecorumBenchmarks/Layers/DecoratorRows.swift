@@ -40,9 +40,12 @@ enum DecoratorRows {
         let confirming = MemoryConnection(.notModified, fields: [.eTag: "\"1\""])
         let validatable = MemoryConnection(fields: [.eTag: "\"1\"", .contentType: "text/plain"])
         let fresh = try filledStore([.cacheControl: "max-age=86400"])
+        // Stored each time, and never used again.
+        let replaced = MemoryConnection(fields: [.cacheControl: "max-age=0", .contentType: "text/plain"])
         return [
             try row("caching, hit", 18_200, 6, MemoryConnection().caching(in: fresh)),
             try row("caching, miss", 64_000, 30, MemoryConnection().caching(in: MemoryResponseStore())),
+            try row("caching, miss, stored", 126_800, 42, replaced.caching(in: MemoryResponseStore())),
             try row("coalescing", 38_100, 20, MemoryConnection().coalescing()),
             try row("revalidating, miss", 5440, 0, MemoryConnection().revalidating(in: MemoryResponseStore())),
             try row("revalidating, hit", 29_300, 7, confirming.revalidating(in: filledStore())),

@@ -47,3 +47,15 @@ struct Reading: Sendable, Codable {
         }
     }
 }
+
+extension Reading: Judged {
+    var row: String { name }
+
+    func value(of quantity: Target.Quantity) -> Double? {
+        switch quantity {
+        case .instructions: instructionsPerLayer
+        case .instructionRatio: instructionRatio
+        case .rate, .processor, .added, .time: nil
+        }
+    }
+}

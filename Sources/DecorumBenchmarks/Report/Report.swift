@@ -19,7 +19,7 @@ struct Report: Encodable {
 
     /// Checks the measurements against the targets; a target whose row was not measured is skipped.
     mutating func judge(by targets: [Target]) {
-        let judged: [[any Judged]] = [caller, cassettes, stores, transports]
+        let judged: [[any Judged]] = [readings, caller, cassettes, stores, transports]
         let byRow = Dictionary(judged.joined().map { ($0.row, $0) }) { first, _ in first }
         verdicts = targets.compactMap { target in
             byRow[target.row]?.value(of: target.quantity).map(target.verdict)

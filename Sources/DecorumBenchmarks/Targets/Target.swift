@@ -12,6 +12,10 @@ struct Target: Sendable {
         case added
         /// The time of one operation, in microseconds.
         case time
+        /// The instructions of a layer, beyond the baseline's.
+        case instructions
+        /// The instructions, as a share of the baseline's.
+        case instructionRatio
     }
 
     let row: String
@@ -43,9 +47,10 @@ struct Target: Sendable {
 
 extension Target.Quantity {
     /// How much worse than the last measurement a value may be, as a share; more for times, which depend on the
-    /// machine.
+    /// machine, and little for counts, which do not.
     var margin: Double {
         switch self {
+        case .instructions, .instructionRatio: 0.1
         case .rate, .processor: 0.3
         case .added, .time: 0.5
         }
@@ -57,6 +62,8 @@ extension Target.Quantity {
         case .processor: "CPU ÷ baseline"
         case .added: "µs added"
         case .time: "µs"
+        case .instructions: "instr/layer"
+        case .instructionRatio: "instr ÷ baseline"
         }
     }
 }

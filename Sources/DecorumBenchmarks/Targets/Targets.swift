@@ -1,6 +1,6 @@
 extension Target {
-    /// The targets of transports, callers, stores and cassettes.
-    static let all = urlSession + curl + asyncHTTPClient + memory + cassettes
+    /// The targets of transports, callers, caches, stores and cassettes.
+    static let all = urlSession + curl + asyncHTTPClient + memory + caching + cassettes
 
     private static let urlSession: [Target] = [
         .atLeast(0.85, .rate, "transports/sequential/URLSessionConnection", last: 0.9),
@@ -44,6 +44,14 @@ extension Target {
         .atMost(2, .added, "stores/caching in memory, hit, 100000", last: 3.4),
         .atMost(12, .added, "stores/caching in files, hit, 1000", last: 17.3),
         .atMost(12, .added, "stores/caching in files, hit, 100000", last: 12),
+    ]
+
+    private static let caching: [Target] = [
+        .atMost(10_000, .instructions, "decorators/caching, hit", last: 17_040),
+        .atMost(37_000, .instructions, "decorators/caching, miss", last: 59_640),
+        .atMost(1.2, .instructionRatio, "caching/10,000 under way", last: 6.09),
+        .atMost(2.7, .processor, "stores/caching in files, read, 1000", last: 2.28),
+        .atMost(2.7, .processor, "stores/caching in files, read, 100000", last: 2.42),
     ]
 
     private static let cassettes: [Target] = [

@@ -97,7 +97,7 @@ extension TransportReading: Judged {
         case .rate: rateRatio
         case .processor: processorRatio
         case .added: addedProcessorTime.map { $0 / 1e3 }
-        case .time: nil
+        case .time, .instructions, .instructionRatio: nil
         }
     }
 }

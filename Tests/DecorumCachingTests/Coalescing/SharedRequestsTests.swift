@@ -67,10 +67,17 @@ import Testing
         #expect(sent.value.load(ordering: .relaxed) == 8)
         later.open()
         for caller in next { #expect(try await caller.value.status == .ok) }
-        let last = try await table.response(for: 1, tickets) { Response(status: .ok) }
-        #expect(last.status == .ok)
+        let gateOfLast = Gate()
+        let last = await Callers.start(2) { [tickets] _ in
+            try await table.response(for: 1, tickets) {
+                try await gateOfLast.wait()
+                return Response(status: .ok)
+            }
+        }
         #expect(table.count == 1)
-        withExtendedLifetime(last) {}
+        gateOfLast.open()
+        #expect(try await last[1].value.metadata.isCoalesced)
+        #expect(try await last[0].value.metadata.isCoalesced == false)
     }
 
     @Test func `When the first caller is cancelled, the next one sends the request at once`() async throws {

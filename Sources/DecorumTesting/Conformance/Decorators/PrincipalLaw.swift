@@ -7,7 +7,7 @@ extension DecoratorLaw {
     /// Callers differ in the principal of the options, or in their credentials alone: in fields that carry credentials by
     /// definition, in fields that the options name as secret, and in a field that an inner layer adds without declaring
     /// it, so that only `SentRequests` reports it. They send one after the other and at the same time, to a server that
-    /// gives all of them the same validator, and to one that can be reached only at first. `ResponseKey` accounts for all
+    /// gives all of them the same weak validator, and to one that can be reached only at first. `ResponseKey` accounts for all
     /// of these differences.
     public static let principals = DecoratorLaw(
         "responses are kept by principal", "No caller gets a response that was made for another principal."
@@ -102,7 +102,8 @@ extension DecoratorLaw {
         },
         ActivePath(ofLaws: "a response that is confirmed for everybody") { _, request in
             let isConditional = request.headerFields.contains(.ifNoneMatch)
-            return HTTPResponse(status: isConditional ? .notModified : .ok, headerFields: [.eTag: #""1""#])
+            // A strong tag would say that the content is the same for all of them.
+            return HTTPResponse(status: isConditional ? .notModified : .ok, headerFields: [.eTag: #"W/"1""#])
         },
         ActivePath(ofLaws: "a server that is lost", calls: 2) { number, _ in
             guard number == 1 else { throw TransportError(.unreachable, at: .connecting) }

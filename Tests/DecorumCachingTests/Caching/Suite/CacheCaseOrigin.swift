@@ -14,26 +14,27 @@ final class CacheCaseOrigin: Sendable {
         var fields: HTTPFields = [:]
     }
 
-    struct Disconnection: ReachabilityError {
-        var meansServerNotReached: Bool { true }
-    }
+    /// The error of a transport whose server closes the connection without an answer.
+    private static let disconnection = TransportError(.connectionLost, at: .head)
 
     private let test: CacheCase
     private let token: String
     private let clock: VirtualClock
+    private let pause: CacheCaseRun.Pause
     private let log = Mutex<[Seen]>([])
     /// The fields of the response to each entry, by its number.
     private let sent = Mutex<[Int: HTTPFields]>([:])
 
-    init(_ test: CacheCase, token: String, clock: VirtualClock) {
+    init(_ test: CacheCase, token: String, clock: VirtualClock, pause: @escaping CacheCaseRun.Pause) {
         self.test = test
         self.token = token
         self.clock = clock
+        self.pause = pause
     }
 
     var seen: [Seen] { log.withLock { $0 } }
 
-    func answer(_ request: Request) throws -> Response {
+    func answer(_ request: Request) async throws -> Response {
         let count = log.withLock { $0.count } + 1
         let number = request.head.headerFields[named: "Req-Num"].flatMap { Int($0) } ?? count
         let numbers = log.withLock { log in
@@ -42,8 +43,8 @@ final class CacheCaseOrigin: Sendable {
         }
         guard test.requests.indices.contains(number - 1) else { return Response(status: .badRequest) }
         let entry = test.requests[number - 1]
-        if let pause = entry.responsePause { clock.advance(by: .seconds(pause)) }
-        if entry.disconnect == true { throw Disconnection() }
+        if let seconds = entry.responsePause { try await pause(.seconds(seconds)) }
+        if entry.disconnect == true { throw Self.disconnection }
 
         var fields = responseFields(of: entry, to: request.head)
         let isConfirmed = entry.expectedType?.hasSuffix("validated") == true

@@ -30,18 +30,41 @@ struct CacheCaseRun {
         var isPreparation: Bool { entry.setup == true || entry.setupTests?.contains(check) == true }
     }
 
+    /// Lets time pass.
+    typealias Pause = @Sendable (Duration) async throws -> Void
+
     let test: CacheCase
     let clock: VirtualClock
     let spawner: TrackingSpawner
+    let pause: Pause
     let token = "t\(UInt64.random(in: 0 ... .max))"
 
+    init(test: CacheCase, clock: VirtualClock, spawner: TrackingSpawner, pause: @escaping Pause) {
+        self.test = test
+        self.clock = clock
+        self.spawner = spawner
+        self.pause = pause
+    }
+
+    /// Creates a run with a clock of its own, which moves at once.
+    init(test: CacheCase) {
+        let clock = VirtualClock()
+        self.init(test: test, clock: clock, spawner: TrackingSpawner()) { clock.advance(by: $0) }
+    }
+
+    var origin: CacheCaseOrigin { CacheCaseOrigin(test, token: token, clock: clock, pause: pause) }
+
     func verdict(throughCacheIn store: some ResponseStore) async throws -> Verdict {
-        let origin = CacheCaseOrigin(test, token: token, clock: clock)
+        let origin = origin
         let connection = ClosureConnection { request in
             request.reportSending()
-            return try origin.answer(request)
+            return try await origin.answer(request)
         }
         .caching(in: store, clock: clock, spawner: spawner)
+        return try await verdict(through: connection, from: origin)
+    }
+
+    func verdict(through connection: some Connection, from origin: CacheCaseOrigin) async throws -> Verdict {
         do {
             var responses: [Int: HTTPFields] = [:]
             for (index, entry) in test.requests.enumerated() {
@@ -52,12 +75,12 @@ struct CacheCaseRun {
                     let body = try await response.body.text(upTo: 1 << 20)
                     try judge(response.head, body, number, entry)
                     responses[number] = response.head.headerFields
-                } catch is CacheCaseOrigin.Disconnection {
+                } catch is TransportError {
                     let isExpected = entry.expectedType != "cached"
                     guard isExpected else { throw Failure(check: "expected_type", text: "disconnected", entry: entry) }
                 }
                 try await spawner.finished()
-                if entry.pauseAfter == true { clock.advance(by: .seconds(3)) }
+                if entry.pauseAfter == true { try await pause(.seconds(3)) }
             }
             try judge(origin.seen, responses)
             return .passed

@@ -1,0 +1,132 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// Requests whose cookies differ: no login gets the page of another, and a public image is transferred once.
+@Suite(.timeLimit(.minutes(3))) struct CookieTests {
+    let store = MemoryResponseStore()
+    let clock = VirtualClock()
+    let spawner = TrackingSpawner()
+
+    private func cache(_ base: some Connection) -> some Connection {
+        base.caching(in: store, clock: clock, spawner: spawner)
+    }
+
+    private func get(_ cookie: String, by principal: String? = nil) throws -> Request {
+        var request = try Request.get("https://example.com/page", fields: [.cookie: cookie])
+        request.options.principal = principal.map(Principal.init)
+        return request
+    }
+
+    /// A server with one image for all cookies.
+    private func imageOrigin(_ control: String) -> StubConnection {
+        StubConnection { request in
+            let fields: HTTPFields = [.cacheControl: control, .eTag: #""image""#]
+            return request.head.headerFields[.ifNoneMatch] == #""image""#
+                ? Response(status: .notModified, fields: fields)
+                : Response(status: .ok, fields: fields, body: "image")
+        }
+    }
+
+    /// A server with one page for each cookie, and with tags that name the page, or that are the same for all.
+    private func pageOrigin(tag: String?, _ control: String = "max-age=60") -> StubConnection {
+        StubConnection { request in
+            let cookie = request.head.headerFields[.cookie] ?? ""
+            var fields: HTTPFields = [.cacheControl: control]
+            fields[.eTag] = tag?.replacing("COOKIE", with: cookie)
+            if let tag = fields[.eTag], request.head.headerFields[.ifNoneMatch]?.contains(tag) == true {
+                return Response(status: .notModified, fields: fields)
+            }
+            return Response(status: .ok, fields: fields, body: Body(cookie))
+        }
+    }
+
+    static let tags: [String?] = [nil, #"W/"page""#, #""COOKIE""#]
+
+    @Test(arguments: [nil, "joe"])
+    func `An image is transferred once for fifty values of a cookie, and confirmed for the others`(
+        principal: String?
+    ) async throws {
+        let stub = imageOrigin("max-age=60")
+        let connection = cache(stub)
+        for number in 0..<50 {
+            let response = try await connection.send(get("sid=joe; _ga=\(number)", by: principal))
+            #expect(try await response.body.text(upTo: 100) == "image")
+            try await spawner.finished()
+        }
+        #expect(stub.requests.count == 50)
+        #expect(stub.requests.count { $0.head.headerFields[.ifNoneMatch] == #""image""# } == 49)
+        #expect(store.count == 1)
+    }
+
+    @Test(arguments: [nil, "joe"])
+    func `A public image is requested once for fifty values of a cookie`(principal: String?) async throws {
+        let stub = imageOrigin("public, max-age=60")
+        let connection = cache(stub)
+        for number in 0..<50 {
+            let response = try await connection.send(get("sid=joe; _ga=\(number)", by: principal))
+            #expect(try await response.body.text(upTo: 100) == "image")
+        }
+        #expect(stub.requests.count == 1)
+        #expect(store.count == 1)
+    }
+
+    @Test(arguments: tags, [nil, "app"])
+    func `The page of one login is never that of the next one`(tag: String?, principal: String?) async throws {
+        let stub = pageOrigin(tag: tag)
+        let connection = cache(stub)
+        for cookie in ["sid=joe", "sid=ann", "sid=joe", "sid=ann; a=b", "sid=ann"] {
+            let response = try await connection.send(get(cookie, by: principal))
+            #expect(try await response.body.text(upTo: 100) == cookie)
+        }
+        #expect(stub.requests.count >= 3)
+    }
+
+    @Test(arguments: tags)
+    func `The stale page of one login does not stand in for that of the next one`(tag: String?) async throws {
+        let pages = pageOrigin(tag: tag, "max-age=1, stale-while-revalidate=60, stale-if-error=60")
+        let stub = StubConnection(answers: [{ try await pages.send($0) }]) { _ in
+            throw TransportError(.unreachable, at: .connecting)
+        }
+        let connection = cache(stub)
+        _ = try await connection.send(get("sid=joe", by: "app"))
+        clock.advance(by: .seconds(10))
+
+        await #expect(throws: TransportError.self) { try await connection.send(get("sid=ann", by: "app")) }
+        try await spawner.finished()
+        #expect(stub.requests.count == 2)
+    }
+
+    @Test func `Requests under way with different cookies are not sent as one`() async throws {
+        let gate = Gate()
+        defer { gate.open() }
+        let stub = StubConnection { request in
+            try await gate.wait()
+            return Response(
+                status: .ok, fields: [.cacheControl: "max-age=60"], body: Body(request.head.headerFields[.cookie] ?? "")
+            )
+        }
+        let connection = cache(stub)
+        let cookies = ["sid=joe; _ga=1", "sid=joe; _ga=2", "sid=ann; _ga=1", ""]
+        let callers = await Callers.start(4) { number in
+            try await connection.send(get(cookies[number], by: "app")).body.text(upTo: 100)
+        }
+        #expect(await soon { gate.waitingCount == 4 })
+        gate.open()
+        for (caller, cookie) in zip(callers, cookies) { #expect(try await caller.value == cookie) }
+    }
+
+    @Test func `Vary decides where it names the cookie`() async throws {
+        let stub = StubConnection { request in
+            let fields: HTTPFields = [.cacheControl: "public, max-age=60", .vary: "Cookie"]
+            return Response(status: .ok, fields: fields, body: Body(request.head.headerFields[.cookie] ?? ""))
+        }
+        let connection = cache(stub)
+        for cookie in ["a=1", "a=2", "a=1"] {
+            #expect(try await connection.send(get(cookie)).body.text(upTo: 100) == cookie)
+        }
+        #expect(stub.requests.count == 2)
+    }
+}

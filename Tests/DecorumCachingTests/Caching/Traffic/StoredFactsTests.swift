@@ -1,0 +1,70 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// Facts about a response that its way through a store does not change, and facts about the store itself.
+@Suite(.timeLimit(.minutes(3))) struct StoredFactsTests {
+    let clock = VirtualClock()
+    let spawner = TrackingSpawner()
+    let folder = StoreFolder()
+
+    enum Store: CaseIterable {
+        case memory, files
+    }
+
+    private func store(_ kind: Store) -> any ResponseStore {
+        switch kind {
+        case .memory: MemoryResponseStore()
+        case .files: folder.store()
+        }
+    }
+
+    private func cache(_ base: some Connection, in store: any ResponseStore) -> any Connection {
+        func caching(in store: some ResponseStore) -> any Connection {
+            base.caching(in: store, clock: clock, spawner: spawner)
+        }
+        return caching(in: store)
+    }
+
+    private func get() throws -> Request { try .get("https://example.com/page") }
+
+    @Test(arguments: Store.allCases)
+    func `A hit keeps the names of the codings that the transport has decoded`(kind: Store) async throws {
+        var decoded = Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: "page")
+        decoded.metadata.decodedContentCodings = ["gzip"]
+        let stub = StubConnection { [decoded] _ in decoded }
+        let connection = cache(stub, in: store(kind))
+        _ = try await connection.send(get())
+        let hit = try await connection.send(get())
+        #expect(hit.metadata.source == .cache)
+        #expect(hit.metadata.decodedContentCodings == ["gzip"])
+    }
+
+    @Test(arguments: ["no-store", "no-cache", #"no-store, private="set-cookie""#])
+    func `A string without an end in Cache-Control does not hide the directives after it`(
+        directive: String
+    ) async throws {
+        let stub = StubConnection { _ in
+            Response(status: .ok, fields: [.cacheControl: #"max-age=60, note="a, \#(directive)"#], body: "page")
+        }
+        let connection = cache(stub, in: MemoryResponseStore())
+        _ = try await connection.send(get())
+        #expect(try await connection.send(get()).metadata.source != .cache)
+    }
+
+    @Test func `A response that a store cannot take does not say that it is stored`() async throws {
+        try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
+        let file = folder.url.appending(path: "file")
+        try Data().write(to: file)
+        let store = FileResponseStore(directory: file.appending(path: "store"))
+        #expect(store.directoryError != nil)
+
+        let stub = StubConnection { _ in
+            Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: "page")
+        }
+        let response = try await cache(stub, in: store).send(get())
+        #expect(response.metadata.cacheStatus?.isStored != true)
+    }
+}

@@ -1,0 +1,98 @@
+import Decorum
+import DecorumTestSupport
+import DecorumTesting
+import Foundation
+import Testing
+
+/// Random reads, changes, sign-outs, evictions and cancellations by 16 tasks over five principals: every read is one
+/// that the model allows.
+///
+/// `DECORUM_SOAK=1` in the environment selects the long form, of 10 million reads.
+@Suite(.timeLimit(.minutes(120))) struct HistoryTests {
+    static let readsPerSeed = Footprint.isSoak ? 1_000_000 : 10_000
+    static let tasks = 16
+
+    let folder = StoreFolder()
+
+    /// A file for the state of a history, in a folder that exists.
+    private func makeWorld() throws -> HistoryWorld {
+        try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
+        return try HistoryWorld(folder.url.appending(path: "world"))
+    }
+
+    /// Two caches on one store, over one server.
+    static func traffic(_ world: HistoryWorld, in store: some ResponseStore, seed: UInt64) -> HistoryTraffic {
+        let origin = HistoryOrigin(world: world, generator: SeededGenerator(seed: seed))
+        let connections = (0..<2).map { _ in
+            origin.caching(in: store, clock: WorldClock(world)) as any Connection
+        }
+        return HistoryTraffic(world: world, connections: connections, removing: .init(from: store), seed: seed)
+    }
+
+    private func expectRight(_ tally: HistoryTally) {
+        #expect(tally.isRight, "\(tally)")
+        // Otherwise the history would show little about stored and shared responses.
+        #expect(tally.reads >= Self.readsPerSeed)
+        #expect(tally.hits > tally.reads / 4)
+        #expect(tally.confirmed > tally.reads / 50)
+        #expect(tally.shared > 0)
+    }
+
+    @Test(arguments: 1...4)
+    func `Every read from a store in memory is right`(seed: UInt64) async throws {
+        let store = MemoryResponseStore(byteLimit: 300_000, countLimit: 150)
+        let traffic = try Self.traffic(makeWorld(), in: store, seed: seed)
+        expectRight(await traffic.run(tasks: Self.tasks, reads: Self.readsPerSeed / Self.tasks))
+    }
+
+    @Test(arguments: 1...4)
+    func `Every read from a store in files is right`(seed: UInt64) async throws {
+        let store = FileResponseStore(directory: folder.url.appending(path: "store"), byteLimit: 800_000)
+        let traffic = try Self.traffic(makeWorld(), in: store, seed: seed)
+        expectRight(await traffic.run(tasks: Self.tasks, reads: Self.readsPerSeed / Self.tasks))
+    }
+
+    @Test(arguments: PlantedCache.Flaw.allCases)
+    func `A planted mistake is found`(flaw: PlantedCache.Flaw) async throws {
+        let world = try makeWorld()
+        let cache = PlantedCache(
+            base: HistoryOrigin(world: world, generator: SeededGenerator(seed: 1)), world: world, flaw: flaw)
+        let removing = HistoryTraffic.Removing(
+            ofPrincipal: cache.signOut, atURI: { _ in }, everything: cache.removeEverything)
+        let traffic = HistoryTraffic(world: world, connections: [cache], removing: removing, seed: 1)
+        // One task, since this cache is right only where requests come one after another.
+        let tally = await traffic.run(tasks: 1, reads: 2000)
+        #expect(tally.hits > 500)
+        #expect(tally.failures == 0, "\(tally)")
+        #expect((tally.mistakes[flaw.mistake ?? .mixed] ?? 0) > 0 || flaw == .none, "\(tally)")
+        #expect(tally.isRight || flaw != .none, "\(tally)")
+    }
+}
+
+extension ProcessTests {
+    /// The same with two processes on one directory, of 8 tasks each.
+    @Suite(.timeLimit(.minutes(120))) struct HistoryProcessTests {
+        let folder = StoreFolder()
+
+        @Test(arguments: 1...(Footprint.isSoak ? 200 : 2))
+        func `Every read of two processes from one directory is right`(seed: Int) async throws {
+            try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
+            async let first: Void = expectRight(seed: 2 * seed)
+            async let second: Void = expectRight(seed: 2 * seed + 1)
+            _ = await (first, second)
+        }
+
+        private func expectRight(seed: Int) async {
+            let path = folder.url.path
+            await #expect(processExitsWith: .success) { [path = path as String, seed = seed as Int] in
+                IsolatedTests.failAfterAMinute()
+                let folder = URL(filePath: path)
+                let world = try HistoryWorld(folder.appending(path: "world"))
+                let store = FileResponseStore(directory: folder.appending(path: "store"), byteLimit: 800_000)
+                let tally = await HistoryTests.traffic(world, in: store, seed: UInt64(seed)).run(tasks: 8, reads: 625)
+                #expect(tally.isRight, "\(tally)")
+                #expect(tally.hits > tally.reads / 8)
+            }
+        }
+    }
+}
