@@ -15,6 +15,8 @@ public struct StoredResponse: Sendable {
     public let date: Date
     let freshness: Freshness
     let vary: Vary
+    /// The random number of the file that a store has read the response from, by which its body is known.
+    var fileNonce: UInt64?
 
     /// Creates a stored response.
     ///

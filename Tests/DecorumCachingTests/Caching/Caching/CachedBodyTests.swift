@@ -306,7 +306,7 @@ import Testing
         let key = try #require(ResponseKey(get()))
         let start = HTTPResponse(
             status: .partialContent, headerFields: [.cacheControl: "max-age=60", .contentRange: "bytes 0-4/10"])
-        store.store(
+        await store.store(
             StoredResponse(head: start, body: "01234", request: try get().head, date: .now), for: key)
         let connection = cache(stub)
         let requests = try [get([.range: "bytes=5-"]), get([.ifNoneMatch: #""1""#]), get()]

@@ -157,7 +157,6 @@ final class SlowResponseStore: ResponseStore {
 
     var count: Int { base.count }
     var bodyLimit: Int { base.bodyLimit }
-    var removalCount: Int { base.removalCount }
 
     func responses(for key: ResponseKey) async -> [StoredResponse] {
         let responses = base.responses(for: key)
@@ -170,13 +169,15 @@ final class SlowResponseStore: ResponseStore {
         }
     }
 
-    func store(_ response: StoredResponse, for key: ResponseKey) async {
+    func ticket(for key: ResponseKey) -> StoreTicket { base.ticket(for: key) }
+
+    func store(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket) async {
         var response = response
         guard (try? await gate.wait()) != nil, let content = try? await response.body.data(upTo: bodyLimit) else {
             return
         }
         response.body = Body(content)
-        base.store(response, for: key)
+        base.store(response, for: key, with: ticket)
     }
 
     func removeResponses(for key: ResponseKey) async { base.removeResponses(for: key) }
