@@ -9,13 +9,21 @@ import HTTPTypes
 ///
 /// Each response is a file, which is written in a separate folder and then moved into its place. So the directory may
 /// be shared, as by an app and its extensions, and a process may end at any moment. Each byte that is read is verified.
-/// A damaged file, a full disk and an unusable directory count as missing responses and never throw. A file that cannot
-/// be removed at once, as while too many files are open, counts as removed in this process, and is removed later. The
-/// store does not wait until the disk has written: a file that a loss of power left incomplete is found damaged.
+/// A damaged file and an unusable directory count as missing responses and never throw. The store does not wait until
+/// the disk has written: a file that a loss of power left incomplete is found damaged.
 ///
-/// The least recently used responses are removed first. The limit applies to all processes together, which keep it to
-/// within a tenth. Each process checks the sizes of all files, in the background, once it has written a hundredth of
-/// the limit. For each key, 16 variants are kept, and one response without `Vary`.
+/// Several stores may use one directory, in one process and in several. A removal through one of them is seen by all: it
+/// removes the files, the responses that another store keeps in memory, and withdraws the tickets of responses that are
+/// under way there. A response does not replace the response to a later request, whichever store has stored that. A
+/// ticket that is older than a day stores nothing, nor does one that was given before the system's clock was set. On a
+/// file system without locks, only one store may use the directory.
+///
+/// The least recently used responses are removed first. The limit includes the bodies that are being received, which
+/// take at most half of it; a body for which there is no room is not stored. The limit applies to all processes
+/// together, which keep it to within a tenth. Each process checks the sizes of all files, in the background, once it has
+/// written a hundredth of the limit. When the disk is full, the least recently used responses make room for new ones.
+/// For each key, 16 variants are kept. At most 128 bodies of more than 96 KiB are open at a time; above that, a lookup
+/// finds no such response, since a body that was closed in between might be replaced before its next part is read.
 ///
 /// Fields that are known as secret by their names are never written to the disk. A response is kept only in memory, for
 /// the life of the process, in three cases: its request had `Authorization`, `Cookie` or another field by which
@@ -24,11 +32,15 @@ import HTTPTypes
 /// `access_token`. The names in ``RequestOptions/secretFields`` apply only to the request. Put the layer that adds
 /// credentials inside of the cache, and set a principal: then responses survive a restart. The request's own URL, its
 /// principal and the values of the fields that `Vary` names are in the files, which are readable by their user alone.
+/// A symbolic link in place of one of the store's own folders is refused, and so is a directory of another user; the
+/// directory may be reached through symbolic links.
 ///
-/// A small response is read on the caller's executor, in about ten microseconds, unless that is the main actor. The
-/// body of a large response is read in parts; when a process finds it for the first time, it reads the whole body once
-/// to verify it. A response that the server confirms is copied in the background; a request for it before the copy is
-/// done is validated once more.
+/// No thread of the concurrency pool waits for the disk: the store has threads of its own for that. On Linux, a response
+/// whose file is in the system's memory is read on the caller's executor, in a few microseconds, by calls that fail
+/// instead of waiting. The body of a large response is read in parts; when a process finds it for the first time, it
+/// reads the whole body once to verify it. A response that the server confirms has its head written, and not its body. A
+/// file that cannot be removed at once, as while too many files are open, counts as removed in this process, and is
+/// removed later.
 public final class FileResponseStore: ResponseStore {
     private let files: ResponseFiles
     private let memoryOnly: MemoryOnlyResponses

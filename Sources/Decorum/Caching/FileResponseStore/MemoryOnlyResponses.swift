@@ -26,9 +26,10 @@ final class MemoryOnlyResponses: Sendable {
     /// Notes that a response is kept under a key, with a ticket after which removals count.
     func note(_ key: ResponseKey, _ ticket: StoreTicket) {
         guard let time = ticket.time else { return }
+        let isFirst = store.responses(for: key).isEmpty
         checks.withLock { checks in
             if checks.count >= Self.countLimit { checks = [:] }
-            let since = min(checks[key]?.since ?? time.wall, time.wall)
+            let since = isFirst ? time.wall : min(checks[key]?.since ?? time.wall, time.wall)
             checks[key] = Check(since: since)
         }
     }

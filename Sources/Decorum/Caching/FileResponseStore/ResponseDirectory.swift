@@ -123,6 +123,16 @@ final class ResponseDirectory: Sendable {
         }
     }
 
+    /// The paths of the files in a folder that an earlier version has written, whose names are longer.
+    func outdated(_ folder: Int) -> [String] {
+        var paths: [String] = []
+        unsafe try? fileSystem.list(folderPaths[folder]) { text in
+            guard text.count == 80, unsafe text.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else { return }
+            unsafe paths.append("\(folderPaths[folder])/\(String(decoding: text, as: UTF8.self))")
+        }
+        return paths
+    }
+
     /// A unique path for a file that is being written.
     func newUnfinishedPath(_ digest: ResponseKeyDigest, nonce: UInt64) -> String {
         "\(unfinishedPath)/\(ResponseFileName(digest: digest, index: 0).text)-\(String(nonce, radix: 16))"

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// The changes of what a store's directory holds, all made on one thread and under the lock that other stores respect.
 ///
@@ -9,6 +10,8 @@ final class ResponseFileChanges: Sendable {
     let tickets: StoreTickets
     private let marks: RemovalMarks
     private let refused = RefusedRemovals()
+    private let markCount = Atomic(0)
+    private static let marksPerSweep = 1000
     private var fileSystem: any FileSystem { directory.fileSystem }
 
     init(_ directory: ResponseDirectory, tickets: StoreTickets) {
@@ -192,7 +195,11 @@ final class ResponseFileChanges: Sendable {
     private func mark(_ removal: ResponseFileRemoval, at time: Int64) -> Bool {
         succeeds {
             // A request that leaves while this waits for the lock is not affected.
-            try directory.locked { try marks.add(removal, at: time) }
+            try directory.locked {
+                try marks.add(removal, at: time)
+                let count = markCount.add(1, ordering: .relaxed).newValue
+                if count.isMultiple(of: Self.marksPerSweep) { try marks.sweep() }
+            }
         }
     }
 

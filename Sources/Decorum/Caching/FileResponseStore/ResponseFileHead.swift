@@ -29,6 +29,7 @@ struct ResponseFileHead: Sendable {
         writer.add(response.head.status.reasonPhrase)
         writer.add(response.head.headerFields)
         writer.add(response.selectingFields)
+        // The decoded content codings are to follow here, and to be read after the selecting fields below.
         return writer.bytes.count <= lengthLimit ? writer.bytes : nil
     }
 

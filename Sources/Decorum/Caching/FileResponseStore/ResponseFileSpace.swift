@@ -88,6 +88,7 @@ final class ResponseFileSpace: Sendable {
         var survey = Survey()
         survey.total = sweepUnfinished()
         for folder in 0..<ResponseDirectory.folderCount {
+            for path in directory.outdated(folder) { try? directory.fileSystem.remove(path) }
             var names: [ResponseFileName] = []
             try? directory.list(folder) { names.append($0) }
             for name in names {

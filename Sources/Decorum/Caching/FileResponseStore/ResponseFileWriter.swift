@@ -38,7 +38,12 @@ final class ResponseFileWriter: ResponseWriter {
 
     /// Creates a writer; nil for a response whose head is too large.
     ///
-    /// - Parameter onPlaced: Is called in the step in which the file is moved into its place.
+    /// - Parameters:
+    ///   - response: The response; its body is what is written.
+    ///   - key: The key of the response.
+    ///   - ticket: The ticket of the request that the response answers.
+    ///   - files: The files of the store.
+    ///   - onPlaced: Is called in the step in which the file is moved into its place.
     init?(
         _ response: StoredResponse, key: ResponseKey, ticket: StoreTicket, files: ResponseFiles,
         onPlaced: @escaping @Sendable () -> Void
@@ -74,7 +79,11 @@ final class ResponseFileWriter: ResponseWriter {
         while !rest.isEmpty {
             let part = rest.prefix(Self.partLength)
             rest = rest.dropFirst(Self.partLength)
-            guard let isFull = take(part) else { return false }
+            guard let isFull = take(part) else {
+                // Other bodies have room once the file of this one is removed.
+                await files.threads.changing.perform {}
+                return false
+            }
             if isFull { guard await flush() else { return false } }
         }
         return state.withLock { !$0.isOver }

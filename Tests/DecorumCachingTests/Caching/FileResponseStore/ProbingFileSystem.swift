@@ -62,6 +62,11 @@ final class ProbingFileSystem: FileSystem {
         }
     }
 
+    /// Makes all calls fail after a number of calls.
+    func fail(after count: Int) {
+        state.withLock { $0.untilFailure = count }
+    }
+
     /// Makes only the given calls fail from now on, for example as if too many files were open.
     func refuse(_ calls: Set<Call>, code: Int32 = EMFILE) {
         state.withLock { state in
