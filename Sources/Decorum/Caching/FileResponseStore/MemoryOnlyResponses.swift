@@ -55,12 +55,12 @@ final class MemoryOnlyResponses: Sendable {
         let check = checks.withLock { $0[key] }
         if let check, check.marked == marked { return false }
         let removed = try marks.lastRemoval(of: ResponseKeyDigest(key), mayWait: mayWait)
-        let since = check?.since ?? 2
+        let since = check?.since ?? 3_000_000_000
         guard removed < since else {
             checks.withLock { $0[key] = nil }
             return true
         }
-        checks.withLock { $0[key] = Check(since: since, marked: marked) }
+        checks.withLock { $0[key] = Check(since: since, marked: RemovalMarks.isWholeSecond(marked) ? nil : marked) }
         return false
     }
 }

@@ -64,7 +64,16 @@ struct RemovalMarks: Sendable {
     /// The time of the last removal that covers a key; the smallest number when there is none.
     func lastRemoval(of digest: ResponseKeyDigest, mayWait: Bool) throws -> Int64 {
         let removals: [ResponseFileRemoval] = [.all, .uri(digest), .key(digest), .principal(digest: digest.principal)]
-        return try removals.reduce(.min) { max($0, try time(of: path(Self.name($1)), mayWait: mayWait)) }
+        return try removals.reduce(.min) { last, removal in
+            let time = try time(of: path(Self.name(removal)), mayWait: mayWait)
+            // Some file systems keep whole seconds, or every other one.
+            return max(last, Self.isWholeSecond(time) ? time + 2_000_000_000 : time)
+        }
+    }
+
+    /// Whether the file system may have cut a time to seconds, so that a later change may have the same time.
+    static func isWholeSecond(_ time: Int64) -> Bool {
+        time > .min && time % 1_000_000_000 == 0
     }
 
     private func time(of path: String, mayWait: Bool) throws -> Int64 {

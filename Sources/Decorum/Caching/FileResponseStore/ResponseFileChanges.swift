@@ -129,19 +129,21 @@ final class ResponseFileChanges: Sendable {
                     let state = states[index],
                     !isLater(state, than: ticket)
                 else { return }
-                try remove(index, of: digest, count: states.count)
+                try remove(index, of: digest, among: states)
             }
         }
         if !isDone { refused.add(.key(digest), at: fileSystem.time.wall) }
     }
 
     /// Removes one of the files of a key; the last one takes the place of the first, which has the number of files.
-    private func remove(_ index: Int, of digest: ResponseKeyDigest, count: Int) throws {
+    private func remove(_ index: Int, of digest: ResponseKeyDigest, among states: [ResponseFileState?]) throws {
         let path = directory.path(of: ResponseFileName(digest: digest, index: index))
-        guard index == 0, count > 1 else { return try fileSystem.remove(path) }
-        let last = directory.path(of: ResponseFileName(digest: digest, index: count - 1))
-        try setVariantCount(count - 1, of: last)
-        try fileSystem.rename(last, to: path)
+        guard index == 0, let last = states.lastIndex(where: { $0 != nil }), last > 0 else {
+            return try fileSystem.remove(path)
+        }
+        let lastPath = directory.path(of: ResponseFileName(digest: digest, index: last))
+        try setVariantCount(last, of: lastPath)
+        try fileSystem.rename(lastPath, to: path)
     }
 
     /// Removes a file if it is still damaged while no other store changes it.

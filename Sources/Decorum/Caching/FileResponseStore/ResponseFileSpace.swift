@@ -42,6 +42,7 @@ final class ResponseFileSpace: Sendable {
             changes.sweepMarks()
         }
         return await threads.trimming.perform { [self] in
+            if room > 0, budget.withLock({ $0.fitsNow(room) }) { return true }
             let before = budget.withLock { $0.beginSurvey() }
             var survey = survey()
             let target = budget.withLock { [total = survey.total] in $0.target(found: total, room: room) }

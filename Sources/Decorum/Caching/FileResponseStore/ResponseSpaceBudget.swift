@@ -54,6 +54,15 @@ struct ResponseSpaceBudget: Sendable {
         return .soon
     }
 
+    /// Whether a write that waited for a survey fits since another survey has ended meanwhile; it is counted then.
+    mutating func fitsNow(_ count: Int) -> Bool {
+        guard let found, written + count <= 2 * max(step, (limit - found) / 16), found + written + count <= limit else {
+            return false
+        }
+        written += count
+        return true
+    }
+
     /// Starts a survey, and returns the number of bytes that were written before it.
     mutating func beginSurvey() -> Int {
         isTrimmingSoon = false

@@ -3,15 +3,20 @@ import Foundation
 /// The disk of the machine.
 struct SystemFileSystem: FileSystem {
     private let cached = CachedFileCalls()
+    #if os(Linux)
+    private static let steadyClock = CLOCK_BOOTTIME
+    #else
+    private static let steadyClock = CLOCK_MONOTONIC
+    #endif
 
     var time: TicketTime {
         var (wall, steady) = (timespec(), timespec())
         unsafe clock_gettime(CLOCK_REALTIME, &wall)
-        unsafe clock_gettime(CLOCK_MONOTONIC, &steady)
+        unsafe clock_gettime(Self.steadyClock, &steady)
         return TicketTime(wall: wall.nanoseconds, steady: steady.nanoseconds)
     }
 
-    var user: UInt32 { geteuid() }
+    let user: UInt32 = geteuid()
 
     func makeDirectory(_ path: String) throws {
         guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw SystemError.last }

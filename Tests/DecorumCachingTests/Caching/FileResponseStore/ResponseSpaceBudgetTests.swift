@@ -55,6 +55,17 @@ import Testing
         #expect(!fitsMore)
     }
 
+    @Test func `A write that waited for the survey of another is counted, if it fits`() {
+        var budget = ResponseSpaceBudget(limit: 100_000)
+        let fitsUnmeasured = budget.fitsNow(10)
+        _ = budget.write(3000)
+        _ = budget.endSurvey(found: 96_000, before: budget.beginSurvey(), room: 1000)
+        let fits = [500, 500, 1].map { budget.fitsNow($0) }
+        #expect(!fitsUnmeasured)
+        #expect(fits == [true, true, false])
+        #expect(budget.written == 2000)
+    }
+
     @Test func `Bodies that are being received take at most half of the limit`() {
         var budget = ResponseSpaceBudget(limit: 1000)
         var admitted = [300, 200, 1].map { budget.admit($0) }
