@@ -35,11 +35,13 @@ let package = Package(
             name: "Decorum",
             dependencies: [
                 .target(name: "DecorumCurl", condition: .when(platforms: [.linux])),
+                .target(name: "DecorumSystem", condition: .when(platforms: [.linux])),
                 httpTypes,
             ]
         ),
         .target(name: "DecorumAsyncHTTPClient", dependencies: ["Decorum"] + asyncHTTPClient),
         .target(name: "DecorumCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(name: "DecorumSystem"),
         .target(
             name: "DecorumArchive",
             dependencies: ["Decorum", httpTypes]

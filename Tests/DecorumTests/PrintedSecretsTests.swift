@@ -144,7 +144,7 @@ import Testing
         let stored = StoredResponse(
             head: HTTPResponse(status: status, headerFields: fields), body: "s3cret", request: head, date: .now)
         let store = MemoryResponseStore()
-        store.store(stored, for: key)
+        store.store(stored, for: key, with: store.ticket(for: key))
         expectNoSecret(in: [key, key.uri, stored, store, Principal("s3cret")])
         #expect(key.uri.description == "https://REDACTED@a.example/feed?token=REDACTED&page=2")
     }

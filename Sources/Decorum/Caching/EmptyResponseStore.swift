@@ -15,7 +15,7 @@ public struct EmptyResponseStore: ResponseStore {
     public func responses(for key: ResponseKey) -> [StoredResponse] { [] }
 
     /// Keeps nothing.
-    public func store(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket) {}
+    public func store(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket) -> Bool { false }
 
     /// Returns no writer.
     public func writer(

@@ -54,11 +54,11 @@ public final class MemoryResponseStore: ResponseStore {
     }
 
     /// Keeps a response whose body is in memory, in place of those of the same variant.
-    public func store(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket) {
-        guard response.body.bytes != nil else { return }
-        table.withLock { table in
-            guard tickets.isCurrent(ticket) else { return }
-            table.store(response, for: key, number: ticket.number)
+    @discardableResult
+    public func store(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket) -> Bool {
+        guard response.body.bytes != nil else { return false }
+        return table.withLock { table in
+            tickets.isCurrent(ticket) && table.store(response, for: key, number: ticket.number)
         }
     }
 
@@ -89,9 +89,7 @@ public final class MemoryResponseStore: ResponseStore {
     {
         table.withLock { table in
             table.incomingByteCount -= count
-            guard tickets.isCurrent(ticket) else { return false }
-            table.store(response, for: key, number: ticket.number)
-            return true
+            return tickets.isCurrent(ticket) && table.store(response, for: key, number: ticket.number)
         }
     }
 

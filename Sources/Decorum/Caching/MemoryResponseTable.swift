@@ -40,23 +40,25 @@ struct MemoryResponseTable {
         variants[key, default: []].filter { entries[$0]?.response.isOfSameVariant(as: response) ?? false }
     }
 
-    /// Keeps a response, unless one of the same variant was stored with a later ticket.
-    mutating func store(_ response: StoredResponse, for key: ResponseKey, number: UInt64) {
+    /// Keeps a response, unless one of the same variant was stored with a later ticket; returns whether it is kept.
+    mutating func store(_ response: StoredResponse, for key: ResponseKey, number: UInt64) -> Bool {
         let size = response.byteCount + key.byteCount
         let replaced = identifiers(ofSameVariantAs: response, for: key)
-        guard !replaced.contains(where: { entries[$0].map { $0.number > number } ?? false }) else { return }
+        guard !replaced.contains(where: { entries[$0].map { $0.number > number } ?? false }) else {
+            return false
+        }
         if let identifier = replaced.first, variants[key]?.last == identifier,
             let entry = entries[identifier], entry.byteCount == size
         {
             // A confirmed response keeps its position, so that no other response has to move.
             entries[identifier] = Entry(key: entry.key, response: response, byteCount: size, number: number)
             recency.touch(identifier)
-            return
+            return true
         }
         for identifier in replaced { remove(identifier) }
 
         guard size <= byteLimit / 4, countLimit > 0, makeRoom(for: size), count < countLimit || removeOldest() else {
-            return
+            return false
         }
         let identifier = recency.add()
         entries[identifier] = Entry(key: key, response: response, byteCount: size, number: number)
@@ -64,6 +66,7 @@ struct MemoryResponseTable {
         keys[key.uri, default: []].insert(key)
         byteCount += size
         if let all = variants[key], all.count > MemoryResponseStore.variantLimit { remove(all[0]) }
+        return true
     }
 
     /// Makes room for bytes of a body that is being received; returns false when there is no room.

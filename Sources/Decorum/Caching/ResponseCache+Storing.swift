@@ -70,8 +70,7 @@ extension ResponseCache {
         let start =
             stored.head.status == .partialContent ? await storedStart(of: stored, to: exchange.forwarded) : nil
         if start == nil, stored.body.bytes != nil {
-            await store.store(stored, for: key, with: exchange.ticket)
-            return nil
+            return await store.store(stored, for: key, with: exchange.ticket) ? nil : .store
         }
         var announced = start?.response ?? stored
         announced.body = .empty

@@ -32,7 +32,9 @@ public protocol ResponseStore: Sendable {
     ///   - response: The response, whose body is in memory or comes from a response that this store returned.
     ///   - key: The key of the response.
     ///   - ticket: The ticket of the request that the response answers.
-    func store(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket) async
+    /// - Returns: Whether the store has taken the response.
+    @discardableResult
+    func store(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket) async -> Bool
 
     /// Replaces the fields and the dates of a stored response that the server has confirmed.
     ///

@@ -33,7 +33,7 @@ public struct SelectedResponseStore: ResponseStore {
     }
 
     /// Keeps a response in the chosen store.
-    public func store(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket) async {
+    public func store(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket) async -> Bool {
         await selection().store(response, for: key, with: ticket)
     }
 

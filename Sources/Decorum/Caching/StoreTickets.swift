@@ -9,11 +9,14 @@ import Synchronization
 public final class StoreTicket: Sendable {
     /// The position of the ticket among all tickets of its store, which grows with each ticket.
     public let number: UInt64
+    /// When the ticket was given, for a store that other processes use as well.
+    let time: TicketTime?
     fileprivate let slot: Int
     fileprivate let tickets: StoreTickets
 
-    fileprivate init(number: UInt64, slot: Int, tickets: StoreTickets) {
+    fileprivate init(number: UInt64, time: TicketTime?, slot: Int, tickets: StoreTickets) {
         self.number = number
+        self.time = time
         self.slot = slot
         self.tickets = tickets
     }
@@ -53,8 +56,12 @@ public final class StoreTickets: Sendable {
     /// - Parameter key: The key under which the response would be stored.
     /// - Returns: The ticket, which ends when it is dropped.
     public func ticket(for key: ResponseKey) -> StoreTicket {
+        ticket(for: key, at: nil)
+    }
+
+    func ticket(for key: ResponseKey, at time: TicketTime?) -> StoreTicket {
         let (number, slot) = state.withLock { $0.begin(key) }
-        return StoreTicket(number: number, slot: slot, tickets: self)
+        return StoreTicket(number: number, time: time, slot: slot, tickets: self)
     }
 
     /// Whether a ticket comes from here and no removal has withdrawn it.

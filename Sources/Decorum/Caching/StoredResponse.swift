@@ -21,6 +21,8 @@ public struct StoredResponse: Sendable {
     private let isForAnyCookie: Bool
     /// The cookie of the request that the response answers; nil when it had none.
     private let cookie: String?
+    /// The random number of the file that a store has read the response from, by which its body is known.
+    var fileNonce: UInt64?
 
     /// Creates a stored response.
     ///

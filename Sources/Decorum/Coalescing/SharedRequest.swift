@@ -79,10 +79,10 @@ final class SharedRequest: Sendable {
     ///   - sent: Collects the requests that are sent: the outcome is for one caller alone if they differ from the request
     ///     that was asked for.
     ///   - send: Sends the request.
-    /// - Returns: The response of this caller, and whether others waited in vain for it.
+    /// - Returns: The response of this caller.
     func lead(
         as number: Int, collecting sent: SentRequests, _ send: () async throws -> SharedAnswer
-    ) async throws -> (response: Response, isRefused: Bool) {
+    ) async throws -> SharedAnswer {
         try await withTaskCancellationHandler {
             do {
                 return arrive(try await send(), sent, of: number)
@@ -129,28 +129,27 @@ final class SharedRequest: Sendable {
     }
 
     /// Gives the response to all callers if it is for all; returns that of the leader.
-    private func arrive(
-        _ answer: SharedAnswer, _ sent: SentRequests, of number: Int
-    ) -> (response: Response, isRefused: Bool) {
-        let (own, turns, isClosed) = state.withLock { state -> (Response, [(Waiter, Result<Turn, any Error>)], Bool) in
-            guard state.leader == number, !state.hasArrived else { return (answer.response, [], false) }
+    private func arrive(_ answer: SharedAnswer, _ sent: SentRequests, of number: Int) -> SharedAnswer {
+        var answer = answer
+        let (turns, isClosed) = state.withLock { state -> ([(Waiter, Result<Turn, any Error>)], Bool) in
+            guard state.leader == number, !state.hasArrived else { return ([], false) }
             state.hasArrived = true
             // A body that can be read again has no first reader, who would end the joining.
             let isOneTime = answer.response.body.replay == .once
             if !answer.isForAll || !isOneTime || !settings.isOpenAfterArrival { state.isOpen = false }
             guard answer.isForAll, state.isOpen || !state.waiters.isEmpty else {
-                return (answer.response, state.takeTurns { .success(.alone) }, true)
+                return (state.takeTurns { .success(.alone) }, true)
             }
             let shared = SharedResponse(answer.response, sent, settings) { [weak self] in self?.close() }
-            let own = shared.copy(isCoalesced: false)?.response ?? answer.response
+            if let own = shared.copy(isCoalesced: false) { answer.response = own.response }
             if state.isOpen { state.response = shared }
             let turns = state.takeTurns {
                 shared.copy(isCoalesced: true).map { .success(.shared($0)) } ?? .success(.alone)
             }
-            return (own, turns, !state.isOpen)
+            return (turns, !state.isOpen)
         }
         resume(turns, isClosed: isClosed)
-        return (own, !answer.isForAll && !turns.isEmpty)
+        return answer
     }
 
     private func fail(_ error: any Error, isForAll: Bool, of number: Int) {

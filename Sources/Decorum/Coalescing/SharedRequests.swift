@@ -60,7 +60,7 @@ final class SharedRequests: Sendable {
         case .alone: break
         }
         let answer = try await send(ticket())
-        if answer.isForAll { forgetUnshared(key) }
+        note(answer.isForAll, key)
         return answer.response
     }
 
@@ -68,15 +68,17 @@ final class SharedRequests: Sendable {
         _ shared: SharedRequest, as number: Int, _ sent: SentRequests,
         _ send: (StoreTicket) async throws -> SharedAnswer
     ) async throws -> Response {
-        let (response, isRefused) = try await shared.lead(as: number, collecting: sent) {
-            try await send(shared.ticket)
-        }
-        if isRefused { state.withLock { $0.unshared.insert(shared.key.hashValue) } }
-        return response
+        let answer = try await shared.lead(as: number, collecting: sent) { try await send(shared.ticket) }
+        note(answer.isForAll, shared.key)
+        return answer.response
     }
 
-    private func forgetUnshared(_ key: SharedRequestKey) {
-        state.withLock { $0.unshared.remove(key.hashValue) }
+    /// Records whether later callers with a key should wait for each other.
+    private func note(_ isForAll: Bool, _ key: SharedRequestKey) {
+        let hash = key.hashValue
+        state.withLock { state in
+            if isForAll { state.unshared.remove(hash) } else { state.unshared.insert(hash) }
+        }
     }
 
     private func position(of key: SharedRequestKey, _ ticket: () -> StoreTicket) -> Position {

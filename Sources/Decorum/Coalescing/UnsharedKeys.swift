@@ -1,5 +1,4 @@
-/// The keys of requests whose callers waited for a response that was for one of them alone, so that the next callers do
-/// not wait in vain.
+/// The keys of requests whose latest response was for one caller alone, so that the next callers do not wait in vain.
 ///
 /// It holds the hashes of the 1,000 latest keys. Where two hashes are equal by chance, a request is sent that could
 /// have been shared, and no harm is done.

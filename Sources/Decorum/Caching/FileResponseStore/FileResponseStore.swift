@@ -9,13 +9,21 @@ import HTTPTypes
 ///
 /// Each response is a file, which is written in a separate folder and then moved into its place. So the directory may
 /// be shared, as by an app and its extensions, and a process may end at any moment. Each byte that is read is verified.
-/// A damaged file, a full disk and an unusable directory count as missing responses and never throw. A file that cannot
-/// be removed at once, as while too many files are open, counts as removed in this process, and is removed later. The
-/// store does not wait until the disk has written: a file that a loss of power left incomplete is found damaged.
+/// A damaged file and an unusable directory count as missing responses and never throw. The store does not wait until
+/// the disk has written: a file that a loss of power left incomplete is found damaged.
 ///
-/// The least recently used responses are removed first. The limit applies to all processes together, which keep it to
-/// within a tenth. Each process checks the sizes of all files, in the background, once it has written a hundredth of
-/// the limit. For each key, 16 variants are kept, and one response without `Vary`.
+/// Several stores may use one directory, in one process and in several. A removal through one of them is seen by all: it
+/// removes the files, the responses that another store keeps in memory, and withdraws the tickets of responses that are
+/// under way there. A response does not replace the response to a later request, whichever store has stored that. A
+/// ticket that is older than a day stores nothing, nor does one that was given before the system's clock was set. On a
+/// file system without locks, only one store may use the directory.
+///
+/// The least recently used responses are removed first. The limit includes the bodies that are being received, which
+/// take at most half of it; a body for which there is no room is not stored. The limit applies to all processes
+/// together, which keep it to within a tenth. Each process checks the sizes of all files, in the background, once it has
+/// written a hundredth of the limit. When the disk is full, the least recently used responses make room for new ones.
+/// For each key, 16 variants are kept. At most 128 bodies of more than 96 KiB are open at a time; above that, a lookup
+/// finds no such response, since a body that was closed in between might be replaced before its next part is read.
 ///
 /// Fields that are known as secret by their names are never written to the disk. A response is kept only in memory, for
 /// the life of the process, in three cases: its request had `Authorization`, `Cookie` or another field by which
@@ -24,24 +32,38 @@ import HTTPTypes
 /// `access_token`. The names in ``RequestOptions/secretFields`` apply only to the request. Put the layer that adds
 /// credentials inside of the cache, and set a principal: then responses survive a restart. The request's own URL, its
 /// principal and the values of the fields that `Vary` names are in the files, which are readable by their user alone.
+/// A symbolic link in place of one of the store's own folders is refused, and so is a directory of another user; the
+/// directory may be reached through symbolic links.
 ///
-/// A small response is read on the caller's executor, in about ten microseconds, unless that is the main actor. The
-/// body of a large response is read in parts; when a process finds it for the first time, it reads the whole body once
-/// to verify it. A response that the server confirms is copied in the background; a request for it before the copy is
-/// done is validated once more.
+/// No thread of the concurrency pool waits for the disk: the store has threads of its own for that. On Linux, a response
+/// whose file is in the system's memory is read on the caller's executor, in a few microseconds, by calls that fail
+/// instead of waiting. The body of a large response is read in parts; when a process finds it for the first time, it
+/// reads the whole body once to verify it. A response that the server confirms has its head written, and not its body. A
+/// file that cannot be removed at once, as while too many files are open, counts as removed in this process, and is
+/// removed later.
 public final class FileResponseStore: ResponseStore {
     private let files: ResponseFiles
-    private var secrets: MemoryResponseStore { files.secrets }
+    private let memoryOnly: MemoryOnlyResponses
+    private let tickets = StoreTickets()
+    private let spawner: any TaskSpawner
+    private var secrets: MemoryResponseStore { memoryOnly.store }
+    private var directory: ResponseDirectory { files.directory }
 
     /// The largest body, in bytes, that the store takes: a quarter of its limit.
     public var bodyLimit: Int { files.bodyLimit }
 
-    /// The error that made the directory unusable when the store was created; nil when the directory is usable.
-    public let directoryError: POSIXError?
+    /// The error because of which the directory cannot be used now; nil when it can be used.
+    ///
+    /// While there is an error, the store keeps no response on the disk. Each response that it is to keep makes it try
+    /// again.
+    public var directoryError: POSIXError? {
+        directory.error.map { POSIXError(POSIXErrorCode(rawValue: $0) ?? .EIO) }
+    }
 
     /// Creates a store in a directory, which is created too when it does not exist.
     ///
-    /// With an unusable directory, the store keeps only the responses that it keeps in memory.
+    /// With an unusable directory, the store keeps only the responses that it keeps in memory. This initializer waits
+    /// for the disk, for the time that the creation of a few folders takes.
     ///
     /// - Parameters:
     ///   - directory: The directory, preferably only for this store; other files in it stay untouched.
@@ -57,126 +79,156 @@ public final class FileResponseStore: ResponseStore {
         let byteLimit = max(byteLimit, 0)
         // The directory may be a symbolic link; its content may not. A URL that is not a file URL is unusable.
         let path = directory.isFileURL ? directory.resolvingSymlinksInPath().path : "/dev/null"
-        files = ResponseFiles(path, byteLimit: byteLimit, fileSystem: fileSystem, spawner: spawner)
-        do {
-            try files.folders.prepare()
-            directory.excludeFromBackup()
-            directoryError = nil
-        } catch {
-            let code = (error as? SystemError).flatMap { POSIXErrorCode(rawValue: $0.code) }
-            directoryError = POSIXError(code ?? .EIO)
-        }
+        let responseDirectory = ResponseDirectory(path, fileSystem: fileSystem)
+        files = ResponseFiles(responseDirectory, tickets: tickets, byteLimit: byteLimit, spawner: spawner)
+        memoryOnly = MemoryOnlyResponses(
+            MemoryResponseStore(byteLimit: min(byteLimit, 16 << 20), tickets: tickets), directory: responseDirectory,
+            threads: files.threads)
+        self.spawner = spawner
+        if (try? responseDirectory.prepare()) != nil { directory.excludeFromBackup() }
     }
 
     /// Gives the ticket with which the response to a request can be stored.
-    public func ticket(for key: ResponseKey) -> StoreTicket { files.tickets.ticket(for: key) }
+    ///
+    /// A ticket that is older than a day stores nothing, nor does one during whose life the clock was set.
+    public func ticket(for key: ResponseKey) -> StoreTicket {
+        tickets.ticket(for: key, at: directory.fileSystem.time)
+    }
 
     /// Finds the stored responses for a key, the latest first.
     public func responses(for key: ResponseKey) async -> [StoredResponse] {
-        let inMemory = secrets.responses(for: key)
+        let inMemory = await memoryOnly.responses(for: key)
         guard !key.holdsSecret else { return inMemory }
-        if #isolation.isMainActor { return inMemory.merged(with: await findConcurrently(key)) }
-        let found = files.find(key)
-        if found.contains(where: { $0.unverified != nil }) { return inMemory.merged(with: await verify(found)) }
-        return inMemory.merged(with: found.map(\.response))
-    }
-
-    // This waits for the disk, which must not happen on the main actor.
-    @concurrent private func findConcurrently(_ key: ResponseKey) async -> [StoredResponse] {
-        await verify(files.find(key))
-    }
-
-    @concurrent private func verify(_ found: [ResponseFiles.Found]) async -> [StoredResponse] {
-        found.compactMap(files.verify)
+        return inMemory.merged(with: await files.responses(for: key))
     }
 
     /// Keeps a response, in place of those of the same variant.
-    public func store(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket) async {
+    @discardableResult
+    public func store(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket) async -> Bool {
         guard !response.holdsSecret(under: key) else { return await storeInMemory(response, for: key, with: ticket) }
+        guard response.body.replay != .once, response.body.length ?? 0 <= Int64(bodyLimit),
+            let writer = await fileWriter(response, key, ticket)
+        else { return false }
         if let content = response.body.bytes {
-            await storeOnDisk(response, content, for: key, with: ticket)
-        } else if response.body.replay != .once, response.body.length ?? 0 <= Int64(bodyLimit) {
-            await copyToDisk(response, for: key, with: ticket)
-        }
-    }
-
-    @concurrent private func storeOnDisk(
-        _ response: StoredResponse, _ content: Data, for key: ResponseKey, with ticket: StoreTicket
-    ) async {
-        guard let writer = makeWriter(response, key, ticket), writer.append(content) else { return }
-        writer.complete()
-    }
-
-    /// Keeps a response whose body is in another file, as when it was confirmed by its origin server.
-    @concurrent private func copyToDisk(
-        _ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket
-    ) async {
-        guard let writer = makeWriter(response, key, ticket) else { return }
-        do {
-            for try await chunk in response.body {
-                guard writer.append(chunk) else { return }
+            guard await writer.write(content) else { return false }
+        } else {
+            do {
+                for try await chunk in response.body {
+                    guard await writer.write(chunk) else { return false }
+                }
+            } catch {
+                return false
             }
-        } catch {
+        }
+        await writer.finish()
+        return true
+    }
+
+    /// Replaces the head of a stored response, in its file: the body is not written again.
+    ///
+    /// A response that has to be validated on each use is not written at all, for up to an hour, where nothing but its
+    /// dates has changed. Where the new head does not fit, or `Vary` has changed, the response is stored whole in the
+    /// background. A response that is no longer stored stays so.
+    public func refresh(
+        _ stored: StoredResponse, with refreshed: StoredResponse, for key: ResponseKey, with ticket: StoreTicket
+    ) async {
+        guard let nonce = stored.fileNonce, !refreshed.holdsSecret(under: key) else {
+            await store(refreshed, for: key, with: ticket)
             return
         }
-        writer.complete()
+        switch HeadRefresh(stored, with: refreshed) {
+        case .nothing: return
+        case .head:
+            guard let head = ResponseFileHead.bytes(of: refreshed, key: key) else { return }
+            let digest = ResponseKeyDigest(key)
+            let change = await files.change(writing: head.count) { [files] in
+                try files.changes.replaceHead(head, nonce: nonce, digest, ticket)
+            }
+            guard change == .tooLong else { return }
+        case .whole: break
+        }
+        spawner.spawn { [self] in _ = await store(refreshed, for: key, with: ticket) }
     }
 
-    private func storeInMemory(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket) async {
+    private func storeInMemory(
+        _ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket
+    ) async -> Bool {
         var response = response
         if response.body.bytes == nil {
             guard response.body.replay != .once, let content = try? await response.body.data(upTo: secrets.bodyLimit)
-            else { return }
+            else { return false }
             response.body = Body(content)
         }
-        secrets.store(response, for: key, with: ticket)
-        if !key.holdsSecret { await removeFile(ResponseFileName(response, key: key)) }
+        response.fileNonce = nil
+        memoryOnly.note(key, ticket)
+        guard secrets.store(response, for: key, with: ticket) else { return false }
+        if !key.holdsSecret { await removeFile(of: response, key, ticket) }
+        return true
     }
 
-    @concurrent private func removeFile(_ name: ResponseFileName) async {
-        files.remove(name)
+    /// Removes the file in whose place a response is kept in memory.
+    private func removeFile(of response: StoredResponse, _ key: ResponseKey, _ ticket: StoreTicket) async {
+        let (digest, variant) = (ResponseKeyDigest(key), ResponseKeyDigest.digest(ofVariant: response))
+        await files.threads.changing.perform { [files] in files.changes.removeVariant(variant, digest, ticket) }
     }
 
-    private func makeWriter(
+    /// Makes a writer to the disk; nil when the directory cannot be written.
+    private func fileWriter(
         _ response: StoredResponse, _ key: ResponseKey, _ ticket: StoreTicket
-    ) -> ResponseFileWriter? {
-        bodyLimit > 0 ? ResponseFileWriter(response, key: key, ticket: ticket, files: files) : nil
+    ) async -> ResponseFileWriter? {
+        if directory.error != nil {
+            await files.threads.changing.perform { [directory] in _ = try? directory.prepare() }
+        }
+        guard directory.error == nil else { return nil }
+        var variant = response
+        variant.body = .empty
+        return ResponseFileWriter(response, key: key, ticket: ticket, files: files) { [secrets, variant] in
+            secrets.removeResponses(ofSameVariantAs: variant, for: key)
+        }
     }
 
     /// Starts to keep a response whose body is written to the disk as it arrives.
+    ///
+    /// - Returns: A writer; nil when the directory cannot be written, for which ``directoryError`` has the reason.
     public func writer(
         for response: StoredResponse, key: ResponseKey, with ticket: StoreTicket
     ) async -> (any ResponseWriter)? {
-        guard !response.holdsSecret(under: key) else {
-            let writer = secrets.makeWriter(response, key, ticket)
-            guard !key.holdsSecret else { return writer }
-            return writer.map { MemoryOnlyResponseWriter($0, in: files, instead: ResponseFileName(response, key: key)) }
+        guard response.holdsSecret(under: key) else { return await fileWriter(response, key, ticket) }
+        memoryOnly.note(key, ticket)
+        return secrets.makeWriter(response, key, ticket).map { writer in
+            MemoryOnlyResponseWriter(writer) { [self] in
+                memoryOnly.note(key, ticket)
+                if !key.holdsSecret { await removeFile(of: response, key, ticket) }
+            }
         }
-        return makeWriter(response, key, ticket)
     }
 
-    /// Removes every response under a key.
-    @concurrent public func removeResponses(for key: ResponseKey) async {
+    /// Removes every response under a key, in all stores on the directory.
+    public func removeResponses(for key: ResponseKey) async {
         secrets.removeResponses(for: key)
-        if !key.holdsSecret { files.remove(key) }
+        await remove(.key(ResponseKeyDigest(key)))
     }
 
-    /// Removes every response of a URI, of all principals.
-    @concurrent public func removeResponses(at uri: ResponseKey.URI) async {
+    /// Removes every response of a URI, of all principals, in all stores on the directory.
+    public func removeResponses(at uri: ResponseKey.URI) async {
         secrets.removeResponses(at: uri)
-        files.remove(uri)
+        await remove(.uri(ResponseKeyDigest(uri)))
     }
 
-    /// Removes every response that was stored on behalf of a principal, in all processes' files.
-    @concurrent public func removeResponses(of principal: Principal?) async {
+    /// Removes every response that was stored on behalf of a principal, in all stores on the directory.
+    public func removeResponses(of principal: Principal?) async {
         secrets.removeResponses(of: principal)
-        files.remove(principal)
+        await remove(.principal(digest: ResponseKeyDigest.digest(of: principal)))
     }
 
-    /// Removes every response, in all processes' files.
-    @concurrent public func removeAllResponses() async {
+    /// Removes every response, in all stores on the directory.
+    public func removeAllResponses() async {
         secrets.removeAllResponses()
-        files.removeAll()
+        await remove(.all)
+    }
+
+    private func remove(_ removal: ResponseFileRemoval) async {
+        await files.threads.changing.perform { [files] in files.changes.remove(removal) }
     }
 }
 
@@ -208,9 +260,4 @@ extension [StoredResponse] {
         if isEmpty { return others }
         return others.isEmpty ? self : (self + others).sorted { $0.date > $1.date }
     }
-}
-
-extension (any Actor)? {
-    // This is a separate function, since the optimiser of Swift 6.3 miscompiles the comparison inline.
-    @inline(never) fileprivate var isMainActor: Bool { self === MainActor.shared }
 }

@@ -4,20 +4,18 @@ import Foundation
 /// complete.
 struct MemoryOnlyResponseWriter: ResponseWriter {
     private let writer: MemoryResponseWriter
-    private let files: ResponseFiles
-    private let name: ResponseFileName
+    private let onKept: @Sendable () async -> Void
 
-    init(_ writer: MemoryResponseWriter, in files: ResponseFiles, instead name: ResponseFileName) {
+    init(_ writer: MemoryResponseWriter, onKept: @escaping @Sendable () async -> Void) {
         self.writer = writer
-        self.files = files
-        self.name = name
+        self.onKept = onKept
     }
 
     func write(_ chunk: Data) -> Bool {
         writer.write(chunk)
     }
 
-    @concurrent func finish() async {
-        if writer.complete() { files.remove(name) }
+    func finish() async {
+        if writer.complete() { await onKept() }
     }
 }

@@ -22,20 +22,20 @@ final class ReadHeads: Sendable {
     private let state = Mutex(State())
 
     /// The head of a file that was read before for the same key; otherwise nil.
-    func head(_ layout: ResponseFileLayout, key: ResponseKey) -> ResponseFileHead? {
+    func head(_ slot: ResponseHeadSlot, nonce: UInt64, key: ResponseKey) -> ResponseFileHead? {
         state.withLock { state in
-            guard let entry = state.recent[layout.nonce] ?? state.older[layout.nonce],
-                entry.checksum == layout.headChecksum, entry.key == key
+            guard let entry = state.recent[nonce] ?? state.older[nonce], entry.checksum == slot.checksum,
+                entry.key == key
             else { return nil }
-            if state.recent[layout.nonce] == nil { Self.add(entry, layout.nonce, to: &state) }
+            if state.recent[nonce] == nil { Self.add(entry, nonce, to: &state) }
             return entry.head
         }
     }
 
-    func note(_ head: ResponseFileHead, _ layout: ResponseFileLayout, key: ResponseKey) {
-        guard layout.headLength <= Self.lengthLimit else { return }
-        let entry = Entry(key: key, checksum: layout.headChecksum, head: head)
-        state.withLock { Self.add(entry, layout.nonce, to: &$0) }
+    func note(_ head: ResponseFileHead, _ slot: ResponseHeadSlot, nonce: UInt64, key: ResponseKey) {
+        guard slot.headLength <= Self.lengthLimit else { return }
+        let entry = Entry(key: key, checksum: slot.checksum, head: head)
+        state.withLock { Self.add(entry, nonce, to: &$0) }
     }
 
     /// Adds an entry; when there are too many, removes the entries that were not used since the last removal.

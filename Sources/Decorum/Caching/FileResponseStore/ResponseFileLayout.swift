@@ -1,26 +1,37 @@
-/// The layout of the file of a stored response: this first part, the head, the body, the checksums of its blocks.
+/// The layout of the file of a stored response: this first part, two slots for the head, the body, the checksums of its
+/// blocks.
 ///
-/// Each byte of the file is covered by a checksum that includes a random number of this file, so that zeros and blocks
-/// of other files are detected.
+/// Each checksum includes a random number of this file, so that zeros and blocks of other files are detected. Only the
+/// slots and the count change once the file is in its place.
 struct ResponseFileLayout: Sendable, Equatable {
     /// The number of bytes in a block; each block of the body has a checksum.
     static let blockLength = 64 << 10
     /// The number of bytes of this first part.
-    static let length = 56
+    static let length = 64
+    /// Where the number of variants is.
+    static let variantCountOffset: Int64 = 56
     // "Decorum" with the version of the layout.
-    private static let mark: UInt64 = 0x0001_6D75_726F_6365
+    private static let mark: UInt64 = 0x0002_6D75_726F_6365
 
     let nonce: UInt64
-    let headLength: Int
+    /// The number of bytes of each of the two slots.
+    let slotLength: Int
     let bodyLength: Int64
-    let headChecksum: UInt64
+    /// The digest of the fields that selected the response.
+    let variant: UInt64
     let tableChecksum: UInt64
+    /// The number of files that the key has, as the first of them says.
+    var variantCount = 1
 
     var blockCount: Int { Int((bodyLength + Int64(Self.blockLength) - 1) / Int64(Self.blockLength)) }
-    var bodyOffset: Int64 { Int64(Self.length + headLength) }
+    var bodyOffset: Int64 { Int64(Self.length + 2 * slotLength) }
     var tableOffset: Int64 { bodyOffset + bodyLength }
     var tableLength: Int { blockCount * 8 }
     var fileLength: Int64 { tableOffset + Int64(tableLength) }
+
+    func offset(ofSlot slot: Int) -> Int64 {
+        Int64(Self.length + slot * slotLength)
+    }
 
     /// The bytes of the body in a block.
     func range(ofBlock block: Int) -> Range<Int64> {
@@ -37,21 +48,28 @@ struct ResponseFileLayout: Sendable, Equatable {
         var writer = ByteWriter()
         writer.add(Self.mark)
         writer.add(nonce)
-        writer.add(UInt64(headLength))
+        writer.add(UInt64(slotLength))
         writer.add(bodyLength)
-        writer.add(headChecksum)
+        writer.add(variant)
         writer.add(tableChecksum)
-        var bytes = writer.bytes
-        unsafe bytes.withUnsafeBytes { unsafe writer.add(Checksum.of($0, seed: 0)) }
-        bytes = writer.bytes
-        return bytes
+        let checked = writer.bytes
+        unsafe checked.withUnsafeBytes { unsafe writer.add(Checksum.of($0, seed: 0)) }
+        return writer.bytes + Self.bytes(ofVariantCount: variantCount)
     }
 
-    init(nonce: UInt64, headLength: Int, bodyLength: Int64, headChecksum: UInt64, tableChecksum: UInt64) {
+    /// The number of variants as it is written, with its inverse in place of a checksum.
+    static func bytes(ofVariantCount count: Int) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.add(UInt32(clamping: count))
+        writer.add(~UInt32(clamping: count))
+        return writer.bytes
+    }
+
+    init(nonce: UInt64, slotLength: Int, bodyLength: Int64, variant: UInt64, tableChecksum: UInt64) {
         self.nonce = nonce
-        self.headLength = headLength
+        self.slotLength = slotLength
         self.bodyLength = bodyLength
-        self.headChecksum = headChecksum
+        self.variant = variant
         self.tableChecksum = tableChecksum
     }
 
@@ -59,16 +77,19 @@ struct ResponseFileLayout: Sendable, Equatable {
     init?(_ bytes: UnsafeRawBufferPointer, fileLength: Int64) {
         guard bytes.count >= Self.length else { return nil }
         var reader = unsafe ByteReader(UnsafeRawBufferPointer(rebasing: bytes[..<Self.length]))
-        let checked = unsafe UnsafeRawBufferPointer(rebasing: bytes[..<(Self.length - 8)])
+        let checked = unsafe UnsafeRawBufferPointer(rebasing: bytes[..<(Self.length - 16)])
         guard reader.number(UInt64.self) == Self.mark, let nonce = reader.number(UInt64.self),
-            let headLength = reader.number(UInt64.self), headLength <= UInt64(ResponseFileHead.lengthLimit),
+            let slotLength = reader.number(UInt64.self), slotLength <= UInt64(ResponseHeadSlot.lengthLimit),
             let bodyLength = reader.number(Int64.self), 0...fileLength ~= bodyLength,
-            let headChecksum = reader.number(UInt64.self), let tableChecksum = reader.number(UInt64.self),
-            let checksum = reader.number(UInt64.self), unsafe checksum == Checksum.of(checked, seed: 0)
+            let variant = reader.number(UInt64.self), let tableChecksum = reader.number(UInt64.self),
+            let checksum = reader.number(UInt64.self), unsafe checksum == Checksum.of(checked, seed: 0),
+            let count = reader.number(UInt32.self), reader.number(UInt32.self) == ~count,
+            1...MemoryResponseStore.variantLimit ~= Int(count)
         else { return nil }
         self.init(
-            nonce: nonce, headLength: Int(headLength), bodyLength: bodyLength, headChecksum: headChecksum,
+            nonce: nonce, slotLength: Int(slotLength), bodyLength: bodyLength, variant: variant,
             tableChecksum: tableChecksum)
+        variantCount = Int(count)
         guard self.fileLength == fileLength else { return nil }
     }
 }

@@ -3,101 +3,118 @@ import Foundation
 /// The result of reading the file of a stored response.
 enum ResponseFileReading {
     /// The response with its body in memory.
-    case small(ResponseFileHead, Data)
+    case small(ResponseFileHead, ResponseFileState, Data)
     /// The head of the response, with the file that its body is in, of which nothing is verified yet.
-    case large(ResponseFileHead, OpenResponseFile)
-    /// The file does not exist, cannot be read, or belongs to another key.
+    case large(ResponseFileHead, ResponseFileState, OpenResponseFile)
+    /// The file belongs to another key, whose digests are the same; or too many large files are open.
+    case unusable(ResponseFileState)
+    /// The file does not exist or cannot be read.
     case missing
-    /// The file is damaged.
+    /// The file is damaged, or is being changed while it is read.
     case damaged
 
-    /// The largest file, in bytes, that is read at once; for larger files, reading in parts costs less.
-    private static let smallLimit: Int64 = 96 << 10
+    struct Parameters {
+        let key: ResponseKey
+        let heads: ReadHeads
+        let openFiles: OpenFiles
+        /// Whether calls may wait for the disk; otherwise they throw ``SystemError/mustWait``.
+        let mayWait: Bool
+    }
+}
 
-    /// Reads a file; how long since its last use is noted in its time, once in a while.
-    init(_ path: String, key: ResponseKey, heads: ReadHeads, fileSystem: some FileSystem) {
-        self = .missing
-        guard let descriptor = try? fileSystem.open(path) else { return }
+/// How the file of a stored response is read.
+struct ResponseFileReader<Files: FileSystem> {
+    let parameters: ResponseFileReading.Parameters
+    let fileSystem: Files
+    private var mayWait: Bool { parameters.mayWait }
+
+    /// The largest file, in bytes, that is read at once; for larger files, reading in parts costs less.
+    private static var smallLimit: Int64 { 96 << 10 }
+
+    /// Reads a file, and returns it with the time of its last use.
+    func read(_ path: String) throws -> (reading: ResponseFileReading, time: Int64) {
+        let descriptor: Int32
+        do {
+            descriptor = try fileSystem.open(path, mayWait: mayWait)
+        } catch {
+            return try missing(error)
+        }
         // When the open file is returned, it closes the descriptor itself.
         var isHandedOn = false
         defer { if !isHandedOn { fileSystem.close(descriptor) } }
-        guard let status = try? fileSystem.status(of: descriptor), status.kind == .regular else { return }
-
-        if status.length <= Self.smallLimit {
-            self = Self.small(descriptor, Int(status.length), key, heads, fileSystem)
-        } else {
-            self = Self.large(descriptor, status.length, key, heads, fileSystem)
-            if case .large = self { isHandedOn = true }
+        do {
+            let status = try fileSystem.status(of: descriptor)
+            guard status.kind == .regular, status.owner == fileSystem.user else { return (.missing, 0) }
+            let reading =
+                status.length <= Self.smallLimit
+                ? try small(descriptor, Int(status.length)) : try large(descriptor, status.length)
+            if case .large = reading { isHandedOn = true }
+            return (reading, status.time)
+        } catch {
+            return try missing(error)
         }
-        let minute: Int64 = 60_000_000_000
-        if (fileSystem.now &- status.time).magnitude > minute { fileSystem.touch(descriptor) }
     }
 
-    private static func small(
-        _ descriptor: Int32, _ length: Int, _ key: ResponseKey, _ heads: ReadHeads, _ fileSystem: some FileSystem
-    ) -> Self {
+    /// A failed call makes a file count as missing, except one that would have to wait.
+    private func missing(_ error: any Error) throws -> (ResponseFileReading, Int64) {
+        if case SystemError.mustWait = error, !mayWait { throw error }
+        return (.missing, 0)
+    }
+
+    private func small(_ descriptor: Int32, _ length: Int) throws -> ResponseFileReading {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 16)
         defer { unsafe buffer.deallocate() }
-        guard let count = unsafe try? fileSystem.read(descriptor, into: buffer, at: 0) else { return .missing }
+        let count = unsafe try fileSystem.read(descriptor, into: buffer, at: 0, mayWait: mayWait)
         let bytes = unsafe UnsafeRawBufferPointer(rebasing: buffer[..<count])
         guard let layout = unsafe ResponseFileLayout(bytes, fileLength: Int64(length)), count == length else {
             return .damaged
         }
-        let headBytes = unsafe bytes.part(Int64(ResponseFileLayout.length), layout.headLength)
+        let slots = unsafe bytes.part(Int64(ResponseFileLayout.length), 2 * layout.slotLength)
         let body = unsafe bytes.part(layout.bodyOffset, Int(layout.bodyLength))
-        let tableBytes = unsafe bytes.part(layout.tableOffset, layout.tableLength)
-        guard unsafe Checksum.of(headBytes, seed: layout.nonce) == layout.headChecksum,
-            let table = unsafe layout.table(tableBytes),
+        guard let (index, slot, headBytes) = unsafe ResponseHeadSlot.newest(in: slots, nonce: layout.nonce),
+            let table = unsafe layout.table(bytes.part(layout.tableOffset, layout.tableLength)),
             unsafe layout.isWhole(body, blocks: 0..<layout.blockCount, table: table)
         else { return .damaged }
-        guard let head = unsafe layout.head(headBytes, key, heads) else { return .missing }
-        return unsafe .small(head, Data(body))
+        let state = ResponseFileState(layout: layout, slotIndex: index, slot: slot)
+        guard let head = unsafe head(headBytes, slot, layout.nonce) else { return .unusable(state) }
+        return unsafe .small(head, state, Data(body))
     }
 
-    private static func large(
-        _ descriptor: Int32, _ length: Int64, _ key: ResponseKey, _ heads: ReadHeads, _ fileSystem: some FileSystem
-    ) -> Self {
-        let first = unsafe read(ResponseFileLayout.length, at: 0, descriptor, fileSystem) { bytes in
-            unsafe ResponseFileLayout(bytes, fileLength: length)
+    private func large(_ descriptor: Int32, _ length: Int64) throws -> ResponseFileReading {
+        let found = unsafe try ResponseFileState.read(descriptor, length, fileSystem, mayWait: mayWait) {
+            state, bytes in unsafe (state, head(bytes, state.slot, state.layout.nonce))
         }
-        guard let first else { return .missing }
-        guard let layout = first else { return .damaged }
-        let headOffset = Int64(ResponseFileLayout.length)
-        let head = unsafe read(layout.headLength, at: headOffset, descriptor, fileSystem) { bytes in
-            let isWhole = unsafe Checksum.of(bytes, seed: layout.nonce) == layout.headChecksum
-            return unsafe (isWhole, isWhole ? layout.head(bytes, key, heads) : nil)
-        }
-        let table = unsafe read(layout.tableLength, at: layout.tableOffset, descriptor, fileSystem) { bytes in
+        guard let (state, head) = found else { return .damaged }
+        let layout = state.layout
+        let table = unsafe try withBytes(layout.tableLength, at: layout.tableOffset, descriptor) { bytes in
             unsafe layout.table(bytes)
         }
-        guard let (isWhole, head) = head, let table else { return .missing }
-        guard isWhole, let table else { return .damaged }
-        guard let head else { return .missing }
-        return .large(head, OpenResponseFile(descriptor, layout: layout, table: table, fileSystem: fileSystem))
+        guard let table else { return .damaged }
+        guard let head, let file = parameters.openFiles.hold(descriptor, layout: layout, table: table) else {
+            return .unusable(state)
+        }
+        return .large(head, state, file)
     }
 
-    private static func read<Result>(
-        _ count: Int, at offset: Int64, _ descriptor: Int32, _ fileSystem: some FileSystem,
-        _ body: (UnsafeRawBufferPointer) -> Result
-    ) -> Result? {
+    private func withBytes<Result>(
+        _ count: Int, at offset: Int64, _ descriptor: Int32, _ body: (UnsafeRawBufferPointer) -> Result
+    ) throws -> Result {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
         defer { unsafe buffer.deallocate() }
-        guard let done = unsafe try? fileSystem.read(descriptor, into: buffer, at: offset) else { return nil }
+        let done = unsafe try fileSystem.read(descriptor, into: buffer, at: offset, mayWait: mayWait)
         return unsafe body(UnsafeRawBufferPointer(rebasing: buffer[..<done]))
+    }
+
+    /// Parses the verified bytes of a head; nil when they belong to another key.
+    private func head(_ bytes: UnsafeRawBufferPointer, _ slot: ResponseHeadSlot, _ nonce: UInt64) -> ResponseFileHead? {
+        if let head = parameters.heads.head(slot, nonce: nonce, key: parameters.key) { return head }
+        guard let head = unsafe ResponseFileHead(bytes, key: parameters.key) else { return nil }
+        parameters.heads.note(head, slot, nonce: nonce, key: parameters.key)
+        return head
     }
 }
 
 extension ResponseFileLayout {
-    /// Parses the verified bytes of a head; nil when they belong to another key.
-    fileprivate func head(
-        _ bytes: UnsafeRawBufferPointer, _ key: ResponseKey, _ heads: ReadHeads
-    ) -> ResponseFileHead? {
-        if let head = heads.head(self, key: key) { return head }
-        guard let head = unsafe ResponseFileHead(bytes, key: key) else { return nil }
-        heads.note(head, self, key: key)
-        return head
-    }
-
     /// Reads the checksums of the blocks; nil where they are damaged.
     fileprivate func table(_ bytes: UnsafeRawBufferPointer) -> [UInt64]? {
         guard bytes.count == tableLength, unsafe Checksum.of(bytes, seed: nonce) == tableChecksum else { return nil }

@@ -2,7 +2,6 @@ import Synchronization
 
 /// A removal of files of a store.
 enum ResponseFileRemoval: Sendable {
-    case file(ResponseFileName)
     case key(ResponseKeyDigest)
     case uri(ResponseKeyDigest)
     case principal(digest: UInt64)
@@ -10,10 +9,9 @@ enum ResponseFileRemoval: Sendable {
 
     func covers(_ name: ResponseFileName) -> Bool {
         switch self {
-        case .file(let file): name == file
-        case .key(let key): name.isOf(key)
-        case .uri(let uri): name.isAt(uri)
-        case .principal(let digest): name.isOf(principal: digest)
+        case .key(let key): name.digest == key
+        case .uri(let uri): name.digest.uri == uri.uri
+        case .principal(let digest): name.digest.principal == digest
         case .all: true
         }
     }
@@ -21,7 +19,6 @@ enum ResponseFileRemoval: Sendable {
     /// The only folder that has the files; nil when they may be in all folders.
     var folder: Int? {
         switch self {
-        case .file(let file): file.folder
         case .key(let digest), .uri(let digest): digest.folder
         case .principal, .all: nil
         }
@@ -33,7 +30,7 @@ enum ResponseFileRemoval: Sendable {
 final class RefusedRemovals: Sendable {
     struct Entry: Sendable {
         let removal: ResponseFileRemoval
-        /// The time of the removal; files that are written later stay.
+        /// The time of the removal; responses to later requests stay.
         let time: Int64
         fileprivate let number: Int
     }
@@ -57,8 +54,8 @@ final class RefusedRemovals: Sendable {
         state.withLock { $0.entries.removeAll { $0.number == entry.number } }
     }
 
-    /// Whether a file that was written at a time is one that should be gone.
-    func cover(_ name: ResponseFileName, writtenAt time: Int64) -> Bool {
+    /// Whether the file of a response, whose request was sent at a time, is one that should be gone.
+    func cover(_ name: ResponseFileName, sentAt time: Int64) -> Bool {
         state.withLock { state in
             state.entries.contains { time <= $0.time && $0.removal.covers(name) }
         }

@@ -1,117 +1,116 @@
 import Synchronization
 
-/// Keeps the files of a store within a number of bytes, for all processes that work on them.
-///
-/// Each process counts the bytes that it writes, and measures the files once it has written a hundredth of the limit.
-/// So a few processes together exceed the limit by at most a few hundredths.
+/// Keeps the files of a store within its budget, by removing the least recently used ones.
 final class ResponseFileSpace: Sendable {
-    private struct State {
-        /// The bytes that the files took at the last measurement; nil without a measurement.
-        var found: Int?
-        /// The bytes that were written since the start of that measurement.
-        var written = 0
-        var isTrimmingSoon = false
-    }
-
-    private enum Urgency {
-        case none
-        case soon
-        case now
-    }
-
-    private let limit: Int
-    private let folders: ResponseFolders
+    private let directory: ResponseDirectory
+    private let changes: ResponseFileChanges
+    private let threads: DiskThreads
     private let spawner: any TaskSpawner
-    private let state = Mutex(State())
-    private let trimming = Mutex(())
+    private let budget: Mutex<ResponseSpaceBudget>
 
-    init(
-        limit: Int, folders: ResponseFolders,
-        spawner: any TaskSpawner
-    ) {
-        self.limit = limit
-        self.folders = folders
+    init(limit: Int, changes: ResponseFileChanges, threads: DiskThreads, spawner: any TaskSpawner) {
+        budget = Mutex(ResponseSpaceBudget(limit: limit))
+        directory = changes.directory
+        self.changes = changes
+        self.threads = threads
         self.spawner = spawner
     }
 
+    /// Admits bytes of a body that is being received.
+    func admit(_ count: Int) -> Bool {
+        budget.withLock { $0.admit(count) }
+    }
+
+    func release(_ count: Int) {
+        budget.withLock { $0.release(count) }
+    }
+
     /// Accounts for bytes that are about to be written; false where there is no room for them.
-    func reserve(_ count: Int) -> Bool {
-        let urgency = state.withLock { state in
-            state.written += count
-            let step = max(limit / 100, (limit - (state.found ?? limit)) / 16)
-            // Other processes may have written as much at the same time, so this cannot wait for long.
-            if state.written > 2 * step { return Urgency.now }
-            guard state.written > step || state.found == nil, !state.isTrimmingSoon else { return .none }
-            state.isTrimmingSoon = true
-            return .soon
-        }
-        switch urgency {
+    func reserve(_ count: Int) async -> Bool {
+        switch budget.withLock({ $0.write(count) }) {
         case .none: break
-        case .soon: spawner.spawn { [self] in trim(makingRoomFor: 0) }
-        case .now: return trim(makingRoomFor: count)
+        case .soon: spawner.spawn { [self] in _ = await trim(makingRoomFor: 0) }
+        case .now: return await trim(makingRoomFor: count)
+        case .out: return false
         }
         return true
     }
 
-    /// Measures the files, and removes the least recently used files when there are too many.
-    ///
-    /// - Returns: Whether there is room for a number of bytes.
-    @discardableResult private func trim(makingRoomFor room: Int) -> Bool {
-        trimming.withLock { _ in
-            let written = state.withLock { state in
-                state.isTrimmingSoon = false
-                return state.written
+    private func trim(makingRoomFor room: Int) async -> Bool {
+        await threads.changing.perform { [changes] in
+            changes.retryRefusedRemovals()
+            changes.sweepMarks()
+        }
+        return await threads.trimming.perform { [self] in
+            if room > 0, budget.withLock({ $0.fitsNow(room) }) { return true }
+            let before = budget.withLock { $0.beginSurvey() }
+            var survey = survey()
+            let target = budget.withLock { [total = survey.total] in $0.target(found: total, room: room) }
+            if let target { remove(from: &survey, downTo: target) }
+            return budget.withLock { [total = survey.total] in
+                $0.endSurvey(found: total, before: before, room: room)
             }
-            let step = limit / 100
-            folders.retryRemovals()
-            var (total, files) = survey()
-            if total + room > limit - step {
-                files.sort { $0.time < $1.time }
-                for file in files {
-                    guard total + room > limit - 4 * step else { break }
-                    // A file that no longer exists has been removed by another process.
-                    try? folders.fileSystem.remove(folders.path(of: file.name))
-                    total -= file.length
-                }
-            }
-            state.withLock { state in
-                state.found = total
-                state.written -= written - room
-            }
-            return total + room <= limit
         }
     }
 
-    private struct File {
-        let name: ResponseFileName
-        let time: Int64
-        let length: Int
+    /// Removes files because the disk has no space: as many as a write needs, and a sixteenth of all at least, so that
+    /// not each write does so.
+    func makeRoomOnDisk(for count: Int) async {
+        await threads.trimming.perform { [self] in
+            let before = budget.withLock { $0.beginSurvey() }
+            var survey = survey()
+            remove(from: &survey, downTo: survey.total - max(count, survey.total / 16))
+            _ = budget.withLock { [total = survey.total] in $0.endSurvey(found: total, before: before, room: 0) }
+        }
     }
 
-    private func survey() -> (total: Int, files: [File]) {
+    private struct Survey {
+        struct File {
+            let name: ResponseFileName
+            let time: Int64
+            let length: Int
+        }
+
         var files: [File] = []
-        var total = sweepUnfinished()
-        for folder in 0..<ResponseFolders.count {
+        var total = 0
+    }
+
+    private func remove(from survey: inout Survey, downTo target: Int) {
+        survey.files.sort { $0.time < $1.time }
+        for file in survey.files {
+            guard survey.total > target else { break }
+            // A file that no longer exists has been removed by another process.
+            try? directory.fileSystem.remove(directory.path(of: file.name))
+            survey.total -= file.length
+        }
+    }
+
+    private func survey() -> Survey {
+        var survey = Survey()
+        survey.total = sweepUnfinished()
+        for folder in 0..<ResponseDirectory.folderCount {
+            for path in directory.outdated(folder) { try? directory.fileSystem.remove(path) }
             var names: [ResponseFileName] = []
-            folders.list(folder) { names.append($0) }
+            try? directory.list(folder) { names.append($0) }
             for name in names {
-                guard let status = try? folders.fileSystem.status(of: folders.path(of: name)) else { continue }
-                files.append(File(name: name, time: status.time, length: status.allocatedLength))
-                total += status.allocatedLength
+                let path = directory.path(of: name)
+                guard let status = try? directory.fileSystem.status(of: path, mayWait: true) else { continue }
+                survey.files.append(.init(name: name, time: status.time, length: status.allocatedLength))
+                survey.total += status.allocatedLength
             }
         }
-        return (total, files)
+        return survey
     }
 
     /// Removes the unfinished files of ended processes, and returns the size of the other unfinished files.
     private func sweepUnfinished() -> Int {
         let hour: Int64 = 3_600_000_000_000
-        let now = folders.fileSystem.now
-        return ((try? folders.unfinished()) ?? []).reduce(0) { total, file in
-            guard let status = try? folders.fileSystem.status(of: file.path) else { return total }
+        let now = directory.fileSystem.time.wall
+        return ((try? directory.unfinished()) ?? []).reduce(0) { total, path in
+            guard let status = try? directory.fileSystem.status(of: path, mayWait: true) else { return total }
             // A process that is still writing has written within the last hour.
             guard (now &- status.time).magnitude > hour else { return total + status.allocatedLength }
-            try? folders.fileSystem.remove(file.path)
+            try? directory.fileSystem.remove(path)
             return total
         }
     }

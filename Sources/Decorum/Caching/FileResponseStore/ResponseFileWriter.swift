@@ -2,9 +2,11 @@ import Foundation
 import Synchronization
 
 /// Writes the file of a stored response in a separate folder, and moves it into its place once it is complete.
+///
+/// At most a block of the body, and the chunk that is being taken, are in memory: a caller whose chunks arrive faster
+/// than the disk writes waits for it.
 final class ResponseFileWriter: ResponseWriter {
     private struct State {
-        let nonce = SystemGenerator().next()
         /// The bytes that are not in the file yet.
         var pending: [UInt8]
         /// Where the block begins, in `pending`, that the next bytes of the body belong to.
@@ -12,90 +14,106 @@ final class ResponseFileWriter: ResponseWriter {
         var offset: Int64 = 0
         var bodyLength: Int64 = 0
         var table = ByteWriter()
+        /// The first part of the file, once the body is whole.
+        var layout: ResponseFileLayout?
+        /// Whether all was in memory at the end, with the first part in its place.
+        var startsWithLayout = false
         var descriptor: Int32?
         var path: String?
         var isOver = false
     }
 
-    private let files: ResponseFiles
-    private let key: ResponseKey
-    private let name: ResponseFileName
-    /// The response without its body.
-    private let response: StoredResponse
-    private let head: [UInt8]
-    private let ticket: StoreTicket
-    private let state: Mutex<State>
+    /// The largest part of a chunk that is taken at once.
+    private static let partLength = 1 << 20
 
-    init?(_ response: StoredResponse, key: ResponseKey, ticket: StoreTicket, files: ResponseFiles) {
-        guard let head = ResponseFileHead.bytes(of: response, key: key, time: files.folders.fileSystem.now) else {
-            return nil
-        }
+    private let files: ResponseFiles
+    private let digest: ResponseKeyDigest
+    private let variant: UInt64
+    private let nonce = SystemGenerator().next()
+    private let slotLength: Int
+    private let ticket: StoreTicket
+    private let onPlaced: @Sendable () -> Void
+    private let state: Mutex<State>
+    private let isBusy = Atomic(false)
+
+    /// Creates a writer; nil for a response whose head is too large.
+    ///
+    /// - Parameters:
+    ///   - response: The response; its body is what is written.
+    ///   - key: The key of the response.
+    ///   - ticket: The ticket of the request that the response answers.
+    ///   - files: The files of the store.
+    ///   - onPlaced: Is called in the step in which the file is moved into its place.
+    init?(
+        _ response: StoredResponse, key: ResponseKey, ticket: StoreTicket, files: ResponseFiles,
+        onPlaced: @escaping @Sendable () -> Void
+    ) {
+        guard files.bodyLimit > 0, let head = ResponseFileHead.bytes(of: response, key: key), let time = ticket.time
+        else { return nil }
         self.files = files
-        self.head = head
-        self.key = key
-        self.response = response.withoutBody
-        name = ResponseFileName(response, key: key)
         self.ticket = ticket
-        // Room for the first part, which is known at the end.
-        var pending = [UInt8](repeating: 0, count: ResponseFileLayout.length)
-        pending += head
+        self.onPlaced = onPlaced
+        digest = ResponseKeyDigest(key)
+        variant = ResponseKeyDigest.digest(ofVariant: response)
+        slotLength = ResponseHeadSlot.length(forHead: head.count)
+        // The first part is known at the end, and the second slot is empty.
+        var pending = [UInt8](repeating: 0, count: ResponseFileLayout.length + 2 * slotLength)
+        let slot = ResponseHeadSlot.bytes(number: 1, sent: time.wall, head: head, nonce: nonce)
+        pending.replaceSubrange(ResponseFileLayout.length..<ResponseFileLayout.length + slot.count, with: slot)
         state = Mutex(State(pending: pending, blockStart: pending.count))
     }
 
     deinit {
-        state.withLock { abandon(&$0) }
+        // No other reference is left, so the lock is free.
+        let (descriptor, path, count) = state.withLock { state in
+            (state.descriptor, state.path, state.isOver ? 0 : Int(state.bodyLength))
+        }
+        files.discard(descriptor, path, releasing: count)
     }
 
     func write(_ chunk: Data) async -> Bool {
-        let isShort = state.withLock { $0.pending.count - $0.blockStart + chunk.count < ResponseFileLayout.blockLength }
-        // Bytes that stay in memory need no other thread.
-        return isShort ? append(chunk) : await appendConcurrently(chunk)
-    }
-
-    // The caller may be the main actor, which must not wait for a disk.
-    @concurrent private func appendConcurrently(_ chunk: Data) async -> Bool {
-        append(chunk)
-    }
-
-    @concurrent func finish() async {
-        complete()
-    }
-
-    /// Takes the next bytes of the body; returns false when the rest is not wanted.
-    func append(_ chunk: Data) -> Bool {
-        state.withLock { state in
-            guard !state.isOver, Int64(chunk.count) <= Int64(files.bodyLimit) - state.bodyLength else {
-                abandon(&state)
-                return false
-            }
-            do {
-                try add(chunk, &state)
-            } catch {
-                abandon(&state)
-                return false
-            }
-            return true
-        }
-    }
-
-    private func add(_ chunk: Data, _ state: inout State) throws {
+        // Chunks that are written at the same time have no order, so that they are no body.
+        guard !isBusy.exchange(true, ordering: .acquiring) else { return false }
+        defer { isBusy.store(false, ordering: .releasing) }
         var rest = chunk[...]
         while !rest.isEmpty {
-            let room = ResponseFileLayout.blockLength - (state.pending.count - state.blockStart)
-            let part = rest.prefix(room)
-            rest = rest.dropFirst(room)
-            state.pending += part
-            state.bodyLength += Int64(part.count)
-            if part.count == room {
-                endBlock(&state)
-                try flush(&state)
+            let part = rest.prefix(Self.partLength)
+            rest = rest.dropFirst(Self.partLength)
+            guard let isFull = take(part) else {
+                // Other bodies have room once the file of this one is removed.
+                await files.threads.changing.perform {}
+                return false
             }
+            if isFull { guard await flush() else { return false } }
+        }
+        return state.withLock { !$0.isOver }
+    }
+
+    /// Takes bytes of the body into memory, and returns whether there are enough to write; nil when they do not fit.
+    private func take(_ chunk: Data) -> Bool? {
+        state.withLock { state in
+            guard !state.isOver, Int64(chunk.count) <= Int64(files.bodyLimit) - state.bodyLength,
+                files.space.admit(chunk.count)
+            else {
+                abandon(&state)
+                return nil
+            }
+            var rest = chunk[...]
+            while !rest.isEmpty {
+                let room = ResponseFileLayout.blockLength - (state.pending.count - state.blockStart)
+                let part = rest.prefix(room)
+                rest = rest.dropFirst(room)
+                state.pending += part
+                if part.count == room { endBlock(&state) }
+            }
+            state.bodyLength += Int64(chunk.count)
+            return state.blockStart >= ResponseFileLayout.blockLength
         }
     }
 
     private func endBlock(_ state: inout State) {
         let block = state.table.bytes.count / 8
-        let seed = ResponseFileLayout.seed(ofBlock: block, nonce: state.nonce)
+        let seed = ResponseFileLayout.seed(ofBlock: block, nonce: nonce)
         let checksum = unsafe state.pending.withUnsafeBytes { bytes in
             unsafe Checksum.of(UnsafeRawBufferPointer(rebasing: bytes[state.blockStart...]), seed: seed)
         }
@@ -103,79 +121,100 @@ final class ResponseFileWriter: ResponseWriter {
         state.blockStart = state.pending.count
     }
 
-    private func flush(_ state: inout State) throws {
-        guard files.space.reserve(FileStatus.allocatedLength(state.pending.count)) else {
-            throw SystemError(code: ENOSPC)
+    /// Writes the bytes in memory to the file.
+    private func flush() async -> Bool {
+        let isWritten = await change { [self] in
+            try state.withLock { try flush(&$0) }
+            return true
         }
+        return isWritten ?? false
+    }
+
+    /// Performs a change that writes the bytes in memory; where it fails, nothing is kept.
+    private func change(_ work: @escaping @Sendable () throws -> Bool) async -> Bool? {
+        let count = state.withLock { FileStatus.allocatedLength($0.pending.count) }
+        var result: Bool?
+        if await files.space.reserve(count) { result = await files.change(writing: count, work) }
+        if result == nil { state.withLock { abandon(&$0) } }
+        return result
+    }
+
+    private func flush(_ state: inout State) throws {
         let descriptor = try open(&state)
-        try files.write(state.pending, to: descriptor, at: state.offset)
-        state.offset += Int64(state.pending.count)
-        state.pending.removeAll(keepingCapacity: true)
-        state.blockStart = 0
+        // The last block stays, since its checksum needs it whole.
+        let count = state.layout == nil ? state.blockStart : state.pending.count
+        guard count > 0 else { return }
+        unsafe try state.pending.withUnsafeBytes { bytes in
+            let whole = unsafe UnsafeRawBufferPointer(rebasing: bytes[..<count])
+            unsafe try files.directory.fileSystem.write(whole, to: descriptor, at: state.offset)
+        }
+        state.offset += Int64(count)
+        state.blockStart -= count
+        state.pending.removeFirst(count)
     }
 
     private func open(_ state: inout State) throws -> Int32 {
         if let descriptor = state.descriptor { return descriptor }
-        let path = files.folders.newUnfinishedPath(name, nonce: state.nonce)
+        let path = files.directory.newUnfinishedPath(digest, nonce: nonce)
         let descriptor: Int32
         do {
-            descriptor = try files.folders.fileSystem.create(path)
+            descriptor = try files.directory.fileSystem.create(path)
         } catch SystemError.noEntry {
-            try files.folders.prepare()
-            descriptor = try files.folders.fileSystem.create(path)
+            try files.directory.prepare()
+            descriptor = try files.directory.fileSystem.create(path)
         }
         state.descriptor = descriptor
         state.path = path
         return descriptor
     }
 
-    /// Keeps the response: its body is whole.
-    func complete() {
-        state.withLock { state in
-            guard !state.isOver, let path = try? finishFile(&state) else { return abandon(&state) }
-            guard files.tickets.isCurrent(ticket) else { return abandon(&state) }
-            do {
-                try files.folders.moveIntoPlace(path, name)
-            } catch {
-                return abandon(&state)
-            }
-            state.path = nil
-            state.isOver = true
-            if state.bodyLength > Int64(ResponseFileLayout.blockLength) {
-                files.folders.noteVerified(name, nonce: state.nonce)
-            }
-            files.secrets.removeResponses(ofSameVariantAs: response, for: key)
-            // All responses without `Vary` are one variant, for which no folder needs to be listed.
-            if response.vary.isAny || !response.vary.names.isEmpty { files.removeExcess(of: key, besides: name) }
-            // A removal during the move may have missed the file, because the file was not in its place yet.
-            if !files.tickets.isCurrent(ticket) {
-                files.remove(name)
+    func finish() async {
+        guard !isBusy.exchange(true, ordering: .acquiring) else { return }
+        defer { isBusy.store(false, ordering: .releasing) }
+        guard seal() else { return }
+        _ = await change { [self] in
+            try state.withLock { state in
+                try writeWhole(&state)
+                guard let path = state.path else { return false }
+                let isPlaced = try files.changes.place(path, digest, variant: variant, ticket, onPlaced: onPlaced)
+                if isPlaced { state.path = nil }
+                if state.bodyLength > Int64(ResponseFileLayout.blockLength) { files.noteVerified(nonce) }
+                abandon(&state)
+                return true
             }
         }
     }
 
-    /// Writes the remaining bytes, and then the first part, which marks the file as complete.
-    private func finishFile(_ state: inout State) throws -> String? {
-        if state.pending.count > state.blockStart { endBlock(&state) }
-        let table = state.table.bytes
-        state.pending += table
-        let layout = ResponseFileLayout(
-            nonce: state.nonce, headLength: head.count, bodyLength: state.bodyLength,
-            headChecksum: unsafe head.withUnsafeBytes { unsafe Checksum.of($0, seed: state.nonce) },
-            tableChecksum: unsafe table.withUnsafeBytes { unsafe Checksum.of($0, seed: state.nonce) })
-        let isAllPending = state.offset == 0
-        if isAllPending { state.pending.replaceSubrange(..<ResponseFileLayout.length, with: layout.bytes) }
-        try flush(&state)
-        let descriptor = try open(&state)
-        if !isAllPending { try files.write(layout.bytes, to: descriptor, at: 0) }
-        files.folders.fileSystem.close(descriptor)
-        state.descriptor = nil
-        return state.path
+    /// Adds the checksums of the blocks, and the first part, which marks the file as complete.
+    private func seal() -> Bool {
+        state.withLock { state in
+            guard !state.isOver else { return false }
+            if state.pending.count > state.blockStart { endBlock(&state) }
+            let table = state.table.bytes
+            let layout = ResponseFileLayout(
+                nonce: nonce, slotLength: slotLength, bodyLength: state.bodyLength, variant: variant,
+                tableChecksum: unsafe table.withUnsafeBytes { unsafe Checksum.of($0, seed: nonce) })
+            state.layout = layout
+            state.pending += table
+            if state.offset == 0 {
+                state.pending.replaceSubrange(..<ResponseFileLayout.length, with: layout.bytes)
+                state.startsWithLayout = true
+            }
+            return true
+        }
     }
 
+    /// Writes the rest of the file; the first part comes last, unless all is written at once.
+    private func writeWhole(_ state: inout State) throws {
+        try flush(&state)
+        guard !state.startsWithLayout, let layout = state.layout else { return }
+        try files.directory.fileSystem.write(layout.bytes, to: try open(&state), at: 0)
+    }
+
+    /// Lets go of the file, and of what is not written.
     private func abandon(_ state: inout State) {
-        if let descriptor = state.descriptor { files.folders.fileSystem.close(descriptor) }
-        if let path = state.path { try? files.folders.fileSystem.remove(path) }
+        guard !state.isOver else { return }
+        files.discard(state.descriptor, state.path, releasing: Int(state.bodyLength))
         state.descriptor = nil
         state.path = nil
         state.pending = []
@@ -183,18 +222,14 @@ final class ResponseFileWriter: ResponseWriter {
     }
 }
 
-extension StoredResponse {
-    fileprivate var withoutBody: StoredResponse {
-        var response = self
-        response.body = .empty
-        return response
-    }
-}
-
 extension ResponseFiles {
-    fileprivate func write(_ bytes: [UInt8], to descriptor: Int32, at offset: Int64) throws {
-        unsafe try bytes.withUnsafeBytes { bytes in
-            unsafe try folders.fileSystem.write(bytes, to: descriptor, at: offset)
+    /// Closes and removes the file of a response that is not kept, and ends to count its body as incoming.
+    fileprivate func discard(_ descriptor: Int32?, _ path: String?, releasing count: Int) {
+        guard descriptor != nil || path != nil else { return space.release(count) }
+        threads.changing.start { [self] in
+            if let descriptor { directory.fileSystem.close(descriptor) }
+            if let path { try? directory.fileSystem.remove(path) }
+            space.release(count)
         }
     }
 }

@@ -2,17 +2,36 @@ import Foundation
 
 /// The disk of the machine.
 struct SystemFileSystem: FileSystem {
-    var now: Int64 {
-        var time = timespec()
-        unsafe clock_gettime(CLOCK_REALTIME, &time)
-        return time.nanoseconds
+    private let cached = CachedFileCalls()
+    #if os(Linux)
+    private static let steadyClock = CLOCK_BOOTTIME
+    #else
+    private static let steadyClock = CLOCK_MONOTONIC
+    #endif
+
+    var time: TicketTime {
+        var (wall, steady) = (timespec(), timespec())
+        unsafe clock_gettime(CLOCK_REALTIME, &wall)
+        unsafe clock_gettime(Self.steadyClock, &steady)
+        return TicketTime(wall: wall.nanoseconds, steady: steady.nanoseconds)
     }
+
+    let user: UInt32 = geteuid()
 
     func makeDirectory(_ path: String) throws {
         guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw SystemError.last }
     }
 
-    func status(of path: String) throws -> FileStatus {
+    func checkWritable(_ directory: String) throws {
+        guard unsafe access(directory, W_OK | X_OK) == 0 else { throw SystemError.last }
+    }
+
+    func status(of path: String, mayWait: Bool) throws -> FileStatus {
+        guard mayWait else {
+            let descriptor = try cached.find(path)
+            defer { close(descriptor) }
+            return try status(of: descriptor)
+        }
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { throw SystemError.last }
         return FileStatus(status)
@@ -38,10 +57,32 @@ struct SystemFileSystem: FileSystem {
 
     private static let nameOffset = MemoryLayout<dirent>.offset(of: \.d_name) ?? 0
 
-    func open(_ path: String) throws -> Int32 {
-        // Not blocking, since a pipe in the place of the file would wait for a writer.
-        let descriptor = unsafe Foundation.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    // Not blocking, since a pipe in the place of the file would wait for a writer.
+    private static let readingFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+
+    func open(_ path: String, mayWait: Bool) throws -> Int32 {
+        guard mayWait else { return try cached.open(path) }
+        let descriptor = unsafe Foundation.open(path, Self.readingFlags)
         guard descriptor >= 0 else { throw SystemError.last }
+        return descriptor
+    }
+
+    func openForWriting(_ path: String) throws -> Int32 {
+        let descriptor = unsafe Foundation.open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemError.last }
+        return descriptor
+    }
+
+    func lock(_ directory: String) throws -> Int32 {
+        let descriptor = unsafe Foundation.open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemError.last }
+        while flock(descriptor, LOCK_EX) != 0 {
+            let error = SystemError.last
+            guard error.code == EINTR else {
+                close(descriptor)
+                throw error
+            }
+        }
         return descriptor
     }
 
@@ -57,9 +98,15 @@ struct SystemFileSystem: FileSystem {
         return FileStatus(status)
     }
 
-    func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws
+    func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, mayWait: Bool) throws
         -> Int
     {
+        guard mayWait else {
+            let count = unsafe try cached.read(descriptor, into: buffer, at: offset)
+            // The rest is not in memory, or the file has ended: only a call that may wait tells.
+            guard count == buffer.count else { throw SystemError.mustWait }
+            return count
+        }
         var done = 0
         while done < buffer.count {
             let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
@@ -81,8 +128,11 @@ struct SystemFileSystem: FileSystem {
         }
     }
 
-    func touch(_ descriptor: Int32) {
-        futimens(descriptor, nil)
+    func setTime(of path: String, to time: Int64) throws {
+        let (seconds, rest) = time.quotientAndRemainder(dividingBy: 1_000_000_000)
+        let value = timespec(tv_sec: Int(seconds), tv_nsec: Int(rest))
+        let times = [value, value]
+        guard unsafe utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW) == 0 else { throw SystemError.last }
     }
 
     func close(_ descriptor: Int32) {
@@ -110,7 +160,8 @@ extension FileStatus {
             case S_IFDIR: .directory
             default: .other
             }
-        self.init(kind: kind, length: Int64(status.st_size), time: status.modificationTime.nanoseconds)
+        self.init(
+            kind: kind, length: Int64(status.st_size), time: status.modificationTime.nanoseconds, owner: status.st_uid)
     }
 }
 

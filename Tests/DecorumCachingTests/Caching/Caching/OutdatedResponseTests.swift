@@ -171,13 +171,13 @@ final class SlowResponseStore: ResponseStore {
 
     func ticket(for key: ResponseKey) -> StoreTicket { base.ticket(for: key) }
 
-    func store(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket) async {
+    func store(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket) async -> Bool {
         var response = response
         guard (try? await gate.wait()) != nil, let content = try? await response.body.data(upTo: bodyLimit) else {
-            return
+            return false
         }
         response.body = Body(content)
-        base.store(response, for: key, with: ticket)
+        return base.store(response, for: key, with: ticket)
     }
 
     func removeResponses(for key: ResponseKey) async { base.removeResponses(for: key) }

@@ -45,6 +45,8 @@ import Testing
         #expect(await writer?.write(Data(count: length)) == true)
         writer = nil
 
+        // A removal waits for the changes before it.
+        await store.removeResponses(for: try SampleResponse.key(2))
         #expect(folder.files.count == 1)
         #expect(await store.responses(for: key).first?.date == Date(timeIntervalSince1970: 1e9))
     }
@@ -59,6 +61,7 @@ import Testing
         #expect(await writer.write(Data(count: 1)) == false)
         await writer.finish()
         await store.store(SampleResponse.response(1, length: 1 << 20 + 1), for: key)
+        await store.removeResponses(for: try SampleResponse.key(2))
 
         #expect(await store.responses(for: key).isEmpty)
         #expect(folder.files.isEmpty)
@@ -78,6 +81,7 @@ import Testing
             await remove()
             await writer.finish()
             #expect(await store.responses(for: key).isEmpty)
+            await store.removeResponses(for: try SampleResponse.key(2))
             #expect(folder.files.isEmpty)
         }
     }

@@ -37,6 +37,9 @@ extension ProcessTests {
                 for response in await store.responses(for: key) {
                     guard await SampleResponse.isRight(response, number) else { throw WrongResponseError() }
                     if version % 8 == 0 { await store.store(response, for: key) }
+                    guard version % 8 < 3 else { continue }
+                    let confirmed = SampleResponse.confirmed(response, version % 8)
+                    await store.refresh(response, with: confirmed, for: key, with: store.ticket(for: key))
                 }
             }
         }
@@ -62,8 +65,34 @@ extension ProcessTests {
                     }
                 }
                 #expect(folder.allocatedLength <= Self.limit + Self.limit / 10)
+                // The lock of a process that was killed does not stay.
+                let key = try SampleResponse.key(seed, principal: "after")
+                await store.store(SampleResponse.response(seed, version: seed), for: key)
+                #expect(await store.responses(for: key).count == 1)
             }
             #expect(!folder.files.isEmpty)
+        }
+
+        @Test(arguments: [10, 200_000]) func `A removal in another process withdraws what is under way`(
+            length: Int
+        ) async throws {
+            let store = FileResponseStore(directory: folder.url)
+            let key = try SampleResponse.key(1, principal: "a")
+            let secretKey = try SampleResponse.key(1, principal: "a", fields: [.authorization: "Bearer hunter2"])
+            await store.store(SampleResponse.response(1), for: secretKey)
+            #expect(await store.responses(for: secretKey).count == 1)
+            let writer = try #require(await store.writer(for: SampleResponse.response(1, body: .empty), key: key))
+            #expect(await writer.write(Data(count: length)))
+
+            let path = folder.url.path
+            await #expect(processExitsWith: .success) { [path = path as String] in
+                IsolatedTests.failAfterAMinute()
+                await FileResponseStore(directory: URL(filePath: path)).removeResponses(of: Principal("a"))
+            }
+
+            await writer.finish()
+            #expect(await store.responses(for: key).isEmpty)
+            #expect(await store.responses(for: secretKey).isEmpty)
         }
 
         @Test func `Four processes share a directory and keep its bounds`() async throws {

@@ -194,7 +194,7 @@ import Testing
 
         let path = try #require(folder.files.first)
         let name = path.split(separator: "/").last ?? ""
-        #expect(name.count == 80)
+        #expect(name.count == 66)
         let digits = name.allSatisfy(\.isHexDigit)
         #expect(digits)
         func permissions(_ path: String) throws -> Int? {
@@ -202,7 +202,7 @@ import Testing
         }
         #expect(try permissions(path) == 0o600)
         #expect(try permissions(folder.url.path) == 0o700)
-        #expect(try permissions(String(path.dropLast(81))) == 0o700)
+        #expect(try permissions(String(path.dropLast(67))) == 0o700)
     }
 }
 

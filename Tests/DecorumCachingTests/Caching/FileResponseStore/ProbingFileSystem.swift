@@ -10,6 +10,7 @@ final class ProbingFileSystem: FileSystem {
         case makeDirectory(String)
         case create(String)
         case write(String, Int64, Data)
+        case setTime(String, Int64)
         case rename(String, String)
         case remove(String)
     }
@@ -17,17 +18,25 @@ final class ProbingFileSystem: FileSystem {
     private struct State {
         var changes: [Change] = []
         var paths: [Int32: String] = [:]
+        var lengths: [String: Int] = [:]
         var untilFailure: Int?
         var refused: Set<Call> = []
+        var code = EMFILE
+        var capacity: Int?
+        var forgets = false
+        var owner: UInt32?
+        var clockOffset: Int64 = 0
     }
 
     /// Calls that a test can make fail.
     enum Call: Sendable {
-        case list, remove
+        case list, remove, create, lock, setTime, checkWritable
     }
 
+    let gate = DiskGate()
     private let system = SystemFileSystem()
     private let state: Mutex<State>
+    private let order = Mutex(())
     private let code: Int32
 
     /// Creates a file system whose calls all fail after a number of calls.
@@ -37,8 +46,15 @@ final class ProbingFileSystem: FileSystem {
     }
 
     var changes: [Change] { state.withLock { $0.changes } }
+    /// The bytes that all writes have written.
+    var writtenCount: Int {
+        changes.reduce(0) { total, change in
+            if case .write(_, _, let data) = change { total + data.count } else { total }
+        }
+    }
 
-    private func count() throws {
+    private func count(waits: Bool = true) throws {
+        if waits { gate.pass() }
         try state.withLock { state in
             guard let left = state.untilFailure else { return }
             guard left > 0 else { throw SystemError(code: code) }
@@ -46,30 +62,96 @@ final class ProbingFileSystem: FileSystem {
         }
     }
 
+    /// Makes all calls fail after a number of calls.
+    func fail(after count: Int) {
+        state.withLock { $0.untilFailure = count }
+    }
+
     /// Makes only the given calls fail from now on, for example as if too many files were open.
-    func refuse(_ calls: Set<Call>) {
-        state.withLock { $0.refused = calls }
+    func refuse(_ calls: Set<Call>, code: Int32 = EMFILE) {
+        state.withLock { state in
+            state.refused = calls
+            state.code = code
+        }
+    }
+
+    /// Makes the disk full above a number of bytes; nil for the disk's own size.
+    func limit(to capacity: Int?) {
+        state.withLock { $0.capacity = capacity }
+    }
+
+    /// Makes all content count as not in memory.
+    func forget() {
+        state.withLock { $0.forgets = true }
+    }
+
+    /// Makes all files count as those of a user.
+    func setOwner(_ owner: UInt32) {
+        state.withLock { $0.owner = owner }
+    }
+
+    /// Sets the clock of the machine, by a number of nanoseconds.
+    func setClock(by offset: Int64) {
+        state.withLock { $0.clockOffset = offset }
     }
 
     private func check(_ call: Call) throws {
-        if state.withLock({ $0.refused.contains(call) }) { throw SystemError(code: EMFILE) }
+        try state.withLock { state in
+            if state.refused.contains(call) { throw SystemError(code: state.code) }
+        }
     }
 
-    private func note(_ change: Change) {
-        state.withLock { $0.changes.append(change) }
+    /// Makes a change and notes it, so that all changes are noted in the order in which they are made.
+    private func make(_ change: Change, _ work: () throws -> Void) rethrows {
+        try order.withLock { _ in
+            try work()
+            state.withLock { $0.changes.append(change) }
+        }
     }
 
-    var now: Int64 { system.now }
+    private func checkMemory(_ mayWait: Bool) throws {
+        try count(waits: mayWait)
+        if !mayWait, state.withLock({ $0.forgets }) { throw SystemError.mustWait }
+    }
+
+    /// Throws when a file of a length does not fit on the disk.
+    private func take(_ path: String, length: Int) throws {
+        try state.withLock { state in
+            let new = max(state.lengths[path] ?? 0, length)
+            let others = state.lengths.reduce(0) { $0 + ($1.key == path ? 0 : FileStatus.allocatedLength($1.value)) }
+            if let capacity = state.capacity, others + FileStatus.allocatedLength(new) > capacity {
+                throw SystemError(code: ENOSPC)
+            }
+            state.lengths[path] = new
+        }
+    }
+
+    var time: TicketTime {
+        let (time, offset) = (system.time, state.withLock { $0.clockOffset })
+        return TicketTime(wall: time.wall + offset, steady: time.steady)
+    }
+
+    var user: UInt32 { system.user }
+
+    private func owned(_ status: FileStatus) -> FileStatus {
+        let owner = state.withLock { $0.owner } ?? status.owner
+        return FileStatus(kind: status.kind, length: status.length, time: status.time, owner: owner)
+    }
 
     func makeDirectory(_ path: String) throws {
         try count()
-        try system.makeDirectory(path)
-        note(.makeDirectory(path))
+        try make(.makeDirectory(path)) { try system.makeDirectory(path) }
     }
 
-    func status(of path: String) throws -> FileStatus {
+    func checkWritable(_ directory: String) throws {
         try count()
-        return try system.status(of: path)
+        try check(.checkWritable)
+        try system.checkWritable(directory)
+    }
+
+    func status(of path: String, mayWait: Bool) throws -> FileStatus {
+        try checkMemory(mayWait)
+        return owned(try system.status(of: path, mayWait: mayWait))
     }
 
     func list(_ directory: String, _ visit: (UnsafeBufferPointer<UInt8>) -> Void) throws {
@@ -78,60 +160,118 @@ final class ProbingFileSystem: FileSystem {
         unsafe try system.list(directory, visit)
     }
 
-    func open(_ path: String) throws -> Int32 {
+    func open(_ path: String, mayWait: Bool) throws -> Int32 {
+        try checkMemory(mayWait)
+        return try system.open(path, mayWait: mayWait)
+    }
+
+    func openForWriting(_ path: String) throws -> Int32 {
         try count()
-        return try system.open(path)
+        let descriptor = try system.openForWriting(path)
+        state.withLock { $0.paths[descriptor] = path }
+        return descriptor
     }
 
     func create(_ path: String) throws -> Int32 {
         try count()
-        let descriptor = try system.create(path)
-        state.withLock { state in
-            state.paths[descriptor] = path
-            state.changes.append(.create(path))
-        }
+        try check(.create)
+        try take(path, length: 1)
+        var descriptor: Int32 = -1
+        try make(.create(path)) { descriptor = try system.create(path) }
+        state.withLock { [descriptor] in $0.paths[descriptor] = path }
         return descriptor
     }
 
     func status(of descriptor: Int32) throws -> FileStatus {
-        try count()
-        return try system.status(of: descriptor)
+        try count(waits: false)
+        return owned(try system.status(of: descriptor))
     }
 
-    func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int {
-        try count()
-        return unsafe try system.read(descriptor, into: buffer, at: offset)
+    func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, mayWait: Bool) throws
+        -> Int
+    {
+        try checkMemory(mayWait)
+        return unsafe try system.read(descriptor, into: buffer, at: offset, mayWait: mayWait)
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int64) throws {
+        let path = state.withLock { $0.paths[descriptor] ?? "" }
         do {
             try count()
+            try take(path, length: Int(offset) + bytes.count)
         } catch {
             // As on a disk that becomes full, a part is written.
             let part = unsafe UnsafeRawBufferPointer(rebasing: bytes.prefix(bytes.count / 2))
             unsafe try system.write(part, to: descriptor, at: offset)
             throw error
         }
-        unsafe try system.write(bytes, to: descriptor, at: offset)
-        let data = unsafe Data(bytes)
-        state.withLock { $0.changes.append(.write($0.paths[descriptor] ?? "", offset, data)) }
+        try make(.write(path, offset, unsafe Data(bytes))) {
+            unsafe try system.write(bytes, to: descriptor, at: offset)
+        }
     }
 
-    func touch(_ descriptor: Int32) { system.touch(descriptor) }
+    func lock(_ directory: String) throws -> Int32 {
+        try count()
+        try check(.lock)
+        return try system.lock(directory)
+    }
+
+    func setTime(of path: String, to time: Int64) throws {
+        try count()
+        try check(.setTime)
+        try make(.setTime(path, time)) { try system.setTime(of: path, to: time) }
+    }
 
     func close(_ descriptor: Int32) { system.close(descriptor) }
 
     func rename(_ path: String, to newPath: String) throws {
         try count()
-        try system.rename(path, to: newPath)
-        note(.rename(path, newPath))
+        try make(.rename(path, newPath)) { try system.rename(path, to: newPath) }
+        state.withLock { $0.lengths[newPath] = $0.lengths.removeValue(forKey: path) }
     }
 
     func remove(_ path: String) throws {
         try count()
         try check(.remove)
-        try system.remove(path)
-        note(.remove(path))
+        try make(.remove(path)) { try system.remove(path) }
+        state.withLock { $0.lengths[path] = nil }
+    }
+}
+
+/// Makes calls wait, as for a disk that does not answer.
+final class DiskGate: Sendable {
+    private let condition = NSCondition()
+    private let state = Mutex((isClosed: false, waiting: 0, hasGivenUp: false))
+
+    /// The number of calls that wait now.
+    var waitingCount: Int { state.withLock { $0.waiting } }
+    /// Whether a call has waited for half a minute, as when nothing can open the gate.
+    var hasGivenUp: Bool { state.withLock { $0.hasGivenUp } }
+
+    func close() {
+        state.withLock { $0.isClosed = true }
+    }
+
+    func open() {
+        condition.lock()
+        state.withLock { $0.isClosed = false }
+        condition.broadcast()
+        condition.unlock()
+    }
+
+    fileprivate func pass() {
+        guard state.withLock({ $0.isClosed }) else { return }
+        let end = Date(timeIntervalSinceNow: 30)
+        condition.lock()
+        state.withLock { $0.waiting += 1 }
+        while state.withLock({ $0.isClosed }) {
+            guard condition.wait(until: end) else {
+                state.withLock { $0 = (false, $0.waiting, true) }
+                break
+            }
+        }
+        state.withLock { $0.waiting -= 1 }
+        condition.unlock()
     }
 }
 
@@ -151,6 +291,8 @@ extension ProbingFileSystem.Change {
             defer { try? file.close() }
             try file.seek(toOffset: UInt64(offset))
             try file.write(contentsOf: data.prefix(count ?? data.count))
+        case .setTime(let path, let time):
+            try SystemFileSystem().setTime(of: place(path), to: time)
         case .rename(let path, let newPath):
             _ = try? FileManager.default.removeItem(atPath: place(newPath))
             try FileManager.default.moveItem(atPath: place(path), toPath: place(newPath))

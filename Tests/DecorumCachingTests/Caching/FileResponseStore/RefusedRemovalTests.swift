@@ -94,19 +94,4 @@ import Testing
         fileSystem.refuse([])
         for number in 0..<3 { #expect(await store.responses(for: try SampleResponse.key(number)).isEmpty) }
     }
-
-    @Test func `A folder that could not be listed is not treated as empty`() async throws {
-        let key = try SampleResponse.key(1)
-        await store().store(SampleResponse.response(1), for: key)
-        let path = URL(filePath: try #require(folder.files.first)).deletingLastPathComponent().path
-        // Old enough that the listing would be kept.
-        try FileManager.default.setAttributes(
-            [.modificationDate: Date(timeIntervalSinceNow: -60)], ofItemAtPath: path)
-
-        let store = store()
-        fileSystem.refuse([.list])
-        #expect(await store.responses(for: key).isEmpty)
-        fileSystem.refuse([])
-        #expect(await store.responses(for: key).count == 1)
-    }
 }

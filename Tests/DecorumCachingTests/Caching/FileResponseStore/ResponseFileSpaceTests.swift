@@ -37,7 +37,7 @@ import Testing
         let spawner = TrackingSpawner()
         let store = FileResponseStore(directory: folder.url, byteLimit: 1 << 20, spawner: spawner)
         for number in 0..<20 {
-            await store.store(SampleResponse.response(number, length: 20_000), for: try SampleResponse.key(number))
+            await store.store(SampleResponse.response(number, length: 19_000), for: try SampleResponse.key(number))
         }
         // A listing in progress would keep older times.
         try await spawner.finished()
@@ -48,7 +48,7 @@ import Testing
         for number in 0..<10 { #expect(await store.responses(for: try SampleResponse.key(number)).count == 1) }
 
         for number in 100..<137 {
-            await store.store(SampleResponse.response(number, length: 20_000), for: try SampleResponse.key(number))
+            await store.store(SampleResponse.response(number, length: 19_000), for: try SampleResponse.key(number))
         }
 
         var kept: [Int] = []
@@ -61,7 +61,7 @@ import Testing
 
     @Test func `Unfinished files of an ended process are removed after an hour`() async throws {
         let store = FileResponseStore(directory: folder.url, byteLimit: 1 << 20)
-        let name = String(repeating: "0a", count: 40)
+        let name = String(repeating: "0a", count: 33)
         let files = ["1", "2"].map { folder.url.appending(path: "unfinished/\(name)-\($0)") }
         for file in files { try Data(count: 100).write(to: file) }
         try FileManager.default.setAttributes(

@@ -5,6 +5,7 @@ import HTTPTypes
 /// Responses whose bytes follow from a number, a version and a length, which are in a field.
 enum SampleResponse {
     static let label = HTTPField.Name("X-Sample") ?? .server
+    static let confirmationLabel = HTTPField.Name("X-Confirmed") ?? .server
 
     static func request(_ number: Int, principal: String? = nil, fields: HTTPFields = [:]) throws -> Request {
         var request = try Request.get("https://example.com/\(number)", fields: fields)
@@ -35,8 +36,7 @@ enum SampleResponse {
     /// A response of a number; with `vary`, the value of `Accept` that selected it.
     static func response(
         _ number: Int, version: Int = 0, length: Int = 1000, status: HTTPResponse.Status = .ok,
-        fields: HTTPFields = [:], vary: String? = nil,
-        body: Body? = nil
+        fields: HTTPFields = [:], vary: String? = nil, confirmed: Int = 0, body: Body? = nil
     ) -> StoredResponse {
         var head = HTTPResponse(
             status: status, headerFields: [label: "\(number)-\(version)-\(length)", .cacheControl: "max-age=60"])
@@ -48,14 +48,30 @@ enum SampleResponse {
         }
         return StoredResponse(
             head: head, body: body ?? Body(content(number, version, length)), request: request,
-            requestDate: Date(timeIntervalSince1970: 1e9), date: Date(timeIntervalSince1970: 1e9 + Double(version)))
+            requestDate: Date(timeIntervalSince1970: 1e9), date: date(version, confirmed: confirmed))
+    }
+
+    private static func date(_ version: Int, confirmed: Int) -> Date {
+        Date(timeIntervalSince1970: 1e9 + Double(version) + Double(confirmed) * 1e6)
+    }
+
+    /// A found sample as it is after the server has confirmed it a number of times.
+    static func confirmed(_ response: StoredResponse, _ count: Int, fields: HTTPFields = [:]) -> StoredResponse {
+        var head = response.head
+        head.headerFields[confirmationLabel] = "\(count)"
+        head.headerFields.append(contentsOf: fields)
+        let version = (head.headerFields[label] ?? "").split(separator: "-").compactMap { Int($0) }.dropFirst().first
+        return StoredResponse(
+            head: head, body: response.body, selectingFields: response.selectingFields,
+            requestDate: response.requestDate, date: date(version ?? 0, confirmed: count))
     }
 
     /// Whether a response is the unchanged sample of a number: the head, and each byte of the body.
     static func isRight(_ response: StoredResponse, _ number: Int) async -> Bool {
         let parts = (response.head.headerFields[label] ?? "").split(separator: "-").compactMap { Int($0) }
         guard parts.count == 3, parts[0] == number, response.head.status == .ok,
-            response.date == Date(timeIntervalSince1970: 1e9 + Double(parts[1])),
+            let confirmed = Int(response.head.headerFields[confirmationLabel] ?? "0"),
+            response.date == date(parts[1], confirmed: confirmed),
             response.head.headerFields[.cacheControl] == "max-age=60",
             let content = try? await response.body.data(upTo: .max)
         else { return false }
@@ -76,10 +92,10 @@ final class StoreFolder: Sendable {
         FileResponseStore(directory: url, byteLimit: byteLimit)
     }
 
-    /// The paths of all files in the folder.
+    /// The paths of all files in the folder, without the marks of removals.
     var files: [String] {
         let paths = FileManager.default.enumerator(atPath: url.path)?.compactMap { $0 as? String } ?? []
-        return paths.map { url.path + "/" + $0 }.filter { path in
+        return paths.filter { !$0.contains("removals/") }.map { url.path + "/" + $0 }.filter { path in
             let attributes = try? FileManager.default.attributesOfItem(atPath: path)
             return attributes?[.type] as? FileAttributeType == .typeRegular
         }
@@ -91,5 +107,12 @@ final class StoreFolder: Sendable {
             let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
             return total + ((size ?? 0) + 4095) / 4096 * 4096
         }
+    }
+}
+
+extension ResponseStore {
+    /// Starts to keep a response to a request that is sent now.
+    func writer(for response: StoredResponse, key: ResponseKey) async -> (any ResponseWriter)? {
+        await writer(for: response, key: key, with: ticket(for: key))
     }
 }
