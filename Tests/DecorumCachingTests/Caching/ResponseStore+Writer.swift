@@ -6,3 +6,10 @@ extension ResponseStore {
         await writer(for: response, key: key, with: ticket(for: key))
     }
 }
+
+extension MemoryResponseStore {
+    /// Keeps the response to a request that is sent now.
+    func store(_ response: StoredResponse, for key: ResponseKey) {
+        store(response, for: key, with: ticket(for: key))
+    }
+}

@@ -8,7 +8,7 @@ import Testing
     @Test func `An empty store keeps nothing`() async throws {
         let store = EmptyResponseStore()
         let key = try SampleResponse.key(1)
-        store.store(SampleResponse.response(1), for: key)
+        await store.store(SampleResponse.response(1), for: key)
         #expect(store.responses(for: key).isEmpty)
         #expect(store.bodyLimit == 0)
         #expect(await (store as any ResponseStore).writer(for: SampleResponse.response(1), key: key) == nil)
