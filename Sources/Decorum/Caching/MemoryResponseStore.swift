@@ -5,7 +5,8 @@ import Synchronization
 /// A store in memory, limited in bytes and in number; the least recently used responses are removed first.
 ///
 /// The bounds hold at every moment, and the bodies that are still being received count: they take at most half of
-/// `byteLimit` together, and a body for which there is no room is not stored. A response whose size alone is above a
+/// `byteLimit` together. When there is no room for more, a body is let go whose transfer has stood still since the
+/// transfer in need of room began; without such a body, the latter is not stored. A response whose size alone is above a
 /// quarter of `byteLimit` is not stored either. For each key, the 16 latest variants are kept, since a lookup checks
 /// all of them.
 public final class MemoryResponseStore: ResponseStore {
@@ -38,7 +39,7 @@ public final class MemoryResponseStore: ResponseStore {
     public var count: Int { table.withLock { $0.count } }
 
     /// The number of bytes that the store takes, as `byteLimit` counts them, with the bodies that are being received.
-    public var byteCount: Int { table.withLock { $0.byteCount + $0.incomingByteCount } }
+    public var byteCount: Int { table.withLock { $0.byteCount + $0.incoming.byteCount } }
 
     /// Gives the ticket with which the response to a request can be stored.
     public func ticket(for key: ResponseKey) -> StoreTicket { tickets.ticket(for: key) }
@@ -73,23 +74,30 @@ public final class MemoryResponseStore: ResponseStore {
         bodyLimit > 0 ? MemoryResponseWriter(response: response, key: key, ticket: ticket, store: self) : nil
     }
 
-    /// Makes room for bytes of a body that is being received; returns false when there is no room.
-    func reserve(_ count: Int) -> Bool {
-        table.withLock { $0.reserve(count) }
+    /// Starts to count a body that is being received.
+    func begin(_ content: IncomingContent) -> Int {
+        table.withLock { $0.begin(content) }
     }
 
-    /// Records that bytes of a body that is being received are no longer held.
-    func release(_ count: Int) {
-        table.withLock { $0.incomingByteCount -= count }
+    /// Makes room for bytes of a body that is being received; returns false when there is no room, or was none before.
+    func reserve(_ count: Int, for number: Int) -> Bool {
+        let (isReserved, released) = table.withLock { $0.reserve(count, for: number) }
+        for content in released { content.clear() }
+        return isReserved
     }
 
-    /// Keeps a response that was received, whose bytes were reserved; returns whether it was still wanted.
-    func complete(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket, releasing count: Int)
-        -> Bool
-    {
+    /// Ends the counting of a body that is not wanted any more.
+    func abandon(_ number: Int) {
+        table.withLock { _ = $0.end(number) }
+    }
+
+    /// Keeps a response whose body was received; returns whether it was still wanted.
+    func complete(
+        _ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket, _ number: Int
+    ) -> Bool {
         table.withLock { table in
-            table.incomingByteCount -= count
-            return tickets.isCurrent(ticket) && table.store(response, for: key, number: ticket.number)
+            guard table.end(number), tickets.isCurrent(ticket) else { return false }
+            return table.store(response, for: key, number: ticket.number)
         }
     }
 
@@ -128,55 +136,5 @@ public final class MemoryResponseStore: ResponseStore {
             tickets.withdrawAll()
             table.removeAll()
         }
-    }
-}
-
-/// Collects a body that is still being received.
-final class MemoryResponseWriter: ResponseWriter {
-    private let response: StoredResponse
-    private let key: ResponseKey
-    private let ticket: StoreTicket
-    private let store: MemoryResponseStore
-    /// Nil once the rest is not wanted.
-    private let content = Mutex<Data?>(Data())
-
-    fileprivate init(response: StoredResponse, key: ResponseKey, ticket: StoreTicket, store: MemoryResponseStore) {
-        self.response = response
-        self.key = key
-        self.ticket = ticket
-        self.store = store
-    }
-
-    deinit {
-        content.withLock { abandon(&$0) }
-    }
-
-    func write(_ chunk: Data) -> Bool {
-        content.withLock { content in
-            guard let count = content?.count else { return false }
-            guard count + chunk.count <= store.bodyLimit, store.reserve(chunk.count) else {
-                abandon(&content)
-                return false
-            }
-            content?.append(chunk)
-            return true
-        }
-    }
-
-    private func abandon(_ content: inout Data?) {
-        guard let count = content.take()?.count, count > 0 else { return }
-        store.release(count)
-    }
-
-    func finish() {
-        _ = complete()
-    }
-
-    /// Keeps the response, and returns whether it was still wanted.
-    func complete() -> Bool {
-        guard let content = content.withLock({ $0.take() }) else { return false }
-        var response = response
-        response.body = Body(content)
-        return store.complete(response, for: key, with: ticket, releasing: content.count)
     }
 }

@@ -14,8 +14,7 @@ struct MemoryResponseTable {
     private let byteLimit: Int
     private let countLimit: Int
     private(set) var byteCount = 0
-    /// The bytes of bodies that are being received.
-    var incomingByteCount = 0
+    private(set) var incoming: IncomingBodies
     private var entries: [Int: Entry] = [:]
     /// The entries of each key, the latest last.
     private var variants: [ResponseKey: [Int]] = [:]
@@ -26,6 +25,7 @@ struct MemoryResponseTable {
     init(byteLimit: Int, countLimit: Int) {
         self.byteLimit = byteLimit
         self.countLimit = countLimit
+        incoming = IncomingBodies(byteLimit: byteLimit / 2, bodyLimit: byteLimit / 4)
     }
 
     var count: Int { entries.count }
@@ -69,15 +69,26 @@ struct MemoryResponseTable {
         return true
     }
 
-    /// Makes room for bytes of a body that is being received; returns false when there is no room.
-    mutating func reserve(_ count: Int) -> Bool {
-        guard incomingByteCount + count <= byteLimit / 2, makeRoom(for: count) else { return false }
-        incomingByteCount += count
-        return true
+    /// Starts to count a body that is being received; returns its number.
+    mutating func begin(_ content: IncomingContent) -> Int {
+        incoming.begin(content)
+    }
+
+    /// Makes room for bytes of a body that is being received, and returns the contents of others that are let go.
+    mutating func reserve(_ count: Int, for number: Int) -> (isReserved: Bool, released: [IncomingContent]) {
+        let reservation = incoming.reserve(count, for: number)
+        // Bodies that are being received take at most half, so that removing stored responses is enough.
+        if reservation.isReserved { _ = makeRoom(for: 0) }
+        return reservation
+    }
+
+    /// Ends the counting of a body; returns false when it was let go before.
+    mutating func end(_ number: Int) -> Bool {
+        incoming.end(number)
     }
 
     private mutating func makeRoom(for size: Int) -> Bool {
-        while byteCount + incomingByteCount + size > byteLimit {
+        while byteCount + incoming.byteCount + size > byteLimit {
             guard removeOldest() else { return false }
         }
         return true
@@ -117,9 +128,9 @@ struct MemoryResponseTable {
     }
 
     mutating func removeAll() {
-        let incoming = incomingByteCount
+        let incoming = incoming
         self = MemoryResponseTable(byteLimit: byteLimit, countLimit: countLimit)
-        incomingByteCount = incoming
+        self.incoming = incoming
     }
 }
 

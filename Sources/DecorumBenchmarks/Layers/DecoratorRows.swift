@@ -59,7 +59,8 @@ enum DecoratorRows {
         let described: HTTPFields = [.eTag: "\"1\"", .contentType: "text/plain"]
         let head = HTTPResponse(status: .ok, headerFields: HTTPFields(described + fields))
         if let key = ResponseKey(request) {
-            store.store(StoredResponse(head: head, body: "hello, world", request: request.head, date: .now), for: key)
+            let response = StoredResponse(head: head, body: "hello, world", request: request.head, date: .now)
+            store.store(response, for: key, with: store.ticket(for: key))
         }
         return store
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import Decorum
 
 /// A disk that does not answer: only the threads of the store wait for it.
-@Suite(.timeLimit(.minutes(3))) struct DiskWaitingTests {
+@Suite(.timeLimit(.minutes(5))) struct DiskWaitingTests {
     let folder = StoreFolder()
     let fileSystem = ProbingFileSystem()
 
@@ -53,7 +53,7 @@ import Testing
                 _ = await writer?.write(Data(count: 200_000))
                 await writer?.finish()
             }
-            // Bounded by the gate, which gives up after half a minute.
+            // Bounded by the gate, which gives up after two minutes.
             while fileSystem.gate.waitingCount == 0, !fileSystem.gate.hasGivenUp { await Task.yield() }
             for _ in 0..<1000 {
                 let unrelated = Task { 1 }

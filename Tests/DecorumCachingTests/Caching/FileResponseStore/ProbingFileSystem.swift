@@ -245,7 +245,7 @@ final class DiskGate: Sendable {
 
     /// The number of calls that wait now.
     var waitingCount: Int { state.withLock { $0.waiting } }
-    /// Whether a call has waited for half a minute, as when nothing can open the gate.
+    /// Whether a call has waited for two minutes, as when nothing can open the gate.
     var hasGivenUp: Bool { state.withLock { $0.hasGivenUp } }
 
     func close() {
@@ -261,7 +261,7 @@ final class DiskGate: Sendable {
 
     fileprivate func pass() {
         guard state.withLock({ $0.isClosed }) else { return }
-        let end = Date(timeIntervalSinceNow: 30)
+        let end = Date(timeIntervalSinceNow: 120)
         condition.lock()
         state.withLock { $0.waiting += 1 }
         while state.withLock({ $0.isClosed }) {

@@ -109,10 +109,3 @@ final class StoreFolder: Sendable {
         }
     }
 }
-
-extension ResponseStore {
-    /// Starts to keep a response to a request that is sent now.
-    func writer(for response: StoredResponse, key: ResponseKey) async -> (any ResponseWriter)? {
-        await writer(for: response, key: key, with: ticket(for: key))
-    }
-}
