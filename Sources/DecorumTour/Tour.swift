@@ -5,8 +5,8 @@ import Foundation
 @main
 struct Tour {
     static let steps: [any Step] = [
-        PlainAnswer(), Revalidation(), KeptResponses(), TwoUsers(), Redirection(), Retry(), SignedRequest(),
-        ForeignRedirection(), CancelledTransfer(), LargeBody(), Analytics(), RecordedSession(),
+        PlainAnswer(), Revalidation(), KeptResponses(), UnsafeRequest(), TwoUsers(), Redirection(), Retry(),
+        SignedRequest(), ForeignRedirection(), CancelledTransfer(), LargeBody(), Analytics(), RecordedSession(),
     ]
 
     static func main() async throws {

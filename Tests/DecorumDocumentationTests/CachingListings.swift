@@ -1,8 +1,9 @@
 import Decorum
 import DecorumTesting
 import Foundation
+import Testing
 
-struct CachingListings {
+@Suite struct CachingListings {
     func revalidating() {
         let connection = SystemConnection()
             .revalidating(in: MemoryResponseStore())
@@ -33,7 +34,8 @@ struct CachingListings {
 
     func status(of response: Response) {
         if let status = response.metadata.cacheStatus {
-            print(status)  // Decorum;hit;ttl=42, or Decorum;fwd=stale;fwd-status=304;stored
+            print(status)  // Decorum;hit;ttl=42, or Decorum;fwd=stale;fwd-status=304;ttl=60;stored
+            print(status.detail ?? "")  // not stored: the response has no-store (RFC 9111, 5.2.2.5)
         }
     }
 
@@ -55,5 +57,89 @@ struct CachingListings {
 
     struct Offline: ReachabilityError {
         var meansServerNotReached: Bool { true }
+    }
+
+    @Test func storeOfOnesOwn() async throws {
+        let stub = StubConnection { request in
+            let body: Body = request.head.path == "/private" ? "secret" : "news"
+            return Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: body)
+        }
+        let store = LatestResponses()
+        let connection = stub.caching(in: store)
+        func source(of path: String) async throws -> ResponseMetadata.Source? {
+            var request = try Request.get("https://api.example.com" + path)
+            request.options.principal = path == "/private" ? Principal("user-42") : nil
+            return try await connection.send(request).metadata.source
+        }
+
+        #expect(try await source(of: "/feed") == .stub)
+        #expect(try await source(of: "/private") == .stub)
+        #expect(try await source(of: "/feed") == .cache)
+        #expect(try await source(of: "/private") == .cache)
+
+        await store.removeResponses(of: Principal("user-42"))
+        #expect(try await source(of: "/feed") == .cache)
+        #expect(try await source(of: "/private") == .stub)
+
+        _ = try await connection.send(.post("https://api.example.com/feed", body: "more"))
+        #expect(try await source(of: "/feed") == .stub)
+        #expect(try await source(of: "/private") == .cache)
+    }
+
+    @Test func storeOfOnesOwnRefusesRemovedAndEarlierResponses() async throws {
+        let store = LatestResponses()
+        let request = try Request.get("https://api.example.com/feed")
+        let key = try #require(ResponseKey(request))
+        let response = { (text: String) in
+            StoredResponse(
+                head: Response(status: .ok).head, body: Body(Data(text.utf8)), request: request.head, date: .now)
+        }
+
+        let removed = store.ticket(for: key)
+        await store.removeResponses(at: key.uri)
+        #expect(await store.store(response("removed"), for: key, with: removed) == false)
+
+        let (earlier, later) = (store.ticket(for: key), store.ticket(for: key))
+        #expect(await store.store(response("later"), for: key, with: later))
+        #expect(await store.store(response("earlier"), for: key, with: earlier) == false)
+        #expect(await store.responses(for: key).map(\.body.bytes) == [Data("later".utf8)])
+    }
+}
+
+actor LatestResponses: ResponseStore {
+    let bodyLimit = 1 << 20
+    private let tickets = StoreTickets()
+    private var latest: [ResponseKey: (response: StoredResponse, number: UInt64)] = [:]
+
+    nonisolated func ticket(for key: ResponseKey) -> StoreTicket { tickets.ticket(for: key) }
+
+    func responses(for key: ResponseKey) -> [StoredResponse] { latest[key].map { [$0.response] } ?? [] }
+
+    func store(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket) -> Bool {
+        guard response.body.bytes != nil, tickets.isCurrent(ticket) else { return false }
+        if let stored = latest[key], stored.number > ticket.number { return false }
+        if latest.count == 100 { latest = [:] }
+        latest[key] = (response, ticket.number)
+        return true
+    }
+
+    func removeResponses(for key: ResponseKey) {
+        tickets.withdraw(for: key)
+        latest[key] = nil
+    }
+
+    func removeResponses(at uri: ResponseKey.URI) {
+        tickets.withdraw(at: uri)
+        latest = latest.filter { $0.key.uri != uri }
+    }
+
+    func removeResponses(of principal: Principal?) {
+        tickets.withdraw(of: principal)
+        latest = latest.filter { $0.key.principal != principal }
+    }
+
+    func removeAllResponses() {
+        tickets.withdrawAll()
+        latest = [:]
     }
 }

@@ -35,7 +35,7 @@ import Testing
             .followingRedirects()
 
         let response = try await connection.send(request)
-        print(response.metadata.cacheStatus?.description ?? "")  // Decorum;hit;ttl=42
+        print(response.metadata.cacheStatus?.description ?? "")  // Decorum;hit;ttl=42, or the reason for a miss
         await responses.removeResponses(of: Principal("user-42"))  // when they sign out
     }
 

@@ -138,13 +138,17 @@ import Testing
     }
 
     @Test func trackingWork() async throws {
-        let stub = StubConnection(Response(status: .ok))
+        let stub = StubConnection { _ in
+            Response(status: .ok, fields: [.cacheControl: "max-age=0, stale-while-revalidate=60"])
+        }
         let request = try Request.get("https://api.example.com/")
 
         let spawner = TrackingSpawner()
-        let connection = stub.coalescing(spawner: spawner)
+        let connection = stub.caching(in: MemoryResponseStore(), spawner: spawner)
         _ = try await connection.send(request)
+        _ = try await connection.send(request)  // The stored response is stale, and is validated in the background.
         try await spawner.finished()
         #expect(spawner.spawnedCount == 1)
+        #expect(stub.requests.count == 2)
     }
 }

@@ -4,13 +4,13 @@ import HTTPTypes
 extension Connection {
     /// Answers from stored responses like a private HTTP cache.
     ///
-    /// A `GET` or `HEAD` is answered from `store` while a stored response is fresh. The server states the time; if it
-    /// does not, a response is fresh for a tenth of the time since `Last-Modified`. For a stale response, the request
-    /// is sent with `If-None-Match` and `If-Modified-Since`, and after a `304` the answer has the stored content and
-    /// refreshed fields. Each variant that `Vary` distinguishes is stored. A range is served from a stored response
-    /// that has it, and parts with the same strong entity tag are combined. A successful request with an unsafe method
-    /// removes the stored responses of its URI, and of the URIs in `Location` and `Content-Location` at the same
-    /// origin.
+    /// A `GET` or `HEAD` is answered from `store` while a stored response is fresh, and so is a `QUERY` with the same
+    /// content. The server states the time; if it does not, a response is fresh for a tenth of the time since
+    /// `Last-Modified`. For a stale response, the request is sent with `If-None-Match` and `If-Modified-Since`, and
+    /// after a `304` the answer has the stored content and refreshed fields. Each variant that `Vary` distinguishes is
+    /// stored. A range is served from a stored response that has it, and parts with the same strong entity tag are
+    /// combined. The response to a `POST` answers a later `GET` if it has a lifetime and names its own URI in
+    /// `Content-Location` (RFC 9110, section 9.3.3).
     ///
     /// ```swift
     /// let connection = SystemConnection()
@@ -19,36 +19,51 @@ extension Connection {
     ///     .followingRedirects()
     /// ```
     ///
-    /// **Stale responses** are used during a validation in the background (`stale-while-revalidate`), when the server
-    /// answers with an error (`stale-if-error`), when it cannot be reached, or when it is slow: see ``CachingPolicy``.
-    /// A response with `must-revalidate` or `no-cache` is never used stale. Background work is started by `spawner`.
+    /// **An unsafe method**, such as `POST`: when the request gets a response of the class 2xx or 3xx, the stored
+    /// responses of its URI are removed, and those of the URIs in `Location` and `Content-Location` at the same origin.
+    /// A response of the class 4xx or 5xx removes nothing. If no response comes, the server may have carried out the
+    /// request, so the responses of its URI are removed. A removal covers the responses to earlier requests that are
+    /// still being received: these are not stored. See ``CachingPolicy/invalidation``.
+    ///
+    /// **Stale responses** are used during a validation in the background (`stale-while-revalidate`); when the server
+    /// answers with 500, 502, 503 or 504 (`stale-if-error`); when an error means that the server was not reached, which
+    /// a failure of TLS does not; or, with ``CachingPolicy/staleIfSlow``, when the server is slow. A response with
+    /// `must-revalidate` or `no-cache` is never used stale. Background work is started by `spawner`.
     ///
     /// **A body** is stored while the caller reads it, and kept only once its end was reached; a body above the limit
-    /// of the store is not stored. Equal requests that miss at the same time are sent once, as by
-    /// ``coalescing(_:clock:spawner:)``, unless the response has `no-store` or `no-cache`, or varies by fields in which
-    /// the requests may differ. Trailer fields are not stored. `Set-Cookie` is stored, as RFC 9111 requires: a layer
+    /// of the store is not stored. Trailer fields are not stored. `Set-Cookie` is stored, as RFC 9111 requires: a layer
     /// that keeps cookies ignores it in responses from the source ``ResponseMetadata/Source/cache``.
+    ///
+    /// **Equal requests** that miss at the same time are sent once, and share the response if the cache could use it
+    /// again without asking the server: it may be stored, is fresh and has no `Set-Cookie`. Otherwise it is for the
+    /// caller who sent the request. The requests of the others are then sent together, and later ones do not wait for
+    /// each other. A request that demands a validation, as with ``CacheUse/reload``, is always sent itself. No caller
+    /// waits for a validation in the background.
     ///
     /// **A request** controls the cache with `Cache-Control`, which is sent too, or with ``RequestOptions/cacheUse``,
     /// which is not sent. With `only-if-cached`, a miss is answered with `504 Gateway Timeout`. A request with its own
     /// `If-None-Match` or `If-Modified-Since` may be answered from the store with `304`. A request with `no-store`,
     /// `If-Match`, `If-Unmodified-Since`, or several ranges passes unchanged.
     ///
-    /// **A response** has its source in ``ResponseMetadata/source``, and the reason for a miss in
-    /// ``ResponseMetadata/cacheStatus``.
+    /// **A response** has its source in ``ResponseMetadata/source``. In ``ResponseMetadata/cacheStatus``,
+    /// ``CacheStatus/detail`` says why a stored response was not used and why the response is not stored, with the
+    /// section of the RFC; an entry of ``logging(to:detail:redacting:clock:)`` has it too.
     ///
     /// **Principals**: responses are separated by ``RequestOptions/principal`` and by the credentials in the request:
-    /// see ``ResponseKey``. A response for one cookie is used for another only if it is `public`, or if the server confirms
-    /// it by its strong entity tag, unless `Vary` names `Cookie`; a fresh response to a request without a cookie is
-    /// used for a request with one. If a layer further in declares that it adds credentials and the request has no
-    /// principal, the store is not used. If a layer adds credentials without declaring it, or changes the request in
-    /// another way that may tell the server who the user is, responses without a principal are not stored either:
-    /// transports report the requests that they send, see ``SentRequests``. ``ResponseStore/removeResponses(of:)``
-    /// removes the responses of one principal.
+    /// see ``ResponseKey``. If a layer further in declares that it adds credentials and the request has no principal,
+    /// the store is not used. If a layer adds credentials without declaring it, or changes the request in another way
+    /// that may tell the server who the user is, responses without a principal are not stored either: transports report
+    /// the requests that they send, see ``SentRequests``. ``ResponseStore/removeResponses(of:)`` removes the responses
+    /// of one principal.
+    ///
+    /// **Cookies** do not separate responses by themselves. `Vary: Cookie` decides where it is present, and a `public`
+    /// response is used for any cookie. Any other response for one cookie is used for another only once the server has
+    /// confirmed it by its strong entity tag; a fresh response to a request without a cookie is used for a request with
+    /// one.
     ///
     /// Apply it inside of ``followingRedirects(upTo:policy:clock:)``, so that permanent redirections are stored, and
-    /// outside of ``retrying(_:clock:generator:)`` and of layers that add credentials. See RFC 9111, RFC 5861 and RFC
-    /// 8246.
+    /// outside of ``retrying(_:clock:generator:)`` and of layers that add credentials. See <doc:keeping-responses>, RFC
+    /// 9111, RFC 5861 and RFC 8246.
     ///
     /// - Parameters:
     ///   - store: The store of the responses.

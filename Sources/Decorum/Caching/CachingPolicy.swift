@@ -24,12 +24,16 @@ public struct CachingPolicy: Sendable {
     /// The time to wait for the server before a stale response is used and updated in the background; nil to wait
     /// without a limit.
     ///
-    /// Any stored response may be used, however stale it is. This never applies to a response with `must-revalidate` or
-    /// `no-cache`, or when `base` throws.
+    /// Any stored response that answers the request may be used, however stale it is. This never applies to a response
+    /// with `must-revalidate` or `no-cache`, or when `base` throws.
     public var staleIfSlow: Duration?
     /// The stored responses that a response to an unsafe method invalidates (RFC 9111, section 4.4).
     public var invalidation = Invalidation.uri
-    /// How requests that miss at the same time share one response.
+    /// How requests that miss at the same time share one response: which fields do not distinguish them, and how long to
+    /// wait for slow readers.
+    ///
+    /// A cache shares only responses that it could use again without asking the server, so fewer than
+    /// ``Connection/coalescing(_:clock:spawner:)`` shares.
     public var coalescing = CoalescingPolicy.standard
     /// Whether responses get a field `Cache-Status` (RFC 9211) in addition to ``ResponseMetadata/cacheStatus``.
     public var addsCacheStatusField = false
@@ -55,13 +59,17 @@ public struct CachingPolicy: Sendable {
 extension CachingPolicy {
     /// The stored responses that are outdated after a request with an unsafe method, such as a `POST`.
     ///
-    /// A response of the class 4xx or 5xx invalidates nothing. When no response comes, the request may have been carried
-    /// out.
+    /// A response of the class 4xx or 5xx invalidates nothing. When no response comes, the server may have carried out
+    /// the request.
     public enum Invalidation: Sendable, Hashable {
         /// Those of the URI of the request, and of the URIs of the same origin in `Location` and `Content-Location`;
         /// without a response, those of the URI of the request.
         case uri
-        /// All those of the origin, for servers on which one request changes several resources.
+        /// Those too, and all others of the origin that were requested before, for servers on which one request changes
+        /// several resources.
+        ///
+        /// The others stay stored, and are validated before they are used again. The layer keeps the time of the
+        /// change in memory, so another layer on the same store, or the next run of the app, does not know it.
         case origin
     }
 }

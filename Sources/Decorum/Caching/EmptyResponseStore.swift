@@ -1,4 +1,7 @@
 /// A store that keeps nothing, to turn a cache off where a store is required.
+///
+/// Equal requests at the same time are still sent once where a cache may use the response again. To send each of them,
+/// set ``RequestOptions/allowsCoalescing`` to false.
 public struct EmptyResponseStore: ResponseStore {
     private let tickets = StoreTickets()
 

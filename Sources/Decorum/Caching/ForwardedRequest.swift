@@ -2,7 +2,7 @@ import HTTPTypes
 
 /// A request that a cache forwards to the server, and its purpose.
 struct ForwardedRequest: Sendable {
-    /// The answer that the cache hopes for.
+    /// The response that the request asks for.
     enum Purpose: Sendable {
         /// A whole response, or the confirmation of one of these stored responses.
         case ask([StoredResponse])

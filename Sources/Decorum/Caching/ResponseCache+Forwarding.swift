@@ -72,10 +72,8 @@ extension ResponseCache {
         }
         let key = SharedRequestKey(forwarded.plain, at: forwarded.key, ignoring: ignoredFields)
         return try await sharedRequests.response(
-            for: key, to: forwarded.plain, collecting: forwarded.sent, ticket: { store.ticket(for: forwarded.key) }
-        ) { ticket in
-            try await exchange(forwarded, with: ticket, over: base)
-        }
+            for: key, to: forwarded.plain, collecting: forwarded.sent, ticket: { store.ticket(for: forwarded.key) },
+            send: { ticket in try await exchange(forwarded, with: ticket, over: base) })
     }
 
     /// Sends a request, and does with the response what the rules decide.

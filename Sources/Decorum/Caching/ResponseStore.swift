@@ -6,15 +6,17 @@ public import Foundation
 /// (``StoredResponse/isSelected(by:)``). It may remove any response at any time. A failure of the store, such as a full
 /// disk, counts as a missing response: a store never fails a request.
 ///
-/// A cache asks for a ``StoreTicket`` when a request leaves, and stores the response with it. A store of your own has a
-/// ``StoreTickets``, which does the work.
+/// A cache asks for a ``StoreTicket`` before it sends a request, and stores the response with it. A removal withdraws
+/// the tickets of the responses that it covers, so that a response that is complete later is not stored. A store of your
+/// own gets its tickets from ``StoreTickets``, which keeps account of them; ``writer(for:key:with:)`` and
+/// ``refresh(_:with:for:with:)`` have defaults. <doc:keeping-responses> shows a whole store.
 public protocol ResponseStore: Sendable {
     /// The largest body, in bytes, that the store takes.
     var bodyLimit: Int { get }
 
     /// Gives the ticket with which the response to a request can be stored.
     ///
-    /// It is called before the request is sent.
+    /// It is called before the request is sent, and must not block.
     ///
     /// - Parameter key: The key under which the response would be stored.
     /// - Returns: The ticket.
@@ -50,6 +52,8 @@ public protocol ResponseStore: Sendable {
     ) async
 
     /// Starts to keep a response whose body is still being received.
+    ///
+    /// By default, the body is gathered in memory up to ``bodyLimit``, and then stored at once.
     ///
     /// - Parameters:
     ///   - response: The response; its body is empty, and the written bytes replace it.

@@ -24,8 +24,9 @@ extension Connection {
     /// A request with its own precondition, or with `Range`, passes unchanged, and the caller gets its `304`.
     ///
     /// It is ``caching(in:policy:clock:spawner:)`` with the rule that the server is asked each time: stored responses are
-    /// removed in the same way after a request with an unsafe method, and ``ResponseMetadata/cacheStatus`` has the reason
-    /// why a response was not stored. No request is shared with another.
+    /// removed in the same way after a request with an unsafe method, a response for another cookie is used only after a
+    /// confirmation by its strong entity tag, and ``CacheStatus/detail`` in ``ResponseMetadata/cacheStatus`` says why a
+    /// response is not stored. No request is shared with another.
     ///
     /// Apply it inside of ``followingRedirects(upTo:policy:clock:)`` and outside of ``retrying(_:clock:generator:)``.
     /// See RFC 9110, section 13.1, and RFC 9111, sections 3.2, 4.1 and 4.3.

@@ -3,9 +3,9 @@ import Synchronization
 /// The permission to store the response to one request, which a store gives when the request is about to be sent.
 ///
 /// A response may be outdated before it is complete: a user signs out, or a `POST` changes the resource, while the body
-/// is still being read. Therefore a store gives a ticket when the request leaves, and stores the response only if the
-/// ticket is still current then. A removal withdraws the tickets of what it removes. The tickets of one store are
-/// numbered, so that a response that is read slowly does not replace the response to a later request.
+/// is still being read. Therefore a store gives a ticket before the request is sent, and stores the complete response
+/// only if the ticket is still current. A removal withdraws the tickets of the responses that it covers. The tickets of
+/// one store are numbered, so that a response that is read slowly does not replace the response to a later request.
 public final class StoreTicket: Sendable {
     /// The position of the ticket among all tickets of its store, which grows with each ticket.
     public let number: UInt64
@@ -31,17 +31,18 @@ public final class StoreTicket: Sendable {
 
 /// The tickets that a store has given for requests that are under way.
 ///
-/// A store of your own has one value of this type. It gives tickets from it, withdraws them in each removal, and asks
-/// ``isCurrent(_:)`` under the same lock under which it stores and removes:
+/// A store of your own has one value of this type, which gives its tickets. Each removal withdraws tickets, and
+/// ``isCurrent(_:)`` is asked before a response is stored. The store does this in the same step in which it removes or
+/// stores, under one lock or in an actor without a suspension, so that no removal comes between the two:
 ///
 /// ```swift
 /// func removeResponses(at uri: ResponseKey.URI) {
-///     state.withLock { state in
-///         tickets.withdraw(at: uri)
-///         state.removeAll { $0.key.uri == uri }
-///     }
+///     tickets.withdraw(at: uri)
+///     latest = latest.filter { $0.key.uri != uri }
 /// }
 /// ```
+///
+/// <doc:keeping-responses> shows the whole store.
 ///
 /// Each operation takes a time that does not grow with the number of requests under way, except ``withdraw(of:)`` and
 /// ``withdrawAll()``.

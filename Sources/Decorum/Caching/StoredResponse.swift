@@ -70,9 +70,9 @@ public struct StoredResponse: Sendable {
     /// Whether the response may answer a request, going by `Vary` (RFC 9111, section 4.1).
     ///
     /// Fields on one line and on several lines count as the same, and so do values that differ only in white space
-    /// around commas and at the ends (RFC 9110, section 5.6.3). In `Accept-Language`, the order and the letter case are ignored if the weights are the same.
-    /// A response in the one language that a request prefers to all others is selected, with any other languages in the
-    /// request.
+    /// around commas and at the ends (RFC 9110, section 5.6.3). In `Accept-Language`, the order and the letter case are
+    /// ignored if the weights are the same. A response in the one language that a request prefers to all others is
+    /// selected, with any other languages in the request.
     ///
     /// - Parameter request: The head of a request with the same key.
     /// - Returns: Whether each field that `Vary` names is the same in both requests.

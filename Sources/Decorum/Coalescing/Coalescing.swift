@@ -7,7 +7,8 @@ extension Connection {
     /// fragment, ``RequestOptions/principal``, ``RequestOptions/idleTimeout``, and every field by name and value, in any
     /// order, except for ``CoalescingPolicy/ignoredFields``. So requests with different credentials, or another `Accept`
     /// or `Range`, never share. All joined callers get the response, or the error, of the one request that is sent; for
-    /// all but the caller who sent it, ``ResponseMetadata/isCoalesced`` is true.
+    /// all but the caller who sent it, ``ResponseMetadata/isCoalesced`` is true. Without this layer,
+    /// ``caching(in:policy:clock:spawner:)`` shares only the responses that it could use again.
     ///
     /// ```swift
     /// let connection = SystemConnection()
@@ -21,14 +22,15 @@ extension Connection {
     /// can be shared. For a resource that gives each caller a different response, such as a token for one use, set
     /// ``RequestOptions/allowsCoalescing`` to false.
     ///
-    /// **Joining** is possible until one of the callers starts to read the body. A request with an unsafe method, such
-    /// as a `POST`, also ends joining for its URI and for those in `Location` and `Content-Location` of its response,
-    /// unless the status is an error. So a caller who reads after a change does not get a response from before it.
+    /// **Joining** is possible until one of the callers starts to read the body; if the body can be read more than once,
+    /// until the head of the response has arrived. A request with an unsafe method, such as a `POST`, also ends joining
+    /// for its URI and for those in `Location` and `Content-Location` of its response, unless the status is 4xx or 5xx;
+    /// without a response, for its URI. So a caller who reads after a change does not get a response from before it.
     /// Nothing is kept for later; for that, use caching.
     ///
-    /// **Cancellation** of a caller affects only that caller. The caller who came first sends the request in the own
-    /// task. If that caller is cancelled before the response has arrived, the request is sent again by the next caller.
-    /// When the last caller is cancelled or drops the response, the transfer ends and its connection is freed.
+    /// **Cancellation** of a caller affects only that caller. The first caller sends the request in its own task. If
+    /// that task is cancelled before the response has arrived, the next caller sends the request again. When the last
+    /// caller is cancelled or drops the response, the transfer ends and its connection is freed.
     ///
     /// **A body** with one reader is the body of `base`, read at the reader's speed. A shared body is read at the speed
     /// of the fastest reader. The bytes that the others have not read yet wait in memory, up to
@@ -122,12 +124,12 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
         var collecting = request
         let sent = collecting.collectSent()
         return try await requests.response(
-            for: key, to: request, collecting: sent, ticket: { tickets.ticket(for: resource) }
-        ) { [collecting] _ in
-            let response = try await base.send(collecting)
-            return SharedAnswer(
-                response: response, isForAll: sent.allowsSharing && SharingRules.isForAll(response.head))
-        }
+            for: key, to: request, collecting: sent, ticket: { tickets.ticket(for: resource) },
+            send: { [collecting] _ in
+                let response = try await base.send(collecting)
+                return SharedAnswer(
+                    response: response, isForAll: sent.allowsSharing && SharingRules.isForAll(response.head))
+            })
     }
 
     /// Sends a request that may change resources: a later caller must not get a response that was requested before it.

@@ -4,14 +4,13 @@ public import HTTPTypes
 ///
 /// Two requests with different principals, or with different values of a field that holds credentials, have different
 /// keys. A field holds credentials if ``Redaction/standard`` knows it, such as `Authorization`, `Cookie` and
-/// `X-My-Token`; if
-/// ``RequestOptions/secretFields`` names it; if it is marked as never indexed; or if its value has the shape of a token.
-/// `Host` and fields that name a user, such as `From`, `X-User-Id` and `X-Tenant`, distinguish keys too. A description
-/// of a key does not show these fields.
+/// `X-My-Token`; if ``RequestOptions/secretFields`` names it; if it is marked as never indexed; or if its value has the
+/// shape of a token. `Host` and fields that name a user, such as `From`, `X-User-Id` and `X-Tenant`, distinguish keys
+/// too. The key of a `QUERY` holds the exact content of the request, and the fields that describe it. A description of a
+/// key shows neither fields nor content.
 ///
-/// A key that you create has the request's `Cookie` too, so that it separates users in any store. A cache compares cookies
-/// by itself, so the keys under which it stores do not have them: see ``StoredResponse/cookieDiffers(from:)``. The key of
-/// a `QUERY` holds the exact content of the request, and the fields that describe it.
+/// A key that you create has the request's `Cookie`, so that it separates users in any store. A cache compares cookies by
+/// itself, so the keys under which it stores do not have them: see ``StoredResponse/cookieDiffers(from:)``.
 public struct ResponseKey: Sendable, Hashable {
     /// The method of the request.
     public let method: HTTPRequest.Method

@@ -53,8 +53,8 @@ extension SharedBody {
         }
     }
 
-    /// Waits until a reader has read, waits, or is gone, or until the time is over; returns the room that was found
-    /// before the wait.
+    /// Waits until a reader has read, waits, or has dropped the body, or until the time is over; returns the room that
+    /// was found before the wait.
     private func waitForChange(of count: Int) async -> SharedBodyState.Room {
         var room = SharedBodyState.Room.free
         var alarm: Task<Void, Never>?

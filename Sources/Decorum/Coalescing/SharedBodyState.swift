@@ -27,7 +27,7 @@ struct SharedBodyState {
     var detached: Set<Int> = []
     var end: Result<HTTPFields?, any Error>?
     var pump: Task<Void, Never>?
-    /// Whether the last reader has gone.
+    /// Whether the last reader has dropped the body.
     var isAbandoned = false
     /// The continuation of the pump while it waits for a reader to want a chunk.
     var demand: Wakening?

@@ -2,8 +2,8 @@ import Synchronization
 
 /// One request that is sent for several callers, and the callers who wait for its response.
 ///
-/// The caller who came first sends the request in the own task. When that caller is cancelled while others wait, the
-/// next one sends it again.
+/// The first caller sends the request in its own task. When that task is cancelled while others wait, the next caller
+/// sends it again.
 final class SharedRequest: Sendable {
     /// The position of a caller who has joined.
     enum Joining {
@@ -17,9 +17,9 @@ final class SharedRequest: Sendable {
     enum Turn {
         /// The response, which other callers get too.
         case shared(SharedResponse.Copy)
-        /// The response is for another caller alone: this one sends the own request.
+        /// The response is for another caller alone: this one sends its own request.
         case alone
-        /// The caller who was sending the request is gone: this one sends it for all.
+        /// The caller who was sending the request was cancelled: this one sends it for all.
         case lead
     }
 
@@ -35,7 +35,7 @@ final class SharedRequest: Sendable {
         var response: SharedResponse?
         /// The waiting callers by number; nil between joining and waiting.
         var waiters: [Int: Waiter?] = [:]
-        /// The turns of callers who do not wait yet.
+        /// The results for callers who do not wait yet.
         var turns: [Int: Result<Turn, any Error>] = [:]
         var lastNumber = SharedRequest.first
     }
@@ -72,7 +72,7 @@ final class SharedRequest: Sendable {
         }
     }
 
-    /// Sends the request for all callers, and gives each waiting caller a turn.
+    /// Sends the request for all callers, and gives each waiting caller the result of its wait.
     ///
     /// - Parameters:
     ///   - number: The number of the caller who sends it.
@@ -80,6 +80,7 @@ final class SharedRequest: Sendable {
     ///     that was asked for.
     ///   - send: Sends the request.
     /// - Returns: The response of this caller.
+    /// - Throws: The error of `send`.
     func lead(
         as number: Int, collecting sent: SentRequests, _ send: () async throws -> SharedAnswer
     ) async throws -> SharedAnswer {
@@ -95,7 +96,7 @@ final class SharedRequest: Sendable {
         }
     }
 
-    /// Waits for a turn.
+    /// Waits until the request has a response or needs another caller to send it.
     func turn(of number: Int) async throws -> Turn {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiter in
@@ -128,7 +129,7 @@ final class SharedRequest: Sendable {
         waiter?.resume(throwing: CancellationError())
     }
 
-    /// Gives the response to all callers if it is for all; returns that of the leader.
+    /// Gives the response to all callers if it is for all; returns that of the caller who sent the request.
     private func arrive(_ answer: SharedAnswer, _ sent: SentRequests, of number: Int) -> SharedAnswer {
         var answer = answer
         let (turns, isClosed) = state.withLock { state -> ([(Waiter, Result<Turn, any Error>)], Bool) in
@@ -192,7 +193,7 @@ final class SharedRequest: Sendable {
 }
 
 extension SharedRequest.State {
-    /// Makes the turn of each caller; all get one before any can begin to read.
+    /// Makes the result for each waiting caller; all get one before any can begin to read.
     fileprivate mutating func takeTurns(
         _ turn: () -> Result<SharedRequest.Turn, any Error>
     ) -> [(SharedRequest.Waiter, Result<SharedRequest.Turn, any Error>)] {

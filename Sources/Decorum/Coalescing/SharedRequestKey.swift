@@ -16,7 +16,7 @@ struct SharedRequestKey: Sendable {
         // The metadata of the response has the URL with its fragment.
         fragment = request.options.fragment
         fields = request.head.headerFields.without(ignoredFields)
-        // A caller must not wait for longer than the own request would.
+        // A caller must not wait for longer than for its own request.
         idleTimeout = request.options.idleTimeout
     }
 }

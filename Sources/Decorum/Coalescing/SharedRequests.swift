@@ -40,7 +40,7 @@ final class SharedRequests: Sendable {
     /// - Throws: The error of `send`, or `CancellationError` for a caller who is cancelled.
     func response(
         for key: SharedRequestKey, to request: borrowing Request, collecting sent: SentRequests,
-        ticket: () -> StoreTicket, _ send: (StoreTicket) async throws -> SharedAnswer
+        ticket: () -> StoreTicket, send: (StoreTicket) async throws -> SharedAnswer
     ) async throws -> Response {
         try Task.checkCancellation()
         switch position(of: key, ticket) {

@@ -14,8 +14,8 @@ enum SharingRules {
     /// Whether the callers of a cache may share a response: only if a cache may use it again without asking the server
     /// (RFC 9111, section 4).
     ///
-    /// A response that sets a cookie, that is stale on arrival, or that the rules do not allow to be stored is for the
-    /// caller who asked.
+    /// A response that sets a cookie, that is stale when it is received, or that the rules do not allow to be stored is
+    /// for the caller who asked.
     static func mayReuse(_ stored: StoredResponse, by policy: CachingPolicy) -> Bool {
         !stored.head.headerFields.contains(.setCookie) && !stored.freshness.needsValidation
             && stored.freshness.lifetime(guessing: policy) > stored.freshness.initialAge

@@ -4,8 +4,9 @@ public import Decorum
 ///
 /// ```swift
 /// let spawner = TrackingSpawner()
-/// let connection = stub.coalescing(spawner: spawner)
+/// let connection = stub.caching(in: MemoryResponseStore(), spawner: spawner)
 /// _ = try await connection.send(request)
+/// _ = try await connection.send(request)  // The stored response is stale, and is validated in the background.
 /// try await spawner.finished()
 /// #expect(spawner.spawnedCount == 1)
 /// ```

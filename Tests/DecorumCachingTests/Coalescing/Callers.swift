@@ -5,7 +5,7 @@
         _ count: Int = 1, _ call: @escaping @MainActor @Sendable (_ number: Int) async throws -> Result
     ) async -> [Task<Result, any Error>] {
         let tasks = (0..<count).map { number in Task { @MainActor in try await call(number) } }
-        // The actor runs its jobs in the order of their arrival, and a call runs on it until it is suspended.
+        // The actor runs its jobs in the order in which they were enqueued, and a call runs on it until it is suspended.
         await Task { @MainActor in }.value
         return tasks
     }

@@ -270,10 +270,10 @@ extension SharedRequests {
         var collecting = request
         let sent = collecting.collectSent()
         return try await response(
-            for: key, to: request, collecting: sent, ticket: { tickets.ticket(for: resource) }
-        ) { [collecting] _ in
-            collecting.reportSending()
-            return SharedAnswer(response: try await send(), isForAll: isForAll)
-        }
+            for: key, to: request, collecting: sent, ticket: { tickets.ticket(for: resource) },
+            send: { [collecting] _ in
+                collecting.reportSending()
+                return SharedAnswer(response: try await send(), isForAll: isForAll)
+            })
     }
 }

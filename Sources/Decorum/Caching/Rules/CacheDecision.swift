@@ -20,7 +20,7 @@ enum CacheDecision: Sendable {
     ///
     /// - Parameters:
     ///   - request: The head of the request.
-    ///   - wanted: The wishes of the request to a cache.
+    ///   - wanted: The directives of the request to a cache.
     ///   - variants: The whole responses that are stored for its key, the latest first.
     ///   - now: The date.
     ///   - policy: The choices that the rules leave.

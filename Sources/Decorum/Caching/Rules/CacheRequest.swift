@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-/// The wishes of a request to a cache: its `Cache-Control` (RFC 9111, section 5.2.1) and ``RequestOptions/cacheUse``.
+/// The directives of a request to a cache: its `Cache-Control` (RFC 9111, section 5.2.1) and ``RequestOptions/cacheUse``.
 struct CacheRequest: Sendable {
     /// Whether a stored response must be validated before it is used.
     var needsValidation = false
@@ -55,7 +55,7 @@ struct CacheRequest: Sendable {
 public enum CacheUse: Sendable, Hashable {
     /// A stored response while it is fresh.
     case standard
-    /// A stored response only once the server has confirmed it.
+    /// A stored response only once the server has confirmed it; the request shares no response with another caller.
     case reload
     /// A stored response of any age; the server if no stored response may be used stale.
     case preferringStored

@@ -16,7 +16,7 @@ enum ResponseDecision: Sendable {
     ///
     /// With `isReplacing`, stored responses are outdated even if the store does not take this one.
     case store(isReplacing: Bool)
-    /// Answer with the response, which is not stored, and forget what is stored: it is outdated.
+    /// Answer with the response, which is not stored, and remove what is stored: it is outdated.
     case forget(because: NotStored)
     /// Answer with the response, which is not stored; what is stored stays.
     case pass(because: NotStored)
