@@ -126,6 +126,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         let variants = await cache.store.responses(for: key)
         if cache.policy.invalidation == .origin, cache.originChanges.outdate(variants, at: key.uri) {
             wanted.needsValidation = true
+            wanted.followsChange = true
         }
         let decision = CacheDecision.decide(
             request.head, wanting: wanted, from: variants, at: cache.clock.date, policy: cache.policy)

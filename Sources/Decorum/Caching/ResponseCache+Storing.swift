@@ -139,6 +139,6 @@ extension ResponseCache {
     /// Whether callers with an equal request may have a response that another caller has asked for: only if they could
     /// be answered with it from the store.
     private func isForAll(_ stored: StoredResponse) -> Bool {
-        SharingRules.mayReuse(stored, by: policy) && !StoringRules.varies(stored.head, by: ignoredFields)
+        StoringRules.mayReuse(stored, by: policy) && !StoringRules.varies(stored.head, by: ignoredFields)
     }
 }

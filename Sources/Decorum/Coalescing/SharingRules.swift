@@ -10,14 +10,4 @@ enum SharingRules {
         guard (200..<400).contains(code) || code == 404 || code == 410 else { return false }
         return !CacheControl(response.headerFields).contains("no-store")
     }
-
-    /// Whether the callers of a cache may share a response: only if a cache may use it again without asking the server
-    /// (RFC 9111, section 4).
-    ///
-    /// A response that sets a cookie, that is stale when it is received, or that the rules do not allow to be stored is
-    /// for the caller who asked.
-    static func mayReuse(_ stored: StoredResponse, by policy: CachingPolicy) -> Bool {
-        !stored.head.headerFields.contains(.setCookie) && !stored.freshness.needsValidation
-            && stored.freshness.lifetime(guessing: policy) > stored.freshness.initialAge
-    }
 }

@@ -70,7 +70,8 @@ enum CacheDecision: Sendable {
             }
         }
 
-        let cause: ForwardCause = freshness.needsValidation ? .noCache : timeToLive > 0 ? .request : .stale
+        let cause: ForwardCause =
+            wanted.followsChange ? .change : freshness.needsValidation ? .noCache : timeToLive > 0 ? .request : .stale
         if wanted.isOnlyIfCached { return .refuse(cause) }
         return stored.hasValidator
             ? .validate([stored], because: cause, fallback: fallback) : .forward(cause, fallback: fallback)

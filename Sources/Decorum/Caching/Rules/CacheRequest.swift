@@ -5,6 +5,8 @@ import HTTPTypes
 struct CacheRequest: Sendable {
     /// Whether a stored response must be validated before it is used.
     var needsValidation = false
+    /// Whether that is because of a change at the origin, and not of the request.
+    var followsChange = false
     /// Whether this exchange must neither be stored nor be answered from the store.
     var isNoStore = false
     /// Whether the network must not be used.

@@ -17,6 +17,7 @@ enum ForwardCause: Sendable, Equatable {
     case part
     case request
     case noCache
+    case change
     case stale
     case validating
 
@@ -29,7 +30,7 @@ enum ForwardCause: Sendable, Equatable {
         case .vary, .cookie: .varyMiss
         case .part: .partial
         case .requestNoStore, .request: .request
-        case .noCache, .stale, .validating: .stale
+        case .noCache, .change, .stale, .validating: .stale
         }
     }
 
@@ -50,6 +51,7 @@ enum ForwardCause: Sendable, Equatable {
         case .part: "not used: only a part is stored (RFC 9111, 3.3)"
         case .request: "not used: the request does not accept the stored response (RFC 9111, 5.2.1)"
         case .noCache: "not used: the stored response has no-cache (RFC 9111, 5.2.2.4)"
+        case .change: "not used: resources of the origin may have changed since (RFC 9111, 4.4)"
         case .validating: "not used: the server is asked each time (RFC 9111, 4.3)"
         case .stale: "not used: the stored response is stale (RFC 9111, 4.2)"
         }

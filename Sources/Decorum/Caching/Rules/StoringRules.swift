@@ -70,6 +70,15 @@ enum StoringRules {
         return control.contains("no-store") || control.isUnqualified("no-cache")
     }
 
+    /// Whether callers who ask at the same time may share a response: only if a cache may use it again without asking the
+    /// server (RFC 9111, section 4).
+    ///
+    /// A response that sets a cookie, or that is stale on arrival, is for the caller who asked.
+    static func mayReuse(_ stored: StoredResponse, by policy: CachingPolicy) -> Bool {
+        !stored.head.headerFields.contains(.setCookie) && !stored.freshness.needsValidation
+            && stored.freshness.lifetime(guessing: policy) > stored.freshness.initialAge
+    }
+
     /// Whether a request that differs only in some fields may get another response (RFC 9111, section 4.1).
     static func varies(_ response: HTTPResponse, by names: FieldNames) -> Bool {
         let vary = Vary(response.headerFields)
