@@ -61,7 +61,7 @@ public final class StoreTickets: Sendable {
     }
 
     func ticket(for key: ResponseKey, at time: TicketTime?) -> StoreTicket {
-        let (number, slot) = state.withLock { $0.begin(key) }
+        let (number, slot) = state.withLock { $0.begin(key, at: time?.wall) }
         return StoreTicket(number: number, time: time, slot: slot, tickets: self)
     }
 
@@ -95,6 +95,18 @@ public final class StoreTickets: Sendable {
         state.withLock { $0.withdraw { $0.principal == hash } }
     }
 
+    /// Whether requests with a key are under way.
+    func areGiven(for key: ResponseKey) -> Bool {
+        state.withLock { $0.isGiven(at: key.uri.hashValue, key: key.hashValue) }
+    }
+
+    /// Withdraws the tickets of a key that were given until a time, at which another store has removed its responses.
+    func withdraw(for key: ResponseKey, until time: Int64) {
+        state.withLock { state in
+            state.withdraw(at: key.uri.hashValue) { $0.key == key.hashValue && $0.time ?? .min <= time }
+        }
+    }
+
     /// Withdraws all tickets.
     public func withdrawAll() {
         state.withLock { $0.withdraw { _ in true } }
@@ -112,6 +124,8 @@ private struct Slot {
     var uri = 0
     var key = 0
     var principal = 0
+    /// When the ticket was given, for a store that other processes use as well.
+    var time: Int64?
     var isCurrent = false
     var previous: Int?
     var next: Int?
@@ -124,14 +138,14 @@ private struct State {
     private var latest: [Int: Int] = [:]
     private var lastNumber: UInt64 = 0
 
-    mutating func begin(_ key: ResponseKey) -> (number: UInt64, slot: Int) {
+    mutating func begin(_ key: ResponseKey, at time: Int64?) -> (number: UInt64, slot: Int) {
         lastNumber += 1
         let uri = key.uri.hashValue
         let slot = free.popLast() ?? slots.count
         let next = latest.updateValue(slot, forKey: uri)
         if let next { slots[next].previous = slot }
         let new = Slot(
-            uri: uri, key: key.hashValue, principal: key.principal.hashValue, isCurrent: true, next: next)
+            uri: uri, key: key.hashValue, principal: key.principal.hashValue, time: time, isCurrent: true, next: next)
         if slot == slots.count { slots.append(new) } else { slots[slot] = new }
         return (lastNumber, slot)
     }
@@ -146,6 +160,15 @@ private struct State {
         }
         slots[slot] = Slot()
         free.append(slot)
+    }
+
+    func isGiven(at uri: Int, key: Int) -> Bool {
+        var slot = latest[uri]
+        while let current = slot {
+            if slots[current].key == key { return true }
+            slot = slots[current].next
+        }
+        return false
     }
 
     mutating func withdraw(at uri: Int, where isCovered: (Slot) -> Bool) {

@@ -97,9 +97,23 @@ public final class FileResponseStore: ResponseStore {
 
     /// Finds the stored responses for a key, the latest first.
     public func responses(for key: ResponseKey) async -> [StoredResponse] {
+        // A request that was sent before a removal through another store must not be joined after it.
+        if tickets.areGiven(for: key) { await withdrawRemoved(key) }
         let inMemory = await memoryOnly.responses(for: key)
         guard !key.holdsSecret else { return inMemory }
         return inMemory.merged(with: await files.responses(for: key))
+    }
+
+    /// Withdraws the tickets of a key that a removal through another store covers.
+    private func withdrawRemoved(_ key: ResponseKey) async {
+        let (digest, marks) = (ResponseKeyDigest(key), RemovalMarks(directory))
+        let removal: Int64?
+        do {
+            removal = try marks.lastRemoval(of: digest, mayWait: false)
+        } catch {
+            removal = await files.threads.reading.perform { try? marks.lastRemoval(of: digest, mayWait: true) }
+        }
+        if let removal, removal > .min { tickets.withdraw(for: key, until: removal) }
     }
 
     /// Keeps a response, in place of those of the same variant.

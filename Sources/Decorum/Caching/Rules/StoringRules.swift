@@ -149,14 +149,3 @@ extension HTTPFields {
         return names
     }
 }
-
-extension ResponseKey.URI {
-    /// Creates the URI that a field of a response to a request refers to; nil for an invalid reference.
-    init?(_ reference: String, relativeTo request: HTTPRequest) {
-        let base = Target(scheme: request.scheme, authority: request.authority, path: request.path ?? "/")
-        guard let target = try? Target.resolve(reference, against: base),
-            let scheme = target.scheme, let authority = target.authority
-        else { return nil }
-        self.init(scheme: scheme, authority: authority, path: target.path)
-    }
-}
