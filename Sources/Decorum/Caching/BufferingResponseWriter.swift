@@ -39,9 +39,9 @@ private final class BufferingResponseWriter<Store: ResponseStore>: ResponseWrite
         }
     }
 
-    func finish() async {
+    func finish() async -> Bool {
         var response = response
         response.body = Body(content.withLock { $0 })
-        await store.store(response, for: key, with: ticket)
+        return await store.store(response, for: key, with: ticket)
     }
 }

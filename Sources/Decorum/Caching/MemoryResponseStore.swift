@@ -114,6 +114,13 @@ public final class MemoryResponseStore: ResponseStore {
         }
     }
 
+    /// Removes the responses under a key that were stored with earlier tickets, if the ticket is current.
+    public func removeResponses(for key: ResponseKey, before ticket: StoreTicket) {
+        table.withLock { table in
+            if tickets.isCurrent(ticket) { table.remove(for: key, before: ticket.number) }
+        }
+    }
+
     /// Removes every response of a URI, of all principals.
     public func removeResponses(at uri: ResponseKey.URI) {
         table.withLock { table in

@@ -115,8 +115,11 @@ struct MemoryResponseTable {
         for identifier in identifiers(ofSameVariantAs: response, for: key) { remove(identifier) }
     }
 
-    mutating func remove(for key: ResponseKey) {
-        for identifier in variants[key] ?? [] { remove(identifier) }
+    /// Removes the responses under a key; with a number, those that were stored with tickets of smaller numbers.
+    mutating func remove(for key: ResponseKey, before number: UInt64 = .max) {
+        for identifier in variants[key] ?? [] where entries[identifier].map({ $0.number < number }) ?? false {
+            remove(identifier)
+        }
     }
 
     mutating func remove(at uri: ResponseKey.URI) {

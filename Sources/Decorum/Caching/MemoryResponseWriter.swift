@@ -32,12 +32,8 @@ final class MemoryResponseWriter: ResponseWriter {
         return true
     }
 
-    func finish() {
-        _ = complete()
-    }
-
-    /// Keeps the response, and returns whether it was still wanted.
-    func complete() -> Bool {
+    @discardableResult
+    func finish() -> Bool {
         var response = response
         response.body = Body(content.take())
         return store.complete(response, for: key, with: ticket, number)

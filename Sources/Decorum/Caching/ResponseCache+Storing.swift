@@ -35,7 +35,8 @@ extension ResponseCache {
     private func refresh(_ stored: StoredResponse, with refreshed: StoredResponse, in exchange: Exchange) async {
         let key = exchange.forwarded.key
         guard stored.body.bytes == nil else {
-            return await store.refresh(stored, with: refreshed, for: key, with: exchange.ticket)
+            await store.refresh(stored, with: refreshed, for: key, with: exchange.ticket)
+            return
         }
         guard let variant = refreshesUnderWay.begin(stored, for: key) else { return }
         spawner.spawn { [self] in

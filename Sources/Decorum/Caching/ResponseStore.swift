@@ -47,9 +47,11 @@ public protocol ResponseStore: Sendable {
     ///   - refreshed: The response with its updated fields and the same body.
     ///   - key: The key of the response.
     ///   - ticket: The ticket of the request that the confirmation answers.
+    /// - Returns: Whether the store has the updated fields.
+    @discardableResult
     func refresh(
         _ stored: StoredResponse, with refreshed: StoredResponse, for key: ResponseKey, with ticket: StoreTicket
-    ) async
+    ) async -> Bool
 
     /// Starts to keep a response whose body is still being received.
     ///
@@ -68,6 +70,17 @@ public protocol ResponseStore: Sendable {
     ///
     /// - Parameter key: The key of the responses.
     func removeResponses(for key: ResponseKey) async
+
+    /// Removes the responses under a key that were stored with earlier tickets, since a later response has shown that
+    /// they are outdated.
+    ///
+    /// Responses to later requests stay, and so do all responses if the ticket was withdrawn. No ticket is withdrawn. By
+    /// default, all responses under the key are removed.
+    ///
+    /// - Parameters:
+    ///   - key: The key of the responses.
+    ///   - ticket: The ticket of the request whose response is not stored in their place.
+    func removeResponses(for key: ResponseKey, before ticket: StoreTicket) async
 
     /// Removes every response of a URI, of all principals, and withdraws their tickets.
     ///
@@ -95,10 +108,16 @@ extension ResponseStore {
     }
 
     /// Stores the response whole.
+    @discardableResult
     public func refresh(
         _ stored: StoredResponse, with refreshed: StoredResponse, for key: ResponseKey, with ticket: StoreTicket
-    ) async {
+    ) async -> Bool {
         await store(refreshed, for: key, with: ticket)
+    }
+
+    /// Removes all responses under the key if the ticket is current.
+    public func removeResponses(for key: ResponseKey, before ticket: StoreTicket) async {
+        if ticket.isCurrent { await removeResponses(for: key) }
     }
 }
 
@@ -113,5 +132,8 @@ public protocol ResponseWriter: Sendable {
     func write(_ chunk: Data) async -> Bool
 
     /// Keeps the response, in place of those of the same variant: its body is whole.
-    func finish() async
+    ///
+    /// - Returns: Whether the store has kept it.
+    @discardableResult
+    func finish() async -> Bool
 }

@@ -40,7 +40,7 @@ public struct SelectedResponseStore: ResponseStore {
     /// Replaces the fields and the dates of a response in the chosen store.
     public func refresh(
         _ stored: StoredResponse, with refreshed: StoredResponse, for key: ResponseKey, with ticket: StoreTicket
-    ) async {
+    ) async -> Bool {
         await selection().refresh(stored, with: refreshed, for: key, with: ticket)
     }
 
@@ -54,6 +54,11 @@ public struct SelectedResponseStore: ResponseStore {
     /// Removes every response under a key from the chosen store.
     public func removeResponses(for key: ResponseKey) async {
         await selection().removeResponses(for: key)
+    }
+
+    /// Removes the responses under a key from the chosen store that were stored with earlier tickets.
+    public func removeResponses(for key: ResponseKey, before ticket: StoreTicket) async {
+        await selection().removeResponses(for: key, before: ticket)
     }
 
     /// Removes every response of a URI from the chosen store.

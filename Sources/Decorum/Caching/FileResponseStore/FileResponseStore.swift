@@ -134,8 +134,7 @@ public final class FileResponseStore: ResponseStore {
                 return false
             }
         }
-        await writer.finish()
-        return true
+        return await writer.finish()
     }
 
     /// Replaces the head of a stored response, in its file: the body is not written again.
@@ -145,23 +144,23 @@ public final class FileResponseStore: ResponseStore {
     /// background. A response that is no longer stored stays so.
     public func refresh(
         _ stored: StoredResponse, with refreshed: StoredResponse, for key: ResponseKey, with ticket: StoreTicket
-    ) async {
+    ) async -> Bool {
         guard let nonce = stored.fileNonce, !refreshed.holdsSecret(under: key) else {
-            await store(refreshed, for: key, with: ticket)
-            return
+            return await store(refreshed, for: key, with: ticket)
         }
         switch HeadRefresh(stored, with: refreshed) {
-        case .nothing: return
+        case .nothing: return true
         case .head:
-            guard let head = ResponseFileHead.bytes(of: refreshed, key: key) else { return }
+            guard let head = ResponseFileHead.bytes(of: refreshed, key: key) else { return false }
             let digest = ResponseKeyDigest(key)
             let change = await files.change(writing: head.count) { [files] in
                 try files.changes.replaceHead(head, nonce: nonce, digest, ticket)
             }
-            guard change == .tooLong else { return }
+            guard change == .tooLong else { return change == .done }
         case .whole: break
         }
         spawner.spawn { [self] in _ = await store(refreshed, for: key, with: ticket) }
+        return true
     }
 
     private func storeInMemory(

@@ -15,7 +15,9 @@ struct MemoryOnlyResponseWriter: ResponseWriter {
         writer.write(chunk)
     }
 
-    func finish() async {
-        if writer.complete() { await onKept() }
+    func finish() async -> Bool {
+        guard writer.finish() else { return false }
+        await onKept()
+        return true
     }
 }

@@ -97,6 +97,8 @@ final class ResponseFileChanges: Sendable {
         case done
         /// The head needs more room than the file has for it.
         case tooLong
+        /// The head is not wanted any more, or the file with the same body is gone.
+        case outdated
     }
 
     /// Writes a head over the older head of the file with the same body; does nothing when there is no such file.
@@ -104,11 +106,11 @@ final class ResponseFileChanges: Sendable {
         _ head: [UInt8], nonce: UInt64, _ digest: ResponseKeyDigest, _ ticket: StoreTicket
     ) throws -> HeadChange {
         try directory.locked {
-            guard try isWanted(ticket, digest), let time = ticket.time else { return .done }
+            guard try isWanted(ticket, digest), let time = ticket.time else { return .outdated }
             let states = states(of: digest)
             guard let index = states.firstIndex(where: { $0?.layout.nonce == nonce }), let state = states[index],
                 !isLater(state, than: ticket)
-            else { return .done }
+            else { return .outdated }
             let bytes = ResponseHeadSlot.bytes(
                 number: state.slot.number + 1, sent: time.wall, head: head, nonce: nonce)
             guard bytes.count <= state.layout.slotLength else { return .tooLong }

@@ -168,11 +168,11 @@ final class ResponseFileWriter: ResponseWriter {
         return descriptor
     }
 
-    func finish() async {
-        guard !isBusy.exchange(true, ordering: .acquiring) else { return }
+    func finish() async -> Bool {
+        guard !isBusy.exchange(true, ordering: .acquiring) else { return false }
         defer { isBusy.store(false, ordering: .releasing) }
-        guard seal() else { return }
-        _ = await change { [self] in
+        guard seal() else { return false }
+        let isPlaced = await change { [self] in
             try state.withLock { state in
                 try writeWhole(&state)
                 guard let path = state.path else { return false }
@@ -180,9 +180,10 @@ final class ResponseFileWriter: ResponseWriter {
                 if isPlaced { state.path = nil }
                 if state.bodyLength > Int64(ResponseFileLayout.blockLength) { files.noteVerified(nonce) }
                 abandon(&state)
-                return true
+                return isPlaced
             }
         }
+        return isPlaced ?? false
     }
 
     /// Adds the checksums of the blocks, and the first part, which marks the file as complete.
