@@ -119,6 +119,9 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
                 request, wanting: wanted,
                 because: baseAddsCredentials && request.options.principal == nil ? .noPrincipal : .noKey)
         }
+        if request.options.principal != nil, request.options.skipsAuthentication {
+            return try await pass(request, wanting: wanted, because: .anonymous)
+        }
         if let cause = wanted.causeToPass(request, in: cache.policy.mode) {
             return try await pass(request, wanting: wanted, storingFor: key, because: cause)
         }

@@ -81,8 +81,8 @@ struct ForwardedRequest: Sendable {
         self.cause = cause
         self.fallback = fallback
         self.isReplacing = isReplacing
-        // A caller who wants the server's answer of now does not take the answer to an earlier request.
-        mayBeShared = plain.options.allowsCoalescing && !wanted.needsValidation
+        // A caller who wants the server's answer of now, or of a limited age, does not take that to an earlier request.
+        mayBeShared = plain.options.allowsCoalescing && !wanted.needsValidation && wanted.maxAge == nil
     }
 
     /// The same request without the fields that the cache adds.

@@ -8,18 +8,25 @@ extension ResponseCache {
         guard let fallback = forwarded.fallback else {
             return answer(forwarded.plain, with: try await share(forwarded, over: base))
         }
+        // A stored response that is removed meanwhile is no fallback any more, as after a user has signed out.
+        let stored = store.ticket(for: forwarded.key)
         do {
             guard let response = try await responseInTime(to: forwarded, over: base) else {
+                guard stored.isCurrent else {
+                    return answer(forwarded.plain, with: try await share(forwarded, over: base))
+                }
                 return answer(
                     forwarded.plain, with: fallback, of: forwarded,
                     because: "stale: the server is slow (RFC 9111, 4.2.4)")
             }
-            guard fallback.replaces(response.head) else { return answer(forwarded.plain, with: response) }
+            guard fallback.replaces(response.head), stored.isCurrent else {
+                return answer(forwarded.plain, with: response)
+            }
             return answer(
                 forwarded.plain, with: fallback, of: forwarded, because: "stale-if-error (RFC 5861, 4)",
                 in: response.status)
         } catch {
-            guard fallback.replaces(error, by: policy) else { throw error }
+            guard fallback.replaces(error, by: policy), stored.isCurrent else { throw error }
             return answer(
                 forwarded.plain, with: fallback, of: forwarded,
                 because: "stale: the server cannot be reached (RFC 9111, 4.2.4)")
@@ -41,7 +48,10 @@ extension ResponseCache {
                 _ = wait.deliver(.failure(error))
             }
         }
-        return try await wait.value(within: limit, on: clock, by: spawner, orCancel: task)
+        let response = try await wait.value(within: limit, on: clock, by: spawner, orCancel: task)
+        // Later callers must not wait for a request that only goes on in the background.
+        if response == nil { sharedRequests.close(key(of: forwarded)) }
+        return response
     }
 
     /// Validates a stale response in the background, once at a time for each variant.
@@ -70,10 +80,14 @@ extension ResponseCache {
         guard forwarded.mayBeShared, policy.mode == .answering else {
             return try await exchange(forwarded, with: store.ticket(for: forwarded.key), over: base).response
         }
-        let key = SharedRequestKey(forwarded.plain, at: forwarded.key, ignoring: ignoredFields)
         return try await sharedRequests.response(
-            for: key, to: forwarded.plain, collecting: forwarded.sent, ticket: { store.ticket(for: forwarded.key) },
+            for: key(of: forwarded), to: forwarded.plain, collecting: forwarded.sent,
+            ticket: { store.ticket(for: forwarded.key) },
             send: { ticket in try await exchange(forwarded, with: ticket, over: base) })
+    }
+
+    private func key(of forwarded: ForwardedRequest) -> SharedRequestKey {
+        SharedRequestKey(forwarded.plain, at: forwarded.key, ignoring: ignoredFields)
     }
 
     /// Sends a request, and does with the response what the rules decide.
@@ -102,7 +116,7 @@ extension ResponseCache {
         case .store(let isReplacing):
             return await store(response, isReplacing: isReplacing, in: exchange)
         case .forget(let reason):
-            await store.removeResponses(for: forwarded.key)
+            await store.removeResponses(for: forwarded.key, before: ticket)
             return pass(response, because: reason, in: exchange)
         case .pass(let reason):
             return pass(response, because: reason, in: exchange)

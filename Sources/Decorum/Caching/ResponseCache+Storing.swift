@@ -16,12 +16,12 @@ extension ResponseCache {
             decodedContentCodings: stored.decodedContentCodings)
         let forwarded = exchange.forwarded
         let key = forwarded.key
-        let reason =
+        var reason =
             confirmation.obstacle ?? forwarded.sent.difference.map { .noPrincipal($0) }
             ?? (isRefreshed ? exchange.ticket.isCurrent ? nil : .removedSince : .weaklyConfirmed)
+        if reason == nil, await !refresh(stored, with: refreshed, in: exchange) { reason = .store }
         let isStored = reason == nil
-        if isStored { await refresh(stored, with: refreshed, in: exchange) }
-        if confirmation.obstacle != nil { await store.removeResponses(for: key) }
+        if confirmation.obstacle != nil { await store.removeResponses(for: key, before: exchange.ticket) }
         var response = response
         response.metadata.storedResponse = refreshed
         response.metadata.cacheStatus = status(of: isStored, forwarding: forwarded.cause.reason)
@@ -32,17 +32,21 @@ extension ResponseCache {
     }
 
     /// Updates a stored response: at once, or in the background if the store may have to copy its body.
-    private func refresh(_ stored: StoredResponse, with refreshed: StoredResponse, in exchange: Exchange) async {
+    ///
+    /// - Returns: Whether the store has updated it, or may do so.
+    private func refresh(
+        _ stored: StoredResponse, with refreshed: StoredResponse, in exchange: Exchange
+    ) async -> Bool {
         let key = exchange.forwarded.key
         guard stored.body.bytes == nil else {
-            await store.refresh(stored, with: refreshed, for: key, with: exchange.ticket)
-            return
+            return await store.refresh(stored, with: refreshed, for: key, with: exchange.ticket)
         }
-        guard let variant = refreshesUnderWay.begin(stored, for: key) else { return }
+        guard let variant = refreshesUnderWay.begin(stored, for: key) else { return true }
         spawner.spawn { [self] in
             await store.refresh(stored, with: refreshed, for: key, with: exchange.ticket)
             refreshesUnderWay.end(variant)
         }
+        return true
     }
 
     /// Answers with a response, and stores it at once or while its body is read.
@@ -56,7 +60,7 @@ extension ResponseCache {
             request: forwarded.plain.head, requestDate: exchange.requestDate, date: exchange.date,
             decodedContentCodings: response.metadata.decodedContentCodings)
         let reason = await keep(stored, of: &response, in: exchange, isReplacing: isReplacing)
-        if reason != nil, isReplacing { await store.removeResponses(for: forwarded.key) }
+        if reason != nil, isReplacing { await store.removeResponses(for: forwarded.key, before: exchange.ticket) }
         response.metadata.cacheStatus = status(of: reason == nil, forwarding: forwarded.cause, because: reason)
         return SharedAnswer(response: response, isForAll: isForAll(stored))
     }
@@ -81,7 +85,9 @@ extension ResponseCache {
         response.body = response.body.stored(
             BodyStoring(
                 start: start?.body, writer: writer, sent: exchange.forwarded.sent,
-                giveUp: { [store] in if removesOnFailure { await store.removeResponses(for: key) } }))
+                giveUp: { [store, ticket = exchange.ticket] in
+                    if removesOnFailure { await store.removeResponses(for: key, before: ticket) }
+                }))
         return nil
     }
 
@@ -106,13 +112,13 @@ extension ResponseCache {
         let freshened = StoringRules.storable(
             Validation.freshened(stored.head, with: head.headerFields), receivedAt: exchange.date)
         guard effect == .refreshed, StoringRules.obstacle(toUpdating: freshened, request, policy) == nil else {
-            await store.removeResponses(for: forwarded.key)
+            await store.removeResponses(for: forwarded.key, before: exchange.ticket)
             return
         }
         let refreshed = StoredResponse(
             head: freshened, body: stored.body, request: request, requestDate: exchange.requestDate,
             date: exchange.date, decodedContentCodings: stored.decodedContentCodings)
-        await refresh(stored, with: refreshed, in: exchange)
+        _ = await refresh(stored, with: refreshed, in: exchange)
     }
 
     /// Answers with a response that is not stored.

@@ -23,7 +23,9 @@ extension ResponseCache {
     func passPOST(_ forwarded: ForwardedRequest, over base: some Connection) async throws -> Response {
         let head = forwarded.plain.head
         let start = clock.date
-        let departed = store.ticket(for: forwarded.key)
+        let sent = store.ticket(for: forwarded.key)
+        // The response's own removals do not withdraw it, and those of the principal's responses do.
+        let ofPrincipal = store.ticket(for: forwarded.key.ofPrincipalAlone)
         var response: Response
         do {
             response = try await base.send(forwarded.request)
@@ -31,14 +33,15 @@ extension ResponseCache {
             await forget(by: nil, to: head)
             throw error
         }
-        let isWanted = departed.isCurrent
+        let isUnchanged = sent.isCurrent
         await forget(by: response.head, to: head)
         // The first ticket was withdrawn by the response itself.
         let exchange = Exchange(
             forwarded: forwarded, ticket: store.ticket(for: forwarded.key),
             requestDate: forwarded.sent.date ?? start, date: clock.date)
         let obstacle = ResponseDecision.obstacle(
-            toPOST: response.head, head, isWanted: isWanted, forwarded.sent.difference, policy)
+            toPOST: response.head, head, isWanted: isUnchanged && ofPrincipal.isCurrent, forwarded.sent.difference,
+            policy)
         if let obstacle {
             response = pass(response, because: obstacle, in: exchange).response
         } else {

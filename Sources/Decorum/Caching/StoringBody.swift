@@ -59,7 +59,7 @@ private struct StoringBodyReader: BodyReader {
             await write(chunk)
         } else if let storing = storing.take(), storing.sent.allowsSharing {
             // A layer that resumes an interrupted body may have sent another request since the head arrived.
-            await storing.writer.finish()
+            if await !storing.writer.finish() { await storing.giveUp() }
         }
         return chunk
     }

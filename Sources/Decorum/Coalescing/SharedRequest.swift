@@ -88,7 +88,8 @@ final class SharedRequest: Sendable {
             do {
                 return arrive(try await send(), sent, of: number)
             } catch {
-                fail(error, isForAll: sent.allowsSharing, of: number)
+                // Another layer's cancellation is not that of the other callers.
+                fail(error, isForAll: sent.allowsSharing && !(error is CancellationError), of: number)
                 throw error
             }
         } onCancel: {

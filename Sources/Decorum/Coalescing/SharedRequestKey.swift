@@ -1,13 +1,17 @@
 import HTTPTypes
 
 /// The parts that two requests have to share to get one response: all parts by which the server could distinguish them,
-/// and the time for which their callers wait.
+/// and the options that decide how they are sent and how long their callers wait.
 struct SharedRequestKey: Sendable {
     private let resource: ResponseKey
     private let method: HTTPRequest.Method
     private let fragment: String?
     private let fields: HTTPFields
     private let idleTimeout: Duration?
+    private let retryPolicy: RetryPolicy?
+    private let skipsAuthentication: Bool
+    // The tables look at it more than once.
+    private let hash: Int
 
     /// Creates the key of a request whose responses are stored under a key of any method.
     init(_ request: borrowing Request, at resource: ResponseKey, ignoring ignoredFields: FieldNames) {
@@ -16,19 +20,32 @@ struct SharedRequestKey: Sendable {
         // The metadata of the response has the URL with its fragment.
         fragment = request.options.fragment
         fields = request.head.headerFields.without(ignoredFields)
-        // A caller must not wait for longer than for its own request.
+        // A caller must not wait for longer than for a request of the caller's own.
         idleTimeout = request.options.idleTimeout
+        retryPolicy = request.options.retryPolicy
+        skipsAuthentication = request.options.skipsAuthentication
+        var hasher = Hasher()
+        hasher.combine(resource)
+        hasher.combine(method)
+        hasher.combine(fragment)
+        hasher.combine(fields.hashInAnyOrder)
+        hasher.combine(idleTimeout)
+        hash = hasher.finalize()
     }
 }
 
 extension SharedRequestKey: Hashable {
     static func == (lhs: Self, rhs: Self) -> Bool {
-        lhs.resource == rhs.resource && lhs.method == rhs.method && lhs.fragment == rhs.fragment
-            && lhs.idleTimeout == rhs.idleTimeout && lhs.fields.hasSame(as: rhs.fields)
+        lhs.hash == rhs.hash && lhs.resource == rhs.resource && lhs.method == rhs.method
+            && lhs.fragment == rhs.fragment && lhs.idleTimeout == rhs.idleTimeout
+            && lhs.retryPolicy == rhs.retryPolicy && lhs.skipsAuthentication == rhs.skipsAuthentication
+            && lhs.fields.hasSame(as: rhs.fields)
     }
 
+    var hashValue: Int { hash }
+
     func hash(into hasher: inout Hasher) {
-        hasher.combine(resource)
+        hasher.combine(hash)
     }
 }
 
@@ -44,5 +61,15 @@ extension HTTPFields {
     fileprivate func hasSame(as other: HTTPFields) -> Bool {
         guard count == other.count else { return false }
         return elementsEqual(other) || allSatisfy { hasSame($0.name, as: other) }
+    }
+
+    /// A hash that does not depend on the order of the fields.
+    fileprivate var hashInAnyOrder: Int {
+        reduce(0) { sum, field in
+            var hasher = Hasher()
+            hasher.combine(field.name)
+            hasher.combine(field.value)
+            return sum &+ hasher.finalize()
+        }
     }
 }

@@ -99,6 +99,15 @@ final class SharedRequests: Sendable {
         return position
     }
 
+    /// Closes the request under a key for new callers, since it takes too long.
+    func close(_ key: SharedRequestKey) {
+        let closed = state.withLock { state -> SharedRequest? in
+            guard state.requests[key.hashValue]?.key == key else { return nil }
+            return state.requests.removeValue(forKey: key.hashValue)
+        }
+        withExtendedLifetime(closed) {}
+    }
+
     private func remove(_ request: SharedRequest) {
         let removed = state.withLock { state -> SharedRequest? in
             // A closed request may have been replaced by the next one.

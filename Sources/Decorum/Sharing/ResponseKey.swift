@@ -65,6 +65,20 @@ public struct ResponseKey: Sendable, Hashable {
         hash = hasher.finalize()
     }
 
+    private init(ofPrincipalIn other: ResponseKey) {
+        method = other.method
+        uri = URI(scheme: "", authority: "", path: "")
+        principal = other.principal
+        credentials = []
+        content = nil
+        var hasher = Hasher()
+        hasher.combine(principal)
+        hash = hasher.finalize()
+    }
+
+    /// A key of no resource: only a removal of the principal's responses, or of all, withdraws its tickets.
+    var ofPrincipalAlone: ResponseKey { ResponseKey(ofPrincipalIn: self) }
+
     private static func credentials(in fields: HTTPFields, _ secretFields: Set<HTTPField.Name>, _ hasCookie: Bool)
         -> [HTTPField]
     {

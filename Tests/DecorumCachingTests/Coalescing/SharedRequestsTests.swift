@@ -125,6 +125,40 @@ import Testing
         for caller in early { #expect(try await caller.value.status == .ok) }
     }
 
+    @Test func `Requests for one resource that differ are shared in groups`() async throws {
+        let stub = StubConnection { request in
+            await Task.yield()
+            return Response(status: .ok, body: Body(request.head.headerFields[.accept] ?? ""))
+        }
+        let gate = Gate()
+        let connection = stub.intercepting { request, base in
+            try await gate.wait()
+            return try await base.send(request)
+        }.coalescing(spawner: spawner)
+        let callers = await Callers.start(12) { number in
+            let request = try Request.get("https://a.example/", fields: [.accept: "\(number % 3)"])
+            return try await connection.send(request).body.text(upTo: 10)
+        }
+        gate.open()
+        for (number, caller) in callers.enumerated() { #expect(try await caller.value == "\(number % 3)") }
+        #expect(stub.requests.count == 3)
+    }
+
+    @Test func `A cancellation by another layer is not given to callers who were not cancelled`() async throws {
+        let table = table()
+        let gate = Gate()
+        let callers = await Callers.start(3) { [tickets] number in
+            try await table.response(for: 1, tickets) {
+                try await gate.wait()
+                if number == 0 { throw CancellationError() }
+                return Response(status: .ok)
+            }
+        }
+        gate.open()
+        await #expect(throws: CancellationError.self) { try await callers[0].value }
+        for caller in callers.dropFirst() { #expect(try await caller.value.status == .ok) }
+    }
+
     @Test func `A shared request is removed when no caller can join it any more`() async throws {
         let table = table()
         let transfer = GatedTransfer()

@@ -10,6 +10,7 @@ enum ForwardCause: Sendable, Equatable {
     case range
     case noKey
     case noPrincipal
+    case anonymous
     // Stored responses that cannot be used.
     case nothingStored
     case vary
@@ -25,7 +26,7 @@ enum ForwardCause: Sendable, Equatable {
     var reason: CacheStatus.ForwardReason {
         switch self {
         case .method: .method
-        case .content, .precondition, .range, .noKey, .noPrincipal: .bypass
+        case .content, .precondition, .range, .noKey, .noPrincipal, .anonymous: .bypass
         case .nothingStored: .uriMiss
         case .vary, .cookie: .varyMiss
         case .part: .partial
@@ -45,6 +46,7 @@ enum ForwardCause: Sendable, Equatable {
         case .noKey: "not from the store: the request has no origin, or content that is too long (RFC 9111, 2)"
         case .noPrincipal:
             "neither stored nor from the store: a layer adds credentials, and the request names no principal"
+        case .anonymous: "not from the store: the request skips authentication, so it is not the principal's"
         case .nothingStored: nil
         case .vary: "not used: the stored response is for other request fields (RFC 9111, 4.1)"
         case .cookie: "not used: the stored response is for another cookie, and is not public (RFC 9111, 4.1)"

@@ -114,7 +114,11 @@ extension StoringRules {
     static func obstacle(
         toUpdating head: HTTPResponse, _ request: HTTPRequest, _ policy: CachingPolicy
     ) -> NotStored? {
-        if CacheControl(head.headerFields).contains("no-store") { return .refused(.response) }
+        let control = CacheControl(head.headerFields)
+        let refusal =
+            policy.mode == .validating
+            ? (control.contains("no-store") ? Refusal.response : nil) : refusal(of: control, head.status)
+        if let refusal { return .refused(refusal) }
         if Vary(head.headerFields).isAny { return .refused(.vary) }
         return policy.mayStore(request, head) ? nil : .policy
     }

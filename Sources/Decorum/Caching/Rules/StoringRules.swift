@@ -24,13 +24,7 @@ enum StoringRules {
         let fields = response.headerFields
         let control = CacheControl(fields)
         guard mode == .answering else { return try checkForValidation(response, control) }
-        if control.contains("must-understand") {
-            // A cache that understands the status may ignore the no-store, which is for caches that do not understand
-            // it.
-            guard understoodStatuses.contains(response.status.code) else { throw .understanding }
-        } else if control.contains("no-store") {
-            throw .response
-        }
+        if let refusal = refusal(of: control, response.status) { throw refusal }
         guard !Vary(fields).isAny else { throw .vary }
         let code = response.status.code
         guard code >= 200, !refusedStatuses.contains(code) else { throw .condition }
@@ -48,6 +42,15 @@ enum StoringRules {
         guard isExplicit || fields.contains(.eTag) || fields.contains(.lastModified) else { throw .useless }
     }
 
+    /// The reason why the directives of a response forbid that it is stored (RFC 9111, section 5.2.2).
+    static func refusal(of control: CacheControl, _ status: HTTPResponse.Status) -> Refusal? {
+        // A cache that understands the status may ignore the no-store, which is for caches that do not understand it.
+        if control.contains("must-understand") {
+            return understoodStatuses.contains(status.code) ? nil : .understanding
+        }
+        return control.contains("no-store") ? .response : nil
+    }
+
     /// Returns whether a response may be stored that is validated each time.
     private static func checkForValidation(_ response: HTTPResponse, _ control: CacheControl) throws(Refusal) {
         let fields = response.headerFields
@@ -60,14 +63,6 @@ enum StoringRules {
     /// Whether a response shows that the stored responses are outdated, even if it is not stored itself.
     static func replaces(_ status: HTTPResponse.Status) -> Bool {
         (200..<300).contains(status.code) || [404, 410].contains(status.code)
-    }
-
-    /// Whether a response must not be used for any other request than its own (RFC 9111, sections 5.2.2.4 and 5.2.2.5).
-    static func isForOneRequest(_ response: HTTPResponse) -> Bool {
-        let fields = response.headerFields
-        guard fields.contains(.cacheControl) else { return fields.contains(.pragma) && fields.asksForValidation }
-        let control = CacheControl(fields)
-        return control.contains("no-store") || control.isUnqualified("no-cache")
     }
 
     /// Whether callers who ask at the same time may share a response: only if a cache may use it again without asking the

@@ -124,6 +124,50 @@ import Testing
         #expect(store.count == 2)
     }
 
+    @Test(arguments: [
+        "Cache-Control: no-store", "Cache-Control: max-age=60", "Cache-Control: max-age=60 | Vary: *",
+    ])
+    func `A slow response to an earlier request removes no response to a later one`(fields: String) async throws {
+        let gate = Gate()
+        let stub = StubConnection(answers: [
+            { _ in Self.page("old") },
+            { _ in
+                try await gate.wait()
+                return Response(status: .ok, fields: HTTPFields(lines: fields), body: "slow")
+            },
+        ]) { _ in Self.page("new") }
+        store.gate.open()
+        let connection = cache(stub)
+        _ = try await connection.send(request())
+        var reload = try request()
+        reload.options.cacheUse = .reload
+        let slow = await Callers.start { [reload] _ in try await connection.send(reload).body.text(upTo: 10) }
+        try await gate.waitForWaiting(1)
+        #expect(try await connection.send(reload).body == "new")
+        gate.open()
+        #expect(try await slow[0].value == "slow")
+        #expect(try await connection.send(request()).body == "new")
+        #expect(store.count == 1)
+    }
+
+    @Test func `A stale response that was removed is not used instead of an error`() async throws {
+        let gate = Gate()
+        let stub = StubConnection(answers: [{ _ in Self.page() }]) { _ in
+            try await gate.wait()
+            throw TransportError(.unreachable, at: .connecting)
+        }
+        store.gate.open()
+        let connection = cache(stub)
+        _ = try await connection.send(request())
+        clock.advance(by: .seconds(61))
+        let request = try request()
+        let caller = await Callers.start { _ in try await connection.send(request).status }
+        try await gate.waitForWaiting(1)
+        await store.removeResponses(of: nil)
+        gate.open()
+        await #expect(throws: TransportError.self) { try await caller[0].value }
+    }
+
     @Test func `Variants that are read at the same time are all stored`() async throws {
         let slow = GatedTransfer()
         store.gate.open()
@@ -181,6 +225,9 @@ final class SlowResponseStore: ResponseStore {
     }
 
     func removeResponses(for key: ResponseKey) async { base.removeResponses(for: key) }
+    func removeResponses(for key: ResponseKey, before ticket: StoreTicket) async {
+        base.removeResponses(for: key, before: ticket)
+    }
     func removeResponses(at uri: ResponseKey.URI) async { base.removeResponses(at: uri) }
     func removeResponses(of principal: Principal?) async { base.removeResponses(of: principal) }
     func removeAllResponses() async { base.removeAllResponses() }
