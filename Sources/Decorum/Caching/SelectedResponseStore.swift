@@ -33,11 +33,13 @@ public struct SelectedResponseStore: ResponseStore {
     }
 
     /// Keeps a response in the chosen store.
+    @discardableResult
     public func store(_ response: StoredResponse, for key: ResponseKey, with ticket: StoreTicket) async -> Bool {
         await selection().store(response, for: key, with: ticket)
     }
 
     /// Replaces the fields and the dates of a response in the chosen store.
+    @discardableResult
     public func refresh(
         _ stored: StoredResponse, with refreshed: StoredResponse, for key: ResponseKey, with ticket: StoreTicket
     ) async -> Bool {

@@ -142,6 +142,7 @@ public final class FileResponseStore: ResponseStore {
     /// A response that has to be validated on each use is not written at all, for up to an hour, where nothing but its
     /// dates has changed. Where the new head does not fit, or `Vary` has changed, the response is stored whole in the
     /// background. A response that is no longer stored stays so.
+    @discardableResult
     public func refresh(
         _ stored: StoredResponse, with refreshed: StoredResponse, for key: ResponseKey, with ticket: StoreTicket
     ) async -> Bool {
