@@ -66,7 +66,7 @@ extension ResponseCache {
         var response = representation(of: stored, for: request.head)
         response.head.headerFields[.age] = String(Int(min(age, 0x1p31)))
         response.metadata.source = .cache
-        response.metadata.urlText = request.urlText
+        response.metadata.target = request.target
         if !stored.decodedContentCodings.isEmpty {
             response.metadata.decodedContentCodings = stored.decodedContentCodings
         }
