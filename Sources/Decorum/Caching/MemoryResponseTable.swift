@@ -34,6 +34,8 @@ struct MemoryResponseTable {
     mutating func use(_ key: ResponseKey) -> [StoredResponse] {
         guard let entries = variants[key] else { return [] }
         for index in entries.indices { recency.touch(entries[index].identifier) }
+        // Most keys have one response.
+        if entries.count == 1 { return [entries[0].response] }
         return entries.indices.reversed().map { entries[$0].response }
     }
 

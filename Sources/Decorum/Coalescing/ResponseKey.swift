@@ -44,8 +44,11 @@ public struct ResponseKey: Sendable, Hashable {
 
     private init?(_ request: borrowing Request, method: HTTPRequest.Method, hasCookie: Bool) {
         guard let uri = URI(request.head) else { return nil }
-        let content = method == .query ? RequestContent(request) : nil
-        guard method != .query || content != nil else { return nil }
+        var content: RequestContent?
+        if method == .query {
+            content = RequestContent(request)
+            if content == nil { return nil }
+        }
         parts = Parts(
             method: method, uri: uri, principal: request.options.principal,
             credentials: Self.credentials(in: request.head.headerFields, request.options.secretFields, hasCookie),
