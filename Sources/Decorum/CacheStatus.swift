@@ -141,13 +141,18 @@ extension ResponseMetadata {
     ///
     /// For caches between the client and the origin server, see ``CacheStatus/list(in:)``.
     public var cacheStatus: CacheStatus? {
-        get { self[CacheStatusKey.self] }
-        set { self[CacheStatusKey.self] = newValue }
+        get { sharedCacheStatus?.status }
+        set { sharedCacheStatus = newValue.map { SharedCacheStatus($0) } }
     }
 }
 
-private enum CacheStatusKey: ResponseMetadataKey {
-    static let defaultValue: CacheStatus? = nil
+/// A cache status that copies of a response share: it is larger than all other metadata, and only a cache sets it.
+final class SharedCacheStatus: Sendable {
+    let status: CacheStatus
+
+    init(_ status: consuming CacheStatus) {
+        self.status = status
+    }
 }
 
 extension HTTPField.Name {

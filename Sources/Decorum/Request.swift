@@ -90,12 +90,15 @@ public struct Request: Sendable {
     /// The URL of the request with its fragment; nil while it has no origin.
     public var url: URL? { urlText.flatMap { URL(string: $0) } }
 
-    var urlText: String? {
+    var urlText: String? { target?.urlText }
+
+    /// The parts of the URL with its fragment; nil while the request has no origin.
+    var target: Target? {
         guard let scheme = head.scheme, let authority = head.authority else { return nil }
-        let fragment = options.fragment.map { "#" + $0 } ?? ""
+        let path = head.path ?? "/"
         // The target URI of `OPTIONS *` has no path (RFC 9112, section 3.3).
-        let path = head.path == "*" ? "" : head.path ?? "/"
-        return "\(scheme)://\(authority)\(path)\(fragment)"
+        return Target(
+            scheme: scheme, authority: authority, path: path == "*" ? "" : path, fragment: options.fragment)
     }
 }
 

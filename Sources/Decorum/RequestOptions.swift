@@ -40,6 +40,9 @@ public struct RequestOptions: Sendable {
     /// Where a layer further in adds credentials and no principal is set, responses are neither shared nor stored.
     public var principal: Principal?
 
+    /// The fragment of the URL, which is never sent but inherited by redirections (RFC 9110, section 10.2.2).
+    public var fragment: String?
+
     /// The fields of this request that hold secrets, in addition to the well-known ones.
     ///
     /// A layer that adds such a field names it here, so that a redirection to another origin drops it, and no log or
@@ -57,12 +60,6 @@ public struct RequestOptions: Sendable {
 }
 
 extension RequestOptions {
-    /// The fragment of the URL, which is never sent but inherited by redirections (RFC 9110, section 10.2.2).
-    public var fragment: String? {
-        get { self[FragmentKey.self] }
-        set { self[FragmentKey.self] = newValue }
-    }
-
     /// A name for the purpose of the request out of a small set, such as `"feed"` or `"items/{id}"`, for logs and
     /// analytics.
     ///
@@ -105,10 +102,6 @@ extension RequestOptions {
 extension RequestOptions {
     /// The names of the keys that have a value.
     var keyNames: [String] { values.keyNames }
-}
-
-private enum FragmentKey: RequestOptionKey {
-    static let defaultValue: String? = nil
 }
 
 private enum RouteNameKey: RequestOptionKey {

@@ -14,9 +14,13 @@ public protocol ResponseMetadataKey: SendableMetatype {
 /// Facts about a response that come from the layers, not from the server.
 public struct ResponseMetadata: Sendable {
     private var values = TypedValues()
-    // The text is parsed only when the URL is read: parsing takes longer than setting all other metadata of a
-    // transport.
-    var urlText: String?
+    // Facts of nearly every response are kept outside the list, which needs a search and allocations.
+    /// The source of the response; nil where the connection that answered did not set it.
+    public var source: Source?
+    // The parts are joined and parsed only when the URL is read, which takes longer than setting all other metadata of
+    // a transport.
+    var target: Target?
+    var sharedCacheStatus: SharedCacheStatus?
 
     /// Creates metadata with default values.
     public init() {}
@@ -27,7 +31,7 @@ public struct ResponseMetadata: Sendable {
     ///   - request: The request as it was sent; ``url`` is its URL with its fragment, which is parsed when it is read.
     ///   - source: Where the response comes from.
     public init(answering request: borrowing Request, from source: Source) {
-        urlText = request.urlText
+        target = request.target
         self.source = source
     }
 
@@ -63,12 +67,6 @@ extension ResponseMetadata {
         public static let stub = Source("stub")
     }
 
-    /// The source of the response; nil where the connection that answered did not set it.
-    public var source: Source? {
-        get { self[SourceKey.self] }
-        set { self[SourceKey.self] = newValue }
-    }
-
     /// The number of requests sent to get this response, with all retries and redirections.
     public var attempts: Int {
         get { self[AttemptsKey.self] }
@@ -94,18 +92,16 @@ extension ResponseMetadata {
         get { self[URLKey.self] ?? urlText.flatMap { URL(string: $0) } }
         set {
             self[URLKey.self] = newValue
-            urlText = nil
+            target = nil
         }
     }
+
+    var urlText: String? { target?.urlText }
 }
 
 extension ResponseMetadata {
     /// The names of the keys that have a value.
     var keyNames: [String] { values.keyNames }
-}
-
-private enum SourceKey: ResponseMetadataKey {
-    static let defaultValue: ResponseMetadata.Source? = nil
 }
 
 private enum AttemptsKey: ResponseMetadataKey {

@@ -29,10 +29,17 @@ struct Target: Sendable, Equatable {
     }
 
     /// Creates the target of a request, whose parts already have the form in which they are sent.
-    init(scheme: String?, authority: String?, path: String) {
+    init(scheme: String?, authority: String?, path: String, fragment: String? = nil) {
         self.scheme = scheme
         self.authority = authority
         self.path = path
+        self.fragment = fragment
+    }
+
+    /// The URL as text; nil for a relative reference.
+    var urlText: String? {
+        guard let scheme, let authority else { return nil }
+        return "\(scheme)://\(authority)\(path)\(fragment.map { "#" + $0 } ?? "")"
     }
 
     private init(plainPath: String) {

@@ -84,36 +84,37 @@ extension Connection {
 struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnection {
     let base: Base
     let cache: ResponseCache<Store>
+    private let policy: CachingPolicy
     private let baseAddsCredentials: Bool
 
     init(base: Base, cache: ResponseCache<Store>) {
         self.base = base
         self.cache = cache
+        policy = cache.policy
         baseAddsCredentials = base.addsCredentials
     }
 
     var layer: Layer {
-        if cache.policy.mode == .validating {
+        if policy.mode == .validating {
             return Layer(
-                name: "revalidating", role: .caching, settings: [.init("answering", cache.policy.notModifiedAnswer)],
+                name: "revalidating", role: .caching, settings: [.init("answering", policy.notModifiedAnswer)],
                 facts: [.resends, .changesSignedParts, .readsClock])
         }
         return Layer(
             name: "caching", role: .caching,
             settings: [
-                .init("heuristicFraction", cache.policy.heuristicFraction),
-                .init("staleIfUnreachable", cache.policy.staleIfUnreachable),
-                .init("staleIfSlow", cache.policy.staleIfSlow.map(String.init(describing:)) ?? "never"),
+                .init("heuristicFraction", policy.heuristicFraction),
+                .init("staleIfUnreachable", policy.staleIfUnreachable),
+                .init("staleIfSlow", policy.staleIfSlow.map(String.init(describing:)) ?? "never"),
             ],
             facts: [.answers, .resends, .changesSignedParts, .readsClock])
     }
 
-    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        let request = request
+    @inline(__always) func send(_ request: Request) async throws -> Response {
         var wanted = CacheRequest(request.head.headerFields, use: request.options.cacheUse)
         guard !baseAddsCredentials || request.options.principal != nil,
             let key = ResponseKey(
-                storing: request, method: cache.policy.mode.methodOfStoredResponse(to: request.head.method))
+                storing: request, method: policy.mode.methodOfStoredResponse(to: request.head.method))
         else {
             return try await pass(
                 request, wanting: wanted,
@@ -122,25 +123,25 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         if request.options.principal != nil, request.options.skipsAuthentication {
             return try await pass(request, wanting: wanted, because: .anonymous)
         }
-        if let cause = wanted.causeToPass(request, in: cache.policy.mode) {
+        if let cause = wanted.causeToPass(request, in: policy.mode) {
             return try await pass(request, wanting: wanted, storingFor: key, because: cause)
         }
 
         let variants = await cache.store.responses(for: key)
-        if cache.policy.invalidation == .origin, cache.originChanges.outdate(variants, at: key.uri) {
+        if policy.invalidation == .origin, cache.originChanges.outdate(variants, at: key.uri) {
             wanted.needsValidation = true
             wanted.followsChange = true
         }
-        let decision = CacheDecision.decide(
-            request.head, wanting: wanted, from: variants, at: cache.clock.date, policy: cache.policy)
-        switch decision {
+        switch CacheDecision.decide(
+            request.head, wanting: wanted, from: variants, at: cache.clock.date, policy: policy)
+        {
         case .serve(let stored, let age, let timeToLive):
             request.reportSending()
-            return cache.answer(request, with: stored, age: age, timeToLive: timeToLive)
+            return cache.answer(request, wanting: wanted, with: stored, age: age, timeToLive: timeToLive)
         case .serveStale(let stale, let age, let timeToLive):
             request.reportSending()
             cache.validateBehind(request, wanting: wanted, key: key, stale, over: base)
-            return cache.answer(request, with: stale.stored, age: age, timeToLive: timeToLive)
+            return cache.answer(request, wanting: wanted, with: stale.stored, age: age, timeToLive: timeToLive)
         case .refuse(let cause):
             return cache.refuse(because: cause)
         case .validate(let stored, let cause, let fallback):
@@ -167,7 +168,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         because cause: ForwardCause
     ) async throws -> Response {
         if wanted.isOnlyIfCached { return cache.refuse(because: cause) }
-        guard let key, cause == .method, request.head.method == .post, cache.policy.mode == .answering else {
+        guard let key, cause == .method, request.head.method == .post, policy.mode == .answering else {
             return try await cache.pass(request, because: cause, over: base)
         }
         let forwarded = ForwardedRequest(

@@ -4,20 +4,21 @@ import HTTPTypes
 /// The responses of a ``MemoryResponseStore``, and the number of bytes that they take.
 struct MemoryResponseTable {
     private struct Entry {
-        let key: ResponseKey
-        let response: StoredResponse
+        let identifier: Int
+        var response: StoredResponse
         let byteCount: Int
         /// The number of the ticket with which the response was stored.
-        let number: UInt64
+        var number: UInt64
     }
 
     private let byteLimit: Int
     private let countLimit: Int
     private(set) var byteCount = 0
     private(set) var incoming: IncomingBodies
-    private var entries: [Int: Entry] = [:]
     /// The entries of each key, the latest last.
-    private var variants: [ResponseKey: [Int]] = [:]
+    private var variants: [ResponseKey: [Entry]] = [:]
+    /// The key of each entry, by the entry's identifier.
+    private var keysOfEntries: [Int: ResponseKey] = [:]
     /// The keys of each URI.
     private var keys: [ResponseKey.URI: Set<ResponseKey>] = [:]
     private var recency = RecencyOrder()
@@ -28,44 +29,46 @@ struct MemoryResponseTable {
         incoming = IncomingBodies(byteLimit: byteLimit / 2, bodyLimit: byteLimit / 4)
     }
 
-    var count: Int { entries.count }
+    var count: Int { keysOfEntries.count }
 
     mutating func use(_ key: ResponseKey) -> [StoredResponse] {
-        guard let identifiers = variants[key] else { return [] }
-        for identifier in identifiers { recency.touch(identifier) }
-        return identifiers.reversed().compactMap { entries[$0]?.response }
+        guard let entries = variants[key] else { return [] }
+        for index in entries.indices { recency.touch(entries[index].identifier) }
+        // Most keys have one response.
+        if entries.count == 1 { return [entries[0].response] }
+        return entries.indices.reversed().map { entries[$0].response }
     }
 
-    private func identifiers(ofSameVariantAs response: StoredResponse, for key: ResponseKey) -> [Int] {
-        variants[key, default: []].filter { entries[$0]?.response.isOfSameVariant(as: response) ?? false }
+    private func entries(ofSameVariantAs response: StoredResponse, for key: ResponseKey) -> [Entry] {
+        variants[key, default: []].filter { $0.response.isOfSameVariant(as: response) }
     }
 
     /// Keeps a response, unless one of the same variant was stored with a later ticket; returns whether it is kept.
     mutating func store(_ response: StoredResponse, for key: ResponseKey, number: UInt64) -> Bool {
         let size = response.byteCount + key.byteCount
-        let replaced = identifiers(ofSameVariantAs: response, for: key)
-        guard !replaced.contains(where: { entries[$0].map { $0.number > number } ?? false }) else {
-            return false
-        }
-        if let identifier = replaced.first, variants[key]?.last == identifier,
-            let entry = entries[identifier], entry.byteCount == size
+        let replaced = entries(ofSameVariantAs: response, for: key)
+        guard !replaced.contains(where: { $0.number > number }) else { return false }
+        if let entry = replaced.first, entry.byteCount == size,
+            let last = variants[key]?.indices.last, variants[key]?[last].identifier == entry.identifier
         {
             // A confirmed response keeps its position, so that no other response has to move.
-            entries[identifier] = Entry(key: entry.key, response: response, byteCount: size, number: number)
-            recency.touch(identifier)
+            variants[key]?[last].response = response
+            variants[key]?[last].number = number
+            recency.touch(entry.identifier)
             return true
         }
-        for identifier in replaced { remove(identifier) }
+        for entry in replaced { remove(entry.identifier) }
 
         guard size <= byteLimit / 4, countLimit > 0, makeRoom(for: size), count < countLimit || removeOldest() else {
             return false
         }
         let identifier = recency.add()
-        entries[identifier] = Entry(key: key, response: response, byteCount: size, number: number)
-        variants[key, default: []].append(identifier)
+        keysOfEntries[identifier] = key
+        variants[key, default: []].append(
+            Entry(identifier: identifier, response: response, byteCount: size, number: number))
         keys[key.uri, default: []].insert(key)
         byteCount += size
-        if let all = variants[key], all.count > MemoryResponseStore.variantLimit { remove(all[0]) }
+        if let all = variants[key], all.count > MemoryResponseStore.variantLimit { remove(all[0].identifier) }
         return true
     }
 
@@ -101,25 +104,24 @@ struct MemoryResponseTable {
     }
 
     private mutating func remove(_ identifier: Int) {
-        guard let entry = entries.removeValue(forKey: identifier) else { return }
+        guard let key = keysOfEntries.removeValue(forKey: identifier),
+            let index = variants[key]?.firstIndex(where: { $0.identifier == identifier })
+        else { return }
         recency.remove(identifier)
-        byteCount -= entry.byteCount
-        variants[entry.key]?.removeAll { $0 == identifier }
-        guard variants[entry.key]?.isEmpty == true else { return }
-        variants[entry.key] = nil
-        keys[entry.key.uri]?.remove(entry.key)
-        if keys[entry.key.uri]?.isEmpty == true { keys[entry.key.uri] = nil }
+        byteCount -= variants[key]?.remove(at: index).byteCount ?? 0
+        guard variants[key]?.isEmpty == true else { return }
+        variants[key] = nil
+        keys[key.uri]?.remove(key)
+        if keys[key.uri]?.isEmpty == true { keys[key.uri] = nil }
     }
 
     mutating func remove(ofSameVariantAs response: StoredResponse, for key: ResponseKey) {
-        for identifier in identifiers(ofSameVariantAs: response, for: key) { remove(identifier) }
+        for entry in entries(ofSameVariantAs: response, for: key) { remove(entry.identifier) }
     }
 
     /// Removes the responses under a key; with a number, those that were stored with tickets of smaller numbers.
     mutating func remove(for key: ResponseKey, before number: UInt64 = .max) {
-        for identifier in variants[key] ?? [] where entries[identifier].map({ $0.number < number }) ?? false {
-            remove(identifier)
-        }
+        for entry in variants[key] ?? [] where entry.number < number { remove(entry.identifier) }
     }
 
     mutating func remove(at uri: ResponseKey.URI) {
@@ -127,7 +129,7 @@ struct MemoryResponseTable {
     }
 
     mutating func remove(of principal: Principal?) {
-        for (identifier, entry) in entries where entry.key.principal == principal { remove(identifier) }
+        for (identifier, key) in keysOfEntries where key.principal == principal { remove(identifier) }
     }
 
     mutating func removeAll() {

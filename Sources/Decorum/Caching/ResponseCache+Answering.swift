@@ -4,13 +4,15 @@ import HTTPTypes
 extension ResponseCache {
     /// Answers a request from a stored response, by the conditions, range and method of the request.
     func answer(
-        _ request: borrowing Request, with stored: StoredResponse, age: Double, timeToLive: Double
+        _ request: borrowing Request, wanting wanted: CacheRequest, with stored: StoredResponse, age: Double,
+        timeToLive: Double
     ) -> Response {
-        var response = storedAnswer(to: request, from: stored, age: age)
-        var status = CacheStatus(cache: policy.name)
-        status.isHit = true
-        status.timeToLive = Self.timeToLive(timeToLive)
-        note(status, in: &response)
+        // Without a condition and a range, the answer to a GET is the stored response itself.
+        let isPlain = !wanted.hasCacheFields && request.head.method == .get
+        var response =
+            isPlain ? Response(head: stored.head, body: stored.body) : representation(of: stored, for: request.head)
+        describe(&response, to: request, from: stored, age: age)
+        note(CacheStatus(hitIn: policy.name, timeToLive: Self.timeToLive(timeToLive)), in: &response)
         return response
     }
 
@@ -20,7 +22,8 @@ extension ResponseCache {
         because detail: String, in forwardStatus: HTTPResponse.Status? = nil
     ) -> Response {
         let age = fallback.stored.age(at: clock.date)
-        var response = storedAnswer(to: request, from: fallback.stored, age: age)
+        var response = representation(of: fallback.stored, for: request.head)
+        describe(&response, to: request, from: fallback.stored, age: age)
         var status = CacheStatus(cache: policy.name)
         status.forwardReason = forwarded.cause.reason
         status.isStored = false
@@ -62,15 +65,22 @@ extension ResponseCache {
         return response
     }
 
-    private func storedAnswer(to request: borrowing Request, from stored: StoredResponse, age: Double) -> Response {
-        var response = representation(of: stored, for: request.head)
-        response.head.headerFields[.age] = String(Int(min(age, 0x1p31)))
+    /// Adds to the representation of a stored response what the caller learns about it.
+    private func describe(
+        _ response: inout Response, to request: borrowing Request, from stored: StoredResponse, age: Double
+    ) {
+        let field = HTTPField(name: .age, value: String(Int(min(age, 0x1p31))))
+        // Replacing searches all fields.
+        if stored.hasAge {
+            response.head.headerFields[fields: .age] = [field]
+        } else {
+            response.head.headerFields.append(field)
+        }
         response.metadata.source = .cache
-        response.metadata.urlText = request.urlText
+        response.metadata.target = request.target
         if !stored.decodedContentCodings.isEmpty {
             response.metadata.decodedContentCodings = stored.decodedContentCodings
         }
-        return response
     }
 
     private func representation(of stored: StoredResponse, for request: HTTPRequest) -> Response {
@@ -92,9 +102,18 @@ extension ResponseCache {
     }
 
     /// Adds the cache status to a response.
-    func note(_ status: CacheStatus, in response: inout Response) {
-        response.metadata.cacheStatus = status
+    func note(_ status: consuming CacheStatus, in response: inout Response) {
+        let shared = SharedCacheStatus(status)
+        response.metadata.sharedCacheStatus = shared
         guard policy.addsCacheStatusField else { return }
-        response.head.headerFields.append(HTTPField(name: .cacheStatus, value: status.description))
+        response.head.headerFields.append(HTTPField(name: .cacheStatus, value: shared.status.description))
+    }
+}
+
+extension CacheStatus {
+    fileprivate init(hitIn cache: String, timeToLive: Duration) {
+        self.init(cache: cache)
+        isHit = true
+        self.timeToLive = timeToLive
     }
 }

@@ -131,8 +131,9 @@ extension ResponseCache {
     /// The status of a response that the server has given in place of a stored one, with the reasons in words.
     func status(of isStored: Bool, forwarding cause: ForwardCause, because reason: NotStored? = nil) -> CacheStatus {
         var status = status(of: isStored, forwarding: cause.reason)
-        let detail = [cause.detail, reason?.detail].compactMap { $0 }.joined(separator: "; ")
-        status.detail = principalAdvice.completing(detail.isEmpty ? nil : detail, for: cause, reason)
+        var detail = reason?.detail ?? cause.detail
+        if let reason = reason?.detail, let cause = cause.detail { detail = "\(cause); \(reason)" }
+        status.detail = principalAdvice.completing(detail, for: cause, reason)
         return status
     }
 

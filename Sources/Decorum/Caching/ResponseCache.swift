@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 
 /// The parts of a cache that all of its requests share.
-struct ResponseCache<Store: ResponseStore>: Sendable {
+final class ResponseCache<Store: ResponseStore>: Sendable {
     let store: Store
     let policy: CachingPolicy
     let clock: any DatedClock

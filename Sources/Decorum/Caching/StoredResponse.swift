@@ -3,24 +3,12 @@ public import HTTPTypes
 
 /// A response that is kept, with what is needed to select and to validate it.
 public struct StoredResponse: Sendable {
-    /// The status and the header fields.
-    public let head: HTTPResponse
+    /// The parts that never change, which copies share: a response is copied several times on its way to a caller.
+    private let fixed: FixedParts
     /// The whole content, which can be read any number of times; of a `206`, the part that its `Content-Range` names.
     public var body: Body
-    /// The fields of the request that `Vary` names, as they were; also its `Cookie`, unless the response is `public`.
-    public let selectingFields: HTTPFields
-    /// The time at which the answered request, or the last validating request, was sent.
-    public let requestDate: Date
-    /// When the response was received, or last validated.
-    public let date: Date
     /// The content codings that the transport decoded before the body was stored, outermost first, as in `["gzip"]`.
     public var decodedContentCodings: [String]
-    let freshness: Freshness
-    let vary: Vary
-    /// Whether the cookie of a request does not matter, or only as `Vary` says.
-    private let isForAnyCookie: Bool
-    /// The cookie of the request that the response answers; nil when it had none.
-    private let cookie: String?
     /// The random number of the file that a store has read the response from, by which its body is known.
     var fileNonce: UInt64?
 
@@ -55,17 +43,26 @@ public struct StoredResponse: Sendable {
         head: HTTPResponse, body: Body, selectingFields: HTTPFields, requestDate: Date, date: Date,
         decodedContentCodings: [String] = []
     ) {
-        self.head = head
+        fixed = FixedParts(head, selectingFields: selectingFields, requestDate: requestDate, date: date)
         self.body = body
-        self.selectingFields = selectingFields
-        self.requestDate = requestDate
-        self.date = date
         self.decodedContentCodings = decodedContentCodings
-        freshness = Freshness(head, requestDate: requestDate, date: date)
-        vary = Vary(head.headerFields)
-        isForAnyCookie = freshness.isPublic || vary.names.contains(.cookie)
-        cookie = selectingFields.isEmpty ? nil : selectingFields[.cookie]
     }
+
+    /// The status and the header fields.
+    public var head: HTTPResponse { fixed.head }
+    /// The fields of the request that `Vary` names, as they were; also its `Cookie`, unless the response is `public`.
+    public var selectingFields: HTTPFields { fixed.selectingFields }
+    /// The time at which the answered request, or the last validating request, was sent.
+    public var requestDate: Date { fixed.requestDate }
+    /// When the response was received, or last validated.
+    public var date: Date { fixed.date }
+
+    var freshness: Freshness { fixed.freshness }
+    var vary: Vary { fixed.vary }
+    /// Whether the body is the part of the content that `Content-Range` names.
+    var isPart: Bool { fixed.isPart }
+    /// Whether the head has the age at which the response was received.
+    var hasAge: Bool { fixed.hasAge }
 
     /// Whether the response may answer a request, going by `Vary` (RFC 9111, section 4.1).
     ///
@@ -94,11 +91,11 @@ public struct StoredResponse: Sendable {
     }
 
     func cookieDiffers(from fields: HTTPFields) -> Bool {
-        !isForAnyCookie && (fields.contains(.cookie) ? fields[.cookie] : nil) != cookie
+        !fixed.isForAnyCookie && (fields.contains(.cookie) ? fields[.cookie] : nil) != fixed.cookie
     }
 
     /// Whether the request that the response answers had no cookie.
-    var wasRequestedWithoutCookie: Bool { cookie == nil }
+    var wasRequestedWithoutCookie: Bool { fixed.cookie == nil }
 
     /// Whether another response takes this one's place in a store: both answer the same requests.
     ///
@@ -106,6 +103,35 @@ public struct StoredResponse: Sendable {
     /// - Returns: Whether both have the same `Vary` and were selected by the same fields.
     public func isOfSameVariant(as other: StoredResponse) -> Bool {
         vary == other.vary && (vary.names.isEmpty || SelectingFields.areSame(self, other))
+    }
+}
+
+/// The parts of a stored response that never change, and what follows from them.
+private final class FixedParts: Sendable {
+    let head: HTTPResponse
+    let selectingFields: HTTPFields
+    let requestDate: Date
+    let date: Date
+    let freshness: Freshness
+    let vary: Vary
+    let isPart: Bool
+    let hasAge: Bool
+    /// Whether the cookie of a request does not matter, or only as `Vary` says.
+    let isForAnyCookie: Bool
+    /// The cookie of the request that the response answers; nil when it had none.
+    let cookie: String?
+
+    init(_ head: HTTPResponse, selectingFields: HTTPFields, requestDate: Date, date: Date) {
+        self.head = head
+        self.selectingFields = selectingFields
+        self.requestDate = requestDate
+        self.date = date
+        freshness = Freshness(head, requestDate: requestDate, date: date)
+        vary = Vary(head.headerFields)
+        isPart = head.status == .partialContent
+        hasAge = head.headerFields.contains(.age)
+        isForAnyCookie = freshness.isPublic || vary.names.contains(.cookie)
+        cookie = selectingFields.isEmpty ? nil : selectingFields[.cookie]
     }
 }
 

@@ -2,32 +2,36 @@ import HTTPTypes
 
 /// A set of field names.
 ///
-/// The first letter and the length of a name are enough to see that most names are not in it.
+/// The first letter, the last letter and the length of a name are enough to see that most names are not in it.
 struct FieldNames: Sendable {
-    private let names: Set<HTTPField.Name>
-    /// For each first letter, a bit for each length, modulo 64.
-    private var lengths = [UInt64](repeating: 0, count: 32)
+    /// The names whose first and last letters have one sum.
+    private struct Group {
+        /// A bit for each length, modulo 64.
+        var lengths: UInt64 = 0
+        // Comparing a few short texts takes less time than hashing one.
+        var names: [String] = []
+    }
+
+    private var groups = [Group](repeating: Group(), count: 32)
 
     /// Creates a set of names.
     init(_ names: Set<HTTPField.Name>) {
-        self.names = names
         for name in names {
-            let (letter, length) = Self.place(of: name.canonicalName.utf8)
-            lengths[letter] |= length
+            let (group, length) = Self.place(of: name.canonicalName.utf8)
+            groups[group].lengths |= length
+            groups[group].names.append(name.canonicalName)
         }
     }
 
     func contains(_ name: HTTPField.Name) -> Bool {
         // This reads the bytes only once: a stack calls it for each field of each request.
         var text = name.canonicalName
-        let mayBeNamed = text.withUTF8 { bytes in
-            let (letter, length) = unsafe Self.place(of: bytes)
-            return lengths[letter] & length != 0
-        }
-        return mayBeNamed && names.contains(name)
+        let (group, length) = text.withUTF8 { unsafe Self.place(of: $0) }
+        return groups[group].lengths & length != 0 && groups[group].names.contains(text)
     }
 
-    private static func place(of name: some Collection<UInt8>) -> (letter: Int, length: UInt64) {
-        (Int((name.first ?? 0) & 31), 1 << UInt64(name.count & 63))
+    private static func place(of name: some BidirectionalCollection<UInt8>) -> (group: Int, length: UInt64) {
+        let letters = (name.first ?? 0) &+ (name.last ?? 0)
+        return (Int(letters & 31), 1 << UInt64(name.count & 63))
     }
 }

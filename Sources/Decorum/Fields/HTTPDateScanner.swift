@@ -1,5 +1,9 @@
 /// Reads a date in one of the three formats of RFC 9110, section 5.6.7.
 struct HTTPDateScanner {
+    private static let weekdays = CivilDate.weekdays.map { Array($0.utf8) }
+    private static let shortWeekdays = weekdays.map { Array($0.prefix(3)) }
+    private static let months = CivilDate.months.map { Array($0.utf8) }
+
     private var rest: ArraySlice<UInt8>
 
     init(_ text: String) {
@@ -9,10 +13,10 @@ struct HTTPDateScanner {
 
     mutating func date(at now: CivilDate) -> CivilDate? {
         let weekday = word()
-        if CivilDate.weekdays.contains(where: { weekday.isName($0.prefix(3)) }) {
+        if Self.shortWeekdays.contains(where: { weekday.isName($0) }) {
             return skip(", ") ? preferredDate() : asctimeDate()
         }
-        guard CivilDate.weekdays.contains(where: { weekday.isName($0[...]) }) else { return nil }
+        guard Self.weekdays.contains(where: { weekday.isName($0) }) else { return nil }
         return rfc850Date(at: now)
     }
 
@@ -57,7 +61,7 @@ struct HTTPDateScanner {
 
     private mutating func month() -> Int? {
         let name = word()
-        return CivilDate.months.firstIndex { name.isName($0[...]) }.map { $0 + 1 }
+        return Self.months.firstIndex { name.isName($0) }.map { $0 + 1 }
     }
 
     private mutating func number(_ width: Int) -> Int? {
@@ -74,7 +78,7 @@ struct HTTPDateScanner {
     }
 
     private mutating func skipZone() -> Bool {
-        skip(" ") && word().isName("GMT")
+        skip(" ") && word().isName(Array("GMT".utf8))
     }
 
     private mutating func skip(_ literal: String) -> Bool {
@@ -93,7 +97,7 @@ extension CivilDate {
 }
 
 extension ArraySlice<UInt8> {
-    fileprivate func isName(_ name: Substring) -> Bool {
-        elementsEqual(name.utf8) { $0 | 0x20 == $1 | 0x20 }
+    fileprivate func isName(_ name: [UInt8]) -> Bool {
+        count == name.count && elementsEqual(name) { $0 | 0x20 == $1 | 0x20 }
     }
 }

@@ -50,6 +50,7 @@ extension RequestOptions: CustomStringConvertible, CustomDebugStringConvertible,
             facts.append("secret fields " + secretFields.map(\.rawName).sorted().joined(separator: " "))
         }
         if let attemptNumber { facts.append("attempt \(attemptNumber)") }
+        if fragment != nil { facts.append("fragment") }
         return facts + keyNames
     }
 }
@@ -71,6 +72,7 @@ extension ResponseMetadata: CustomStringConvertible, CustomDebugStringConvertibl
         facts += redirects.map(\.description)
         if let redirectionRefusal { facts.append("redirection refused: \(redirectionRefusal)") }
         facts += informational.map { "informational \($0.status.code)" }
+        if cacheStatus != nil { facts.append("cache status") }
         return facts + keyNames
     }
 }

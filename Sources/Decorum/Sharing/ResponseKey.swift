@@ -12,17 +12,17 @@ public import HTTPTypes
 /// A key that you create has the request's `Cookie`, so that it separates users in any store. A cache compares cookies by
 /// itself, so the keys under which it stores do not have them: see ``StoredResponse/cookieDiffers(from:)``.
 public struct ResponseKey: Sendable, Hashable {
+    // Copies of a key share its parts: several tables hold the key of each request.
+    private let parts: Parts
+
     /// The method of the request.
-    public let method: HTTPRequest.Method
+    public var method: HTTPRequest.Method { parts.method }
     /// The URI of the request.
-    public let uri: URI
+    public var uri: URI { parts.uri }
     /// The user on whose behalf the request is made.
-    public let principal: Principal?
+    public var principal: Principal? { parts.principal }
     // These include fields that select a resource in addition to the URI, such as Host.
-    let credentials: [HTTPField]
-    private let content: RequestContent?
-    // A request needs the hash several times.
-    private let hash: Int
+    var credentials: [HTTPField] { parts.credentials }
 
     /// Creates the key of a request.
     ///
@@ -43,37 +43,21 @@ public struct ResponseKey: Sendable, Hashable {
 
     private init?(_ request: borrowing Request, method: HTTPRequest.Method, hasCookie: Bool) {
         guard let uri = URI(request.head) else { return nil }
-        self.method = method
-        self.uri = uri
-        principal = request.options.principal
-        credentials = Self.credentials(in: request.head.headerFields, request.options.secretFields, hasCookie)
+        var content: RequestContent?
         if method == .query {
-            guard let content = RequestContent(request) else { return nil }
-            self.content = content
-        } else {
-            content = nil
+            content = RequestContent(request)
+            if content == nil { return nil }
         }
-        guard principal != nil || !credentials.isEmpty || content != nil else {
-            hash = uri.hashValue
-            return
-        }
-        var hasher = Hasher()
-        hasher.combine(uri)
-        hasher.combine(principal)
-        hasher.combine(credentials)
-        hasher.combine(content?.bytes)
-        hash = hasher.finalize()
+        parts = Parts(
+            method: method, uri: uri, principal: request.options.principal,
+            credentials: Self.credentials(in: request.head.headerFields, request.options.secretFields, hasCookie),
+            content: content)
     }
 
     private init(ofPrincipalIn other: ResponseKey) {
-        method = other.method
-        uri = URI(scheme: "", authority: "", path: "")
-        principal = other.principal
-        credentials = []
-        content = nil
-        var hasher = Hasher()
-        hasher.combine(principal)
-        hash = hasher.finalize()
+        parts = Parts(
+            method: other.method, uri: URI(scheme: "", authority: "", path: ""), principal: other.principal,
+            credentials: [], content: nil)
     }
 
     /// A key of no resource: only a removal of the principal's responses, or of all, withdraws its tickets.
@@ -89,15 +73,18 @@ public struct ResponseKey: Sendable, Hashable {
             let counts =
                 fields[index].indexingStrategy == .disallow || (!secretFields.isEmpty && secretFields.contains(name))
                 || !NeutralFields.contains(name)
-                    && (tellingFields.contains(name) || holdsToken(fields[index]))
+                    && (tellingFields.contains(name)
+                        || fields[index].value.utf8.count >= shortestToken && holdsToken(fields[index]))
             if counts, hasCookie || name != .cookie { credentials.append(fields[index]) }
         }
         return credentials
     }
 
+    private static let shortestToken = 12
+
     /// Whether a value is a secret by itself, under a name that is not listed.
     private static func holdsToken(_ field: HTTPField) -> Bool {
-        field.value.utf8.count >= 12 && Redaction.standard.isSecret(field, secretFields: [])
+        Redaction.standard.isSecret(field, secretFields: [])
     }
 
     private static let tellingFields = SecretFieldNames(.standard, and: publicNames)
@@ -117,30 +104,66 @@ public struct ResponseKey: Sendable, Hashable {
 
     /// Returns whether all parts of both keys are the same.
     public static func == (lhs: ResponseKey, rhs: ResponseKey) -> Bool {
-        lhs.hash == rhs.hash && lhs.uri == rhs.uri && lhs.method == rhs.method && lhs.principal == rhs.principal
-            && lhs.credentials == rhs.credentials && lhs.content == rhs.content
+        lhs.parts === rhs.parts || lhs.parts == rhs.parts
     }
 
     /// Hashes the parts that distinguish most keys.
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(hash)
+        hasher.combine(parts.hash)
     }
 
     /// The hash of the parts that distinguish most keys.
-    public var hashValue: Int { hash }
+    public var hashValue: Int { parts.hash }
 
     /// Whether the request itself has a secret, which separates its responses.
     ///
     /// The content of a request counts as a secret.
     var holdsSecret: Bool {
-        content != nil || credentials.contains { !Self.publicFields.contains($0.name) }
+        parts.content != nil || credentials.contains { !Self.publicFields.contains($0.name) }
     }
 
     /// The bytes of the texts and of the content that the key holds.
     var byteCount: Int {
-        credentials.reduce(uri.byteCount + (content?.byteCount ?? 0)) {
+        credentials.reduce(uri.byteCount + (parts.content?.byteCount ?? 0)) {
             $0 + $1.name.rawName.utf8.count + $1.value.utf8.count
         }
+    }
+}
+
+/// The parts of a key, and their hash.
+private final class Parts: Sendable, Equatable {
+    let method: HTTPRequest.Method
+    let uri: ResponseKey.URI
+    let principal: Principal?
+    let credentials: [HTTPField]
+    let content: RequestContent?
+    // A request needs the hash several times.
+    let hash: Int
+
+    init(
+        method: HTTPRequest.Method, uri: ResponseKey.URI, principal: Principal?, credentials: [HTTPField],
+        content: RequestContent?
+    ) {
+        self.method = method
+        self.uri = uri
+        self.principal = principal
+        self.credentials = credentials
+        self.content = content
+        guard principal != nil || !credentials.isEmpty || content != nil else {
+            hash = uri.hashValue
+            return
+        }
+        var hasher = Hasher()
+        hasher.combine(uri)
+        hasher.combine(principal)
+        hasher.combine(credentials)
+        hasher.combine(content?.bytes)
+        hash = hasher.finalize()
+    }
+
+    static func == (lhs: Parts, rhs: Parts) -> Bool {
+        lhs.hash == rhs.hash && lhs.uri == rhs.uri && lhs.method == rhs.method && lhs.principal == rhs.principal
+            && lhs.credentials == rhs.credentials && lhs.content == rhs.content
     }
 }
 

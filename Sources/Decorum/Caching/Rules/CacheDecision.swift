@@ -32,11 +32,12 @@ enum CacheDecision: Sendable {
         let selected = variants.first { $0.isSelected(by: request) }
         if policy.mode == .validating { return decide(request, validating: selected, of: variants) }
         guard let stored = selected else { return decide(request, wanting: wanted, fromOtherVariants: variants) }
-        if stored.cookieDiffers(from: request.headerFields) {
+        if wanted.hasCookie || !stored.wasRequestedWithoutCookie, stored.cookieDiffers(from: request.headerFields) {
             return decide(request, wanting: wanted, fromOtherCookie: stored, at: now, policy: policy)
         }
 
-        guard PartialContent.canAnswer(Preconditions.range(of: request, in: stored), from: stored) else {
+        guard !stored.isPart || PartialContent.canAnswer(Preconditions.range(of: request, in: stored), from: stored)
+        else {
             if wanted.isOnlyIfCached { return .refuse(.part) }
             guard request.method == .get, !request.headerFields.contains(.range),
                 let missing = PartialContent.missing(after: stored)

@@ -3,6 +3,9 @@ import HTTPTypes
 
 /// The directives of a request to a cache: its `Cache-Control` (RFC 9111, section 5.2.1) and ``RequestOptions/cacheUse``.
 struct CacheRequest: Sendable {
+    /// Whether the request has a field that a cache evaluates: a directive, a condition or a range.
+    private(set) var hasCacheFields = false
+    private(set) var hasCookie = false
     /// Whether a stored response must be validated before it is used.
     var needsValidation = false
     /// Whether that is because of a change at the origin, and not of the request.
@@ -21,7 +24,11 @@ struct CacheRequest: Sendable {
     var staleIfError: Double = 0
 
     init(_ fields: HTTPFields, use: CacheUse) {
-        read(fields)
+        // Nearly all requests have none, which one pass over their names shows.
+        for index in fields.indices where Self.cacheFields.contains(fields[index].name) {
+            if fields[index].name == .cookie { hasCookie = true } else { hasCacheFields = true }
+        }
+        if hasCacheFields { read(fields) }
         switch use {
         case .standard: break
         case .reload: needsValidation = true
@@ -32,6 +39,10 @@ struct CacheRequest: Sendable {
         case .none: isNoStore = true
         }
     }
+
+    private static let cacheFields = FieldNames([
+        .cacheControl, .pragma, .range, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange, .cookie,
+    ])
 
     private mutating func read(_ fields: HTTPFields) {
         guard fields.contains(.cacheControl) else {
@@ -88,8 +99,9 @@ extension CacheRequest {
         let method = request.head.method
         let isQuery = method == .query && mode == .answering
         guard method == .get || method == .head || isQuery else { return .method }
-        let fields = request.head.headerFields
         guard isQuery || request.body.isEmpty else { return .content }
+        guard hasCacheFields else { return nil }
+        let fields = request.head.headerFields
         if Preconditions.needOrigin(fields, in: mode) { return .precondition }
         guard let range = fields.firstValue(of: .range) else { return nil }
         return method == .get && mode == .answering && ByteRange(range) != nil ? nil : .range

@@ -17,7 +17,7 @@ enum PartialContent {
 
     /// Whether a stored response has what a request asks for: a range, or with nil the whole content.
     static func canAnswer(_ range: ByteRange?, from stored: StoredResponse) -> Bool {
-        guard stored.head.status == .partialContent else { return true }
+        guard stored.isPart else { return true }
         return range.flatMap { part($0, of: stored) } != nil
     }
 

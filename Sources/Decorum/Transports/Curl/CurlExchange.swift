@@ -55,7 +55,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
     let library: CurlLibrary
     let state: Locked<State>
     let transfer: CurlTransfer
-    private let url: String?
+    private let target: Target?
     private let idleTimeout: Duration
     let watch: IdleTimer
 
@@ -69,7 +69,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         library: CurlLibrary
     ) {
         method = request.head.method
-        url = request.urlText
+        target = request.target
         self.request = head
         uploadLength = upload.length
         self.idleTimeout = idleTimeout
@@ -123,7 +123,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         }
         var metadata = ResponseMetadata()
         metadata.source = .network
-        metadata.urlText = url
+        metadata.target = target
         metadata.timings = head.timings
         if !head.informational.isEmpty {
             metadata.informational = head.informational.compactMap(\.response)
