@@ -112,15 +112,15 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
 
     @inline(__always) func send(_ request: Request) async throws -> Response {
         var wanted = CacheRequest(request.head.headerFields, use: request.options.cacheUse)
-        guard !baseAddsCredentials || request.options.principal != nil,
+        let hasPrincipal = request.options.principal != nil
+        guard !baseAddsCredentials || hasPrincipal,
             let key = ResponseKey(
                 storing: request, method: policy.mode.methodOfStoredResponse(to: request.head.method))
         else {
             return try await pass(
-                request, wanting: wanted,
-                because: baseAddsCredentials && request.options.principal == nil ? .noPrincipal : .noKey)
+                request, wanting: wanted, because: baseAddsCredentials && !hasPrincipal ? .noPrincipal : .noKey)
         }
-        if request.options.principal != nil, request.options.skipsAuthentication {
+        if hasPrincipal, request.options.skipsAuthentication {
             return try await pass(request, wanting: wanted, because: .anonymous)
         }
         if let cause = wanted.causeToPass(request, in: policy.mode) {

@@ -31,19 +31,19 @@ enum LayerRows {
                 [
                     Row(
                         "layers/empty, any, \(depth)", over: "layers/any", layers: depth,
-                        bounds: .instructionsPerLayer(350), .allocationsPerLayer(0),
+                        bounds: .instructionsPerLayer(390), .allocationsPerLayer(0),
                         sending: request, through: passing(depth, over: memory)),
                     Row(
                         "layers/empty, appended to any, \(depth)", over: "layers/any", layers: depth,
-                        bounds: .instructionsPerLayer(530), .allocationsPerLayer(0),
+                        bounds: .instructionsPerLayer(590), .allocationsPerLayer(0),
                         sending: request, through: appending(depth, to: memory)),
                     Row(
                         "layers/empty, inlined, appended to any, \(depth)", over: "layers/any", layers: depth,
-                        bounds: .instructionsPerLayer(350), .allocationsPerLayer(0),
+                        bounds: .instructionsPerLayer(390), .allocationsPerLayer(0),
                         sending: request, through: appendingInlined(depth, to: memory)),
                     Row(
                         "layers/empty, AnyConnection each, \(depth)", over: "layers/AnyConnection", layers: depth,
-                        bounds: .instructionsPerLayer(880), .allocationsPerLayer(0),
+                        bounds: .instructionsPerLayer(970), .allocationsPerLayer(0),
                         sending: request, through: wrapping(depth, over: AnyConnection(memory))),
                 ]
             }
@@ -56,7 +56,7 @@ enum LayerRows {
                 bounds: .instructionsPerLayer(60), .allocationsPerLayer(0), sending: request, through: stack),
             Row(
                 "layers/empty, AnyConnection once, \(depth)", over: "layers/AnyConnection", layers: depth,
-                bounds: .instructionsPerLayer(530), .allocationsPerLayer(0),
+                bounds: .instructionsPerLayer(590), .allocationsPerLayer(0),
                 sending: request, through: AnyConnection(stack)),
         ]
     }

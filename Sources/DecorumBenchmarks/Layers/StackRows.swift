@@ -13,12 +13,12 @@ enum StackRows {
                 for _ in 0..<count { _ = try await hand.work(request) }
             },
             Row(
-                "stacks/six working layers", over: "stacks/six by hand", bounds: .instructions(22_500),
-                .allocations(3),
+                "stacks/six working layers", over: "stacks/six by hand", bounds: .instructions(41_500),
+                .allocations(11),
                 sending: request, through: passing(0, over: six(over: memory))),
             Row(
-                "stacks/six working layers, AnyConnection", over: "stacks/six by hand", bounds: .instructions(22_500),
-                .allocations(3), sending: request, through: AnyConnection(six(over: memory))),
+                "stacks/six working layers, AnyConnection", over: "stacks/six by hand", bounds: .instructions(41_500),
+                .allocations(11), sending: request, through: AnyConnection(six(over: memory))),
             Row(
                 "stacks/canonical", over: "stacks/terminal", bounds: .instructions(122_000), .allocations(40),
                 sending: .sample("/v1/feed"), through: canonical(memory)),
@@ -34,7 +34,7 @@ enum StackRows {
             + [1, 5, 10, 20].map { depth in
                 Row(
                     "stacks/depth \(depth)", over: "stacks/terminal", layers: depth,
-                    bounds: .instructionsPerLayer(2050), sending: request,
+                    bounds: .instructionsPerLayer(2290), sending: request,
                     through: stack(depth, memory))
             }
     }
