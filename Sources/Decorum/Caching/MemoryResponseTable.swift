@@ -115,6 +115,15 @@ struct MemoryResponseTable {
         for identifier in identifiers(ofSameVariantAs: response, for: key) { remove(identifier) }
     }
 
+    /// Removes the responses of a variant, unless one was stored with a ticket of a larger number.
+    mutating func remove(ofSameVariantAs response: StoredResponse, for key: ResponseKey, before number: UInt64) -> Bool
+    {
+        let found = identifiers(ofSameVariantAs: response, for: key)
+        guard found.allSatisfy({ entries[$0].map { $0.number <= number } ?? true }) else { return false }
+        for identifier in found { remove(identifier) }
+        return true
+    }
+
     /// Removes the responses under a key; with a number, those that were stored with tickets of smaller numbers.
     mutating func remove(for key: ResponseKey, before number: UInt64 = .max) {
         for identifier in variants[key] ?? [] where entries[identifier].map({ $0.number < number }) ?? false {
