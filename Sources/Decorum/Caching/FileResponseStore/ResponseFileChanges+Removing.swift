@@ -60,6 +60,27 @@ extension ResponseFileChanges {
         try? fileSystem.setTime(of: path, to: time)
     }
 
+    /// Removes files that were neither used nor changed since a survey, until a number of bytes is free.
+    ///
+    /// - Returns: The number of bytes that the removed files took.
+    func remove(_ files: some Sequence<SurveyedFile>, until count: Int) -> Int {
+        var removed = 0
+        try? directory.locked {
+            for file in files where removed < count {
+                let path = directory.path(of: file.name)
+                guard (try? fileSystem.status(of: path, mayWait: true))?.time == file.time else { continue }
+                let states = file.name.index == 0 ? states(of: file.name.digest) : []
+                do {
+                    try remove(file.name.index, of: file.name.digest, among: states)
+                } catch {
+                    continue
+                }
+                removed += file.length
+            }
+        }
+        return removed
+    }
+
     /// Removes a file if it is still damaged while no other store changes it.
     func removeDamaged(_ name: ResponseFileName, isDamaged: (_ path: String) -> Bool) {
         let path = directory.path(of: name)
