@@ -101,6 +101,15 @@ public final class MemoryResponseStore: ResponseStore {
         }
     }
 
+    /// Removes the responses of one variant under a key that were stored with earlier tickets.
+    ///
+    /// - Returns: Whether no response of the variant is left; otherwise none is removed.
+    func removeResponses(
+        ofSameVariantAs response: StoredResponse, for key: ResponseKey, before ticket: StoreTicket
+    ) -> Bool {
+        table.withLock { $0.remove(ofSameVariantAs: response, for: key, before: ticket.number) }
+    }
+
     /// Removes the responses of one variant under a key.
     func removeResponses(ofSameVariantAs response: StoredResponse, for key: ResponseKey) {
         table.withLock { $0.remove(ofSameVariantAs: response, for: key) }

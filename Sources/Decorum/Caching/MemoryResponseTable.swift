@@ -119,6 +119,15 @@ struct MemoryResponseTable {
         for entry in entries(ofSameVariantAs: response, for: key) { remove(entry.identifier) }
     }
 
+    /// Removes the responses of a variant, unless one was stored with a ticket of a larger number.
+    mutating func remove(ofSameVariantAs response: StoredResponse, for key: ResponseKey, before number: UInt64) -> Bool
+    {
+        let found = identifiers(ofSameVariantAs: response, for: key)
+        guard found.allSatisfy({ entries[$0].map { $0.number <= number } ?? true }) else { return false }
+        for identifier in found { remove(identifier) }
+        return true
+    }
+
     /// Removes the responses under a key; with a number, those that were stored with tickets of smaller numbers.
     mutating func remove(for key: ResponseKey, before number: UInt64 = .max) {
         for entry in variants[key] ?? [] where entry.number < number { remove(entry.identifier) }

@@ -32,6 +32,11 @@ struct DiskThread: Sendable {
         }.get()
     }
 
+    /// Performs work while the caller's thread waits, which may only be one of the store's own threads.
+    func performAndWait<Result>(_ work: () -> Result) -> Result {
+        queue.sync(execute: work)
+    }
+
     /// Performs work whose result is not needed.
     func start(_ work: @escaping @Sendable () -> Void) {
         queue.async(execute: work)

@@ -26,7 +26,7 @@ import HTTPTypes
 /// finds no such response, since a body that was closed in between might be replaced before its next part is read.
 ///
 /// Fields that are known as secret by their names are never written to the disk. A response is kept only in memory, for
-/// the life of the process, in three cases: its request had `Authorization`, `Cookie` or another field by which
+/// the life of the process or for a day where other responses are removed, in three cases: its request had `Authorization`, `Cookie` or another field by which
 /// ``ResponseKey`` distinguishes requests; the response itself has such a field, such as `Set-Cookie`; or a URL in its
 /// `Location`, `Content-Location`, `Link` or `Refresh` has an item that ``Redaction/standard`` knows, such as
 /// `access_token`. The names in ``RequestOptions/secretFields`` apply only to the request. Put the layer that adds
@@ -42,11 +42,11 @@ import HTTPTypes
 /// file that cannot be removed at once, as while too many files are open, counts as removed in this process, and is
 /// removed later.
 public final class FileResponseStore: ResponseStore {
-    private let files: ResponseFiles
-    private let memoryOnly: MemoryOnlyResponses
+    let files: ResponseFiles
+    let memoryOnly: MemoryOnlyResponses
     private let tickets = StoreTickets()
     private let spawner: any TaskSpawner
-    private var secrets: MemoryResponseStore { memoryOnly.store }
+    var secrets: MemoryResponseStore { memoryOnly.store }
     private var directory: ResponseDirectory { files.directory }
 
     /// The largest body, in bytes, that the store takes: a quarter of its limit.
@@ -174,16 +174,21 @@ public final class FileResponseStore: ResponseStore {
             response.body = Body(content)
         }
         response.fileNonce = nil
-        memoryOnly.note(key, ticket)
-        guard secrets.store(response, for: key, with: ticket) else { return false }
-        if !key.holdsSecret { await removeFile(of: response, key, ticket) }
-        return true
+        return await keepInMemory(response, key, ticket) { [secrets, response] in
+            secrets.store(response, for: key, with: ticket)
+        }
     }
 
-    /// Removes the file in whose place a response is kept in memory.
-    private func removeFile(of response: StoredResponse, _ key: ResponseKey, _ ticket: StoreTicket) async {
+    /// Has a response kept in memory in place of the file of its variant, unless the file answers a later request.
+    private func keepInMemory(
+        _ response: StoredResponse, _ key: ResponseKey, _ ticket: StoreTicket, by keep: @escaping @Sendable () -> Bool
+    ) async -> Bool {
+        memoryOnly.note(key, ticket)
+        guard !key.holdsSecret else { return keep() }
         let (digest, variant) = (ResponseKeyDigest(key), ResponseKeyDigest.digest(ofVariant: response))
-        await files.threads.changing.perform { [files] in files.changes.removeVariant(variant, digest, ticket) }
+        return await files.threads.changing.perform { [files] in
+            files.changes.replaceVariant(variant, digest, ticket, by: keep)
+        }
     }
 
     /// Makes a writer to the disk; nil when the directory cannot be written.
@@ -197,7 +202,7 @@ public final class FileResponseStore: ResponseStore {
         var variant = response
         variant.body = .empty
         return ResponseFileWriter(response, key: key, ticket: ticket, files: files) { [secrets, variant] in
-            secrets.removeResponses(ofSameVariantAs: variant, for: key)
+            secrets.removeResponses(ofSameVariantAs: variant, for: key, before: ticket)
         }
     }
 
@@ -210,61 +215,10 @@ public final class FileResponseStore: ResponseStore {
         guard response.holdsSecret(under: key) else { return await fileWriter(response, key, ticket) }
         memoryOnly.note(key, ticket)
         return secrets.makeWriter(response, key, ticket).map { writer in
-            MemoryOnlyResponseWriter(writer) { [self] in
-                memoryOnly.note(key, ticket)
-                if !key.holdsSecret { await removeFile(of: response, key, ticket) }
+            MemoryOnlyResponseWriter(writer) { [self] keep in
+                await keepInMemory(response, key, ticket, by: keep)
             }
         }
-    }
-
-    /// Removes every response under a key, in all stores on the directory.
-    public func removeResponses(for key: ResponseKey) async {
-        secrets.removeResponses(for: key)
-        await remove(.key(ResponseKeyDigest(key)))
-    }
-
-    /// Removes every response of a URI, of all principals, in all stores on the directory.
-    public func removeResponses(at uri: ResponseKey.URI) async {
-        secrets.removeResponses(at: uri)
-        await remove(.uri(ResponseKeyDigest(uri)))
-    }
-
-    /// Removes every response that was stored on behalf of a principal, in all stores on the directory.
-    public func removeResponses(of principal: Principal?) async {
-        secrets.removeResponses(of: principal)
-        await remove(.principal(digest: ResponseKeyDigest.digest(of: principal)))
-    }
-
-    /// Removes every response, in all stores on the directory.
-    public func removeAllResponses() async {
-        secrets.removeAllResponses()
-        await remove(.all)
-    }
-
-    private func remove(_ removal: ResponseFileRemoval) async {
-        await files.threads.changing.perform { [files] in files.changes.remove(removal) }
-    }
-}
-
-extension StoredResponse {
-    /// Whether a field of the request or of the response holds a secret.
-    fileprivate func holdsSecret(under key: ResponseKey) -> Bool {
-        key.holdsSecret || selectingFields.contains(.cookie)
-            || head.headerFields.contains { field in
-                Redaction.standard.isSecret(field, secretFields: []) || field.refersToSecret
-            }
-    }
-}
-
-extension HTTPField {
-    private static let referringFields = FieldNames(
-        Set(["Location", "Content-Location", "Link", "Refresh"].compactMap { HTTPField.Name($0) }))
-
-    /// Whether the value is a URL, or a text with one, that holds a secret.
-    fileprivate var refersToSecret: Bool {
-        guard Self.referringFields.contains(name) else { return false }
-        let redaction = Redaction.standard
-        return (isURL ? redaction.applied(toURL: value) : redaction.applied(toText: value)) != value
     }
 }
 

@@ -4,11 +4,14 @@ import Foundation
 /// complete.
 struct MemoryOnlyResponseWriter: ResponseWriter {
     private let writer: MemoryResponseWriter
-    private let onKept: @Sendable () async -> Void
+    private let keep: @Sendable (@escaping @Sendable () -> Bool) async -> Bool
 
-    init(_ writer: MemoryResponseWriter, onKept: @escaping @Sendable () async -> Void) {
+    /// Creates a writer that has the complete response kept by a closure, which calls the closure that it is given.
+    init(
+        _ writer: MemoryResponseWriter, keep: @escaping @Sendable (@escaping @Sendable () -> Bool) async -> Bool
+    ) {
         self.writer = writer
-        self.onKept = onKept
+        self.keep = keep
     }
 
     func write(_ chunk: Data) -> Bool {
@@ -16,8 +19,6 @@ struct MemoryOnlyResponseWriter: ResponseWriter {
     }
 
     func finish() async -> Bool {
-        guard writer.finish() else { return false }
-        await onKept()
-        return true
+        await keep { [writer] in writer.finish() }
     }
 }

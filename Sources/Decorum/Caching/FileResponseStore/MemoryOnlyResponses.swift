@@ -3,13 +3,13 @@ import Synchronization
 /// The responses that a store of files keeps in memory, checked against the removals of other stores on the directory.
 final class MemoryOnlyResponses: Sendable {
     private struct Check {
-        /// Removals before this time do not concern the responses.
-        var since: Int64
+        /// Removals before this time do not concern the responses; nil when the time was forgotten.
+        var since: TicketTime?
         /// The time that the marks of removals had at the last check.
         var marked: Int64?
     }
 
-    /// Above this limit, all checks are forgotten; responses without one are removed by any mark that covers them.
+    /// Above this limit, the older half of the checks is forgotten; responses without one count as removed.
     private static let countLimit = 2000
 
     let store: MemoryResponseStore
@@ -28,10 +28,19 @@ final class MemoryOnlyResponses: Sendable {
         guard let time = ticket.time else { return }
         let isFirst = store.responses(for: key).isEmpty
         checks.withLock { checks in
-            if checks.count >= Self.countLimit { checks = [:] }
-            let since = isFirst ? time.wall : min(checks[key]?.since ?? time.wall, time.wall)
+            if checks.count >= Self.countLimit { Self.forgetOlderHalf(of: &checks) }
+            guard !isFirst else {
+                checks[key] = Check(since: time)
+                return
+            }
+            let since = checks[key]?.since.map { $0.steady < time.steady ? $0 : time }
             checks[key] = Check(since: since)
         }
+    }
+
+    private static func forgetOlderHalf(of checks: inout [ResponseKey: Check]) {
+        let latestFirst = checks.sorted { $0.value.since?.steady ?? .min > $1.value.since?.steady ?? .min }
+        checks = Dictionary(uniqueKeysWithValues: latestFirst.prefix(countLimit / 2).map { ($0.key, $0.value) })
     }
 
     /// Finds the responses of a key that no store has removed.
@@ -42,7 +51,7 @@ final class MemoryOnlyResponses: Sendable {
         do {
             isRemoved = try checkRemoved(key, mayWait: false)
         } catch {
-            isRemoved = await threads.reading.perform { [self] in (try? checkRemoved(key, mayWait: true)) ?? false }
+            isRemoved = await threads.reading.perform { [self] in (try? checkRemoved(key, mayWait: true)) ?? true }
         }
         guard isRemoved else { return found }
         // Not all responses of the key, which would withdraw the tickets of requests that were sent later.
@@ -55,8 +64,8 @@ final class MemoryOnlyResponses: Sendable {
         let check = checks.withLock { $0[key] }
         if let check, check.marked == marked { return false }
         let removed = try marks.lastRemoval(of: ResponseKeyDigest(key), mayWait: mayWait)
-        let since = check?.since ?? 3_000_000_000
-        guard removed < since else {
+        // Marks are compared with the time of day, and deleted after a day.
+        guard let since = check?.since, since.isComparable(at: marks.now), removed < since.wall else {
             checks.withLock { $0[key] = nil }
             return true
         }

@@ -13,6 +13,9 @@ struct RemovalMarks: Sendable {
     private let directory: ResponseDirectory
     private var fileSystem: any FileSystem { directory.fileSystem }
 
+    /// The time of the clocks by which removals are marked.
+    var now: TicketTime { fileSystem.time }
+
     init(_ directory: ResponseDirectory) {
         self.directory = directory
     }
@@ -39,13 +42,15 @@ struct RemovalMarks: Sendable {
 
     /// Marks a removal; must be called under the lock of the directory.
     func add(_ removal: ResponseFileRemoval, at time: Int64) throws {
+        let last = try lastChange(mayWait: true)
         do {
             try set(Self.name(removal), to: time)
         } catch {
             try set(Self.ofAll, to: time)
         }
-        // The folder has the time of the last removal, so that one look tells whether there was any.
-        try fileSystem.setTime(of: directory.removalsPath, to: time)
+        // The folder has another time after each removal, also after one that was refused at first and is older, so that
+        // one look tells whether there was any.
+        try fileSystem.setTime(of: directory.removalsPath, to: max(fileSystem.time.wall, last &+ 1))
     }
 
     private func set(_ mark: String, to time: Int64) throws {
@@ -62,10 +67,14 @@ struct RemovalMarks: Sendable {
     }
 
     /// The time of the last removal that covers a key; the smallest number when there is none.
+    ///
+    /// A time in the future was written before the clock was set, and no ticket is comparable over that.
     func lastRemoval(of digest: ResponseKeyDigest, mayWait: Bool) throws -> Int64 {
         let removals: [ResponseFileRemoval] = [.all, .uri(digest), .key(digest), .principal(digest: digest.principal)]
         return try removals.reduce(.min) { last, removal in
             let time = try time(of: path(Self.name(removal)), mayWait: mayWait)
+            // The clock is read after the mark, so that a removal at this moment is not one of the future.
+            guard time <= fileSystem.time.wall else { return last }
             // Some file systems keep whole seconds, or every other one.
             return max(last, Self.isWholeSecond(time) ? time + 2_000_000_000 : time)
         }
@@ -79,7 +88,8 @@ struct RemovalMarks: Sendable {
     private func time(of path: String, mayWait: Bool) throws -> Int64 {
         do {
             return try fileSystem.status(of: path, mayWait: mayWait).time
-        } catch SystemError.noEntry {
+        } catch let error as SystemError where [ENOENT, ENOTDIR].contains(error.code) {
+            // Without a directory, no store has made a mark.
             return .min
         }
     }
@@ -94,9 +104,9 @@ struct RemovalMarks: Sendable {
         let now = fileSystem.time.wall
         let areMany = marks.count > Self.countLimit
         if areMany { try add(.all, at: now) }
+        if try time(of: path(Self.ofAll), mayWait: true) > now { try fileSystem.setTime(of: path(Self.ofAll), to: 1) }
         for mark in marks {
             guard let time = try? time(of: path(mark), mayWait: true) else { continue }
-            // A time in the future was written before the clock was set, and no ticket is comparable over that.
             if areMany || now &- time > TicketTime.day || time > now { try? fileSystem.remove(path(mark)) }
         }
     }

@@ -64,24 +64,21 @@ final class ResponseFileSpace: Sendable {
         }
     }
 
-    private struct Survey {
-        struct File {
-            let name: ResponseFileName
-            let time: Int64
-            let length: Int
-        }
+    private static let filesPerRemoval = 32
 
-        var files: [File] = []
+    private struct Survey {
+        var files: [SurveyedFile] = []
         var total = 0
     }
 
     private func remove(from survey: inout Survey, downTo target: Int) {
         survey.files.sort { $0.time < $1.time }
-        for file in survey.files {
-            guard survey.total > target else { break }
-            // A file that no longer exists has been removed by another process.
-            try? directory.fileSystem.remove(directory.path(of: file.name))
-            survey.total -= file.length
+        var rest = survey.files[...]
+        while survey.total > target, !rest.isEmpty {
+            let (part, count) = (rest.prefix(Self.filesPerRemoval), survey.total - target)
+            // In parts, so that other changes need not wait for all of them.
+            survey.total -= threads.changing.performAndWait { changes.remove(part, until: count) }
+            rest = rest.dropFirst(part.count)
         }
     }
 
@@ -114,4 +111,12 @@ final class ResponseFileSpace: Sendable {
             return total
         }
     }
+}
+
+/// A file as a survey has found it, which may have been replaced or used meanwhile.
+struct SurveyedFile: Sendable {
+    let name: ResponseFileName
+    /// When the file was last changed or used.
+    let time: Int64
+    let length: Int
 }

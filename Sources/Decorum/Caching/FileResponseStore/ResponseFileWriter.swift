@@ -32,7 +32,7 @@ final class ResponseFileWriter: ResponseWriter {
     private let nonce = SystemGenerator().next()
     private let slotLength: Int
     private let ticket: StoreTicket
-    private let onPlaced: @Sendable () -> Void
+    private let replace: @Sendable () -> Bool
     private let state: Mutex<State>
     private let isBusy = Atomic(false)
 
@@ -43,16 +43,16 @@ final class ResponseFileWriter: ResponseWriter {
     ///   - key: The key of the response.
     ///   - ticket: The ticket of the request that the response answers.
     ///   - files: The files of the store.
-    ///   - onPlaced: Is called in the step in which the file is moved into its place.
+    ///   - replace: Is called in the step in which the file is moved into its place; returns whether it may be moved.
     init?(
         _ response: StoredResponse, key: ResponseKey, ticket: StoreTicket, files: ResponseFiles,
-        onPlaced: @escaping @Sendable () -> Void
+        replace: @escaping @Sendable () -> Bool
     ) {
         guard files.bodyLimit > 0, let head = ResponseFileHead.bytes(of: response, key: key), let time = ticket.time
         else { return nil }
         self.files = files
         self.ticket = ticket
-        self.onPlaced = onPlaced
+        self.replace = replace
         digest = ResponseKeyDigest(key)
         variant = ResponseKeyDigest.digest(ofVariant: response)
         slotLength = ResponseHeadSlot.length(forHead: head.count)
@@ -176,7 +176,7 @@ final class ResponseFileWriter: ResponseWriter {
             try state.withLock { state in
                 try writeWhole(&state)
                 guard let path = state.path else { return false }
-                let isPlaced = try files.changes.place(path, digest, variant: variant, ticket, onPlaced: onPlaced)
+                let isPlaced = try files.changes.place(path, digest, variant: variant, ticket, replace: replace)
                 if isPlaced { state.path = nil }
                 if state.bodyLength > Int64(ResponseFileLayout.blockLength) { files.noteVerified(nonce) }
                 abandon(&state)

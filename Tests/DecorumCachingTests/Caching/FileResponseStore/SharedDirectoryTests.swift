@@ -155,7 +155,6 @@ import Testing
         let removed: Int64 = 1_000_000_700_000_000
         try marks.add(.key(digest), at: removed / 1_000_000_000 * 1_000_000_000)
         #expect(try marks.lastRemoval(of: digest, mayWait: true) >= removed)
-        #expect(RemovalMarks.isWholeSecond(try marks.lastChange(mayWait: true)))
     }
 
     @Test func `Marks of removals are deleted after a day, or when there are too many`() async throws {
@@ -170,7 +169,7 @@ import Testing
         try marks.add(.key(digest(1)), at: now - TicketTime.day - 1_000_000_000)
         try marks.add(.uri(digest(2)), at: now)
         #expect(try marks.lastRemoval(of: digest(2), mayWait: true) == now)
-        #expect(try marks.lastChange(mayWait: true) == now)
+        #expect(try marks.lastChange(mayWait: true) >= now)
         try marks.sweep()
         #expect(try names().count == 2)
         #expect(try marks.lastRemoval(of: digest(1), mayWait: true) == 1)

@@ -1,0 +1,119 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Decorum
+
+/// Responses that a later response has shown to be outdated.
+@Suite(.timeLimit(.minutes(2))) struct FileResponseStoreOutdatedTests {
+    let folder = StoreFolder()
+
+    private func accepted(_ store: FileResponseStore, _ key: ResponseKey) async -> Set<String> {
+        Set(await store.responses(for: key).compactMap { $0.selectingFields[.accept] })
+    }
+
+    @Test(arguments: [["a", "b"], ["b", "a"], ["a", "b", "c", "a2"], ["b", "c", "a", "a2"]])
+    func `Responses to earlier requests are removed, also those of another store, and later ones stay`(
+        accepted: [String]
+    ) async throws {
+        let (first, second) = (folder.store(), folder.store())
+        let (key, other) = (try SampleResponse.key(1), try SampleResponse.key(2))
+        await second.store(SampleResponse.response(2), for: other)
+        var early: [String: StoreTicket] = [:]
+        for accept in accepted where !accept.hasPrefix("a") { early[accept] = second.ticket(for: key) }
+        let ticket = first.ticket(for: key)
+        for accept in accepted {
+            await second.store(
+                SampleResponse.response(1, vary: accept), for: key, with: early[accept] ?? second.ticket(for: key))
+        }
+        #expect(await self.accepted(first, key) == Set(accepted))
+
+        await first.removeResponses(for: key, before: ticket)
+
+        for store in [first, second] {
+            #expect(await self.accepted(store, key) == Set(accepted.filter { $0.hasPrefix("a") }))
+        }
+        #expect(await first.responses(for: other).count == 1)
+        // No ticket is withdrawn.
+        await first.store(SampleResponse.response(1, vary: "d"), for: key, with: ticket)
+        #expect(await self.accepted(second, key).contains("d"))
+    }
+
+    @Test func `A ticket that was withdrawn removes nothing`() async throws {
+        let (first, second) = (folder.store(), folder.store())
+        let key = try SampleResponse.key(1)
+        let (early, ticket) = (second.ticket(for: key), first.ticket(for: key))
+        await second.removeResponses(for: key)
+        let late = second.ticket(for: key)
+        await second.store(SampleResponse.response(1), for: key, with: late)
+        await first.removeResponses(for: key, before: ticket)
+        await second.removeResponses(for: key, before: early)
+        #expect(await first.responses(for: key).count == 1)
+        await first.removeResponses(for: key, before: first.ticket(for: key))
+        #expect(await second.responses(for: key).isEmpty)
+    }
+
+    @Test func `Responses to earlier requests are removed from memory, and later ones stay`() async throws {
+        let store = folder.store()
+        let key = try SampleResponse.key(1)
+        func secret(_ accept: String) -> StoredResponse {
+            SampleResponse.response(1, fields: [.setCookie: "a=b"], vary: accept)
+        }
+        await store.store(secret("a"), for: key)
+        let ticket = store.ticket(for: key)
+        await store.store(secret("b"), for: key)
+        await store.removeResponses(for: key, before: ticket)
+        #expect(await accepted(store, key) == ["b"])
+    }
+
+    @Test func `A file that cannot be removed counts as removed`() async throws {
+        let fileSystem = ProbingFileSystem()
+        let store = FileResponseStore(directory: folder.url, byteLimit: 64 << 20, fileSystem: fileSystem)
+        let key = try SampleResponse.key(1)
+        await store.store(SampleResponse.response(1), for: key)
+        let ticket = store.ticket(for: key)
+        fileSystem.refuse([.remove])
+        await store.removeResponses(for: key, before: ticket)
+        #expect(await store.responses(for: key).isEmpty)
+    }
+
+    @Test(arguments: [false, true]) func `A file does not replace what is kept in memory for a later request`(
+        isWritten: Bool
+    ) async throws {
+        let store = folder.store()
+        let key = try SampleResponse.key(1)
+        let (early, late) = (store.ticket(for: key), store.ticket(for: key))
+        let secret = SampleResponse.response(1, version: 2, fields: [.setCookie: "a=b"])
+        #expect(await store.store(secret, for: key, with: late))
+        let isKept = try await keep(SampleResponse.response(1, version: 1), key, early, isWritten, store)
+        #expect(!isKept)
+        #expect(await store.responses(for: key).map { $0.head.headerFields[.setCookie] } == ["a=b"])
+        #expect(folder.files.isEmpty)
+    }
+
+    @Test(arguments: [false, true]) func `A response in memory is not kept beside a file for a later request`(
+        isWritten: Bool
+    ) async throws {
+        let store = folder.store()
+        let key = try SampleResponse.key(1)
+        let (early, late) = (store.ticket(for: key), store.ticket(for: key))
+        #expect(await store.store(SampleResponse.response(1, version: 1), for: key, with: late))
+        // Its later date would put it first.
+        let secret = SampleResponse.response(1, version: 2, fields: [.setCookie: "a=b"])
+        let isKept = try await keep(secret, key, early, isWritten, store)
+        #expect(!isKept)
+        #expect(await store.responses(for: key).map { $0.head.headerFields[.setCookie] } == [nil])
+    }
+
+    private func keep(
+        _ response: StoredResponse, _ key: ResponseKey, _ ticket: StoreTicket, _ isWritten: Bool,
+        _ store: FileResponseStore
+    ) async throws -> Bool {
+        guard isWritten else { return await store.store(response, for: key, with: ticket) }
+        var head = response
+        head.body = .empty
+        let writer = try #require(await store.writer(for: head, key: key, with: ticket))
+        #expect(await writer.write(Data("x".utf8)))
+        return await writer.finish()
+    }
+}
