@@ -124,7 +124,7 @@ public final class MemoryResponseStore: ResponseStore {
     }
 
     /// Removes the responses under a key that were stored with earlier tickets, if the ticket is current.
-    public func removeResponses(for key: ResponseKey, before ticket: StoreTicket) {
+    public func removeResponses(for key: ResponseKey, before ticket: StoreTicket) async {
         table.withLock { table in
             if tickets.isCurrent(ticket) { table.remove(for: key, before: ticket.number) }
         }

@@ -122,9 +122,9 @@ struct MemoryResponseTable {
     /// Removes the responses of a variant, unless one was stored with a ticket of a larger number.
     mutating func remove(ofSameVariantAs response: StoredResponse, for key: ResponseKey, before number: UInt64) -> Bool
     {
-        let found = identifiers(ofSameVariantAs: response, for: key)
-        guard found.allSatisfy({ entries[$0].map { $0.number <= number } ?? true }) else { return false }
-        for identifier in found { remove(identifier) }
+        let found = entries(ofSameVariantAs: response, for: key)
+        guard found.allSatisfy({ $0.number <= number }) else { return false }
+        for entry in found { remove(entry.identifier) }
         return true
     }
 

@@ -73,19 +73,6 @@ private enum AllowsCoalescingKey: RequestOptionKey {
     static let defaultValue = true
 }
 
-extension ResponseMetadata {
-    /// Whether the response comes from an identical request that was already under way, so that this request was not
-    /// sent.
-    public var isCoalesced: Bool {
-        get { self[IsCoalescedKey.self] }
-        set { self[IsCoalescedKey.self] = newValue }
-    }
-}
-
-private enum IsCoalescedKey: ResponseMetadataKey {
-    static let defaultValue = false
-}
-
 struct CoalescingConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let requests: SharedRequests

@@ -145,8 +145,6 @@ final class SharedBody: Sendable {
     }
 }
 
-typealias Wakening = CheckedContinuation<Void, Never>
-
 /// One reader of a shared body, who leaves it when this is dropped.
 private final class SharedReader: Sendable {
     let body: SharedBody

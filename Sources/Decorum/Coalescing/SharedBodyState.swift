@@ -115,3 +115,5 @@ struct SharedBodyState {
         }
     }
 }
+
+typealias Wakening = CheckedContinuation<Void, Never>

@@ -117,20 +117,3 @@ final class SharedRequests: Sendable {
         withExtendedLifetime(removed) {}
     }
 }
-
-struct SharedRequestSettings: Sendable {
-    let backlogLimit: Int
-    let patience: Duration
-    let clock: any DatedClock
-    let spawner: any TaskSpawner
-    /// Whether callers can join a response that has arrived, until a caller reads from it.
-    let isOpenAfterArrival: Bool
-
-    init(_ policy: CoalescingPolicy, clock: any DatedClock, spawner: any TaskSpawner, isOpenAfterArrival: Bool) {
-        backlogLimit = max(0, policy.backlogLimit)
-        patience = max(.zero, policy.patience)
-        self.clock = clock
-        self.spawner = spawner
-        self.isOpenAfterArrival = isOpenAfterArrival
-    }
-}

@@ -32,3 +32,16 @@ struct SharedResponse {
         return Copy(response: response, sent: sent)
     }
 }
+
+extension ResponseMetadata {
+    /// Whether the response comes from an identical request that was already under way, so that this request was not
+    /// sent.
+    public var isCoalesced: Bool {
+        get { self[IsCoalescedKey.self] }
+        set { self[IsCoalescedKey.self] = newValue }
+    }
+}
+
+private enum IsCoalescedKey: ResponseMetadataKey {
+    static let defaultValue = false
+}

@@ -10,15 +10,10 @@ extension FileResponseStore {
     /// A response on the disk is removed whichever store has written it. Of the responses that are kept only in memory,
     /// those of this store are removed.
     public func removeResponses(for key: ResponseKey, before ticket: StoreTicket) async {
-        removeInMemory(key, before: ticket)
+        await secrets.removeResponses(for: key, before: ticket)
         guard !key.holdsSecret else { return }
         let digest = ResponseKeyDigest(key)
         await files.threads.changing.perform { [files] in files.changes.removeFiles(of: digest, before: ticket) }
-    }
-
-    /// Calls the store's own method; in an asynchronous function, this would be the default of the protocol.
-    private func removeInMemory(_ key: ResponseKey, before ticket: StoreTicket) {
-        secrets.removeResponses(for: key, before: ticket)
     }
 
     /// Removes every response of a URI, of all principals, in all stores on the directory.

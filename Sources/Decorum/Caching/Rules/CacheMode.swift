@@ -18,6 +18,7 @@ enum CacheMode: Sendable {
 
     /// Whether a response shows that the stored responses are outdated, even if it is not stored itself.
     func outdates(_ status: HTTPResponse.Status) -> Bool {
-        self == .validating ? status == .ok : StoringRules.replaces(status)
+        if self == .validating { return status == .ok }
+        return (200..<300).contains(status.code) || status == .notFound || status == .gone
     }
 }

@@ -60,11 +60,6 @@ enum StoringRules {
         guard fields.contains(.eTag) || fields.contains(.lastModified) else { throw .useless }
     }
 
-    /// Whether a response shows that the stored responses are outdated, even if it is not stored itself.
-    static func replaces(_ status: HTTPResponse.Status) -> Bool {
-        (200..<300).contains(status.code) || [404, 410].contains(status.code)
-    }
-
     /// Whether callers who ask at the same time may share a response: only if a cache may use it again without asking the
     /// server (RFC 9111, section 4).
     ///

@@ -226,7 +226,7 @@ final class SlowResponseStore: ResponseStore {
 
     func removeResponses(for key: ResponseKey) async { base.removeResponses(for: key) }
     func removeResponses(for key: ResponseKey, before ticket: StoreTicket) async {
-        await (base as any ResponseStore).removeResponses(for: key, before: ticket)
+        await base.removeResponses(for: key, before: ticket)
     }
     func removeResponses(at uri: ResponseKey.URI) async { base.removeResponses(at: uri) }
     func removeResponses(of principal: Principal?) async { base.removeResponses(of: principal) }
