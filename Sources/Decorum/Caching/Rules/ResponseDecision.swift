@@ -114,12 +114,9 @@ extension StoringRules {
     static func obstacle(
         toUpdating head: HTTPResponse, _ request: HTTPRequest, _ policy: CachingPolicy
     ) -> NotStored? {
-        let control = CacheControl(head.headerFields)
-        let refusal =
-            policy.mode == .validating
-            ? (control.contains("no-store") ? Refusal.response : nil) : refusal(of: control, head.status)
-        if let refusal { return .refused(refusal) }
-        if Vary(head.headerFields).isAny { return .refused(.vary) }
+        if let refusal = refusal(of: head, CacheControl(head.headerFields), in: policy.mode) {
+            return .refused(refusal)
+        }
         return policy.mayStore(request, head) ? nil : .policy
     }
 }

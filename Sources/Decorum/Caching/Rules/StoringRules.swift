@@ -23,9 +23,8 @@ enum StoringRules {
         guard !CacheControl(request.headerFields).contains("no-store") else { throw .request }
         let fields = response.headerFields
         let control = CacheControl(fields)
-        guard mode == .answering else { return try checkForValidation(response, control) }
-        if let refusal = refusal(of: control, response.status) { throw refusal }
-        guard !Vary(fields).isAny else { throw .vary }
+        if let refusal = refusal(of: response, control, in: mode) { throw refusal }
+        guard mode == .answering else { return try checkForValidation(response) }
         let code = response.status.code
         guard code >= 200, !refusedStatuses.contains(code) else { throw .condition }
         if code == 206 {
@@ -42,20 +41,22 @@ enum StoringRules {
         guard isExplicit || fields.contains(.eTag) || fields.contains(.lastModified) else { throw .useless }
     }
 
-    /// The reason why the directives of a response forbid that it is stored (RFC 9111, section 5.2.2).
-    static func refusal(of control: CacheControl, _ status: HTTPResponse.Status) -> Refusal? {
-        // A cache that understands the status may ignore the no-store, which is for caches that do not understand it.
-        if control.contains("must-understand") {
-            return understoodStatuses.contains(status.code) ? nil : .understanding
+    /// The reason why the directives or `Vary` of a response forbid that it is stored, or that it stays stored (RFC 9111,
+    /// sections 4.1 and 5.2.2).
+    static func refusal(of response: HTTPResponse, _ control: CacheControl, in mode: CacheMode) -> Refusal? {
+        if mode == .answering, control.contains("must-understand") {
+            // A cache that understands the status may ignore the no-store, which is for caches that do not understand
+            // it.
+            guard understoodStatuses.contains(response.status.code) else { return .understanding }
+        } else if control.contains("no-store") {
+            return .response
         }
-        return control.contains("no-store") ? .response : nil
+        return Vary(response.headerFields).isAny ? .vary : nil
     }
 
     /// Returns whether a response may be stored that is validated each time.
-    private static func checkForValidation(_ response: HTTPResponse, _ control: CacheControl) throws(Refusal) {
+    private static func checkForValidation(_ response: HTTPResponse) throws(Refusal) {
         let fields = response.headerFields
-        guard !control.contains("no-store") else { throw .response }
-        guard !Vary(fields).isAny else { throw .vary }
         guard response.status == .ok else { throw .status }
         guard fields.contains(.eTag) || fields.contains(.lastModified) else { throw .useless }
     }
