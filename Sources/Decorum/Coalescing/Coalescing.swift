@@ -121,15 +121,19 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
 
     /// Sends a request that may change resources: a later caller must not get a response that was requested before it.
     private func sendUnsafe(_ request: Request) async throws -> Response {
+        let response: Response
         do {
-            let response = try await base.send(request)
-            for uri in InvalidationRules.invalidated(by: response.head, to: request.head) { tickets.withdraw(at: uri) }
-            return response
+            response = try await base.send(request)
         } catch {
-            // It is not known whether the server has carried out the request.
-            if let uri = ResponseKey.URI(request.head) { tickets.withdraw(at: uri) }
+            endJoining(by: nil, to: request.head)
             throw error
         }
+        endJoining(by: response.head, to: request.head)
+        return response
+    }
+
+    private func endJoining(by response: HTTPResponse?, to request: HTTPRequest) {
+        for uri in InvalidationRules.invalidated(by: response, to: request) { tickets.withdraw(at: uri) }
     }
 }
 

@@ -101,19 +101,21 @@ final class SharedRequests: Sendable {
 
     /// Closes the request under a key for new callers, since it takes too long.
     func close(_ key: SharedRequestKey) {
-        let closed = state.withLock { state -> SharedRequest? in
-            guard state.requests[key.hashValue]?.key == key else { return nil }
-            return state.requests.removeValue(forKey: key.hashValue)
-        }
-        withExtendedLifetime(closed) {}
+        remove(at: key) { $0.key == key }
     }
 
     private func remove(_ request: SharedRequest) {
+        // A closed request may have been replaced by the next one.
+        remove(at: request.key) { $0 === request }
+    }
+
+    private func remove(at key: SharedRequestKey, if isMeant: (SharedRequest) -> Bool) {
+        let hash = key.hashValue
         let removed = state.withLock { state -> SharedRequest? in
-            // A closed request may have been replaced by the next one.
-            guard state.requests[request.key.hashValue] === request else { return nil }
-            return state.requests.removeValue(forKey: request.key.hashValue)
+            guard let request = state.requests[hash], isMeant(request) else { return nil }
+            return state.requests.removeValue(forKey: hash)
         }
+        // The end of a transfer may need a lock of its own.
         withExtendedLifetime(removed) {}
     }
 }
