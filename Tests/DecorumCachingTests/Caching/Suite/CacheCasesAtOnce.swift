@@ -11,7 +11,7 @@ final class CacheCasesAtOnce: Sendable {
 
     private let cases: [CacheCase]
     private let origins = CommonOrigin()
-    private let pauses = CommonPauses()
+    private let pauses = CasePauses()
     private let connection: any Connection
 
     init(_ cases: [CacheCase], throughCacheIn store: some ResponseStore) {

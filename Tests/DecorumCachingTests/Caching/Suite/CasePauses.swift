@@ -4,7 +4,7 @@ import Synchronization
 /// The pauses of cases that run at once: the time moves on only when every case waits for it.
 ///
 /// So each case sees exactly the time of its own pauses, as if it ran alone.
-final class CommonPauses: Sendable {
+final class CasePauses: Sendable {
     private struct State {
         /// The number of cases that have not ended.
         var rest = 0
