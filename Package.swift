@@ -101,7 +101,7 @@ let package = Package(
         ),
         .testTarget(
             name: "DecorumTestingTests",
-            dependencies: ["Decorum", "DecorumArchive", "DecorumTesting", httpTypes]
+            dependencies: ["Decorum", "DecorumArchive", "DecorumTestSupport", "DecorumTesting", httpTypes]
         ),
         .testTarget(
             name: "DecorumTestingTraitsTests",
@@ -110,7 +110,9 @@ let package = Package(
         ),
         .testTarget(
             name: "DecorumDocumentationTests",
-            dependencies: ["Decorum", "DecorumArchive", "DecorumTesting", "DecorumTestingTraits", httpTypes],
+            dependencies: [
+                "Decorum", "DecorumArchive", "DecorumTestSupport", "DecorumTesting", "DecorumTestingTraits", httpTypes,
+            ],
             exclude: ["Cassettes"]
         ),
     ],

@@ -1,3 +1,4 @@
+import DecorumTestSupport
 import Foundation
 import Testing
 
@@ -127,12 +128,7 @@ extension CacheCase {
     }()
 
     /// The file with the cases, or nil if absent.
-    static let file: URL? = {
-        var root = URL(filePath: #filePath)
-        for _ in 0..<5 { root.deleteLastPathComponent() }
-        let file = root.deletingLastPathComponent().appending(path: "shared/cache-tests/cases.json")
-        return FileManager.default.fileExists(atPath: file.path) ? file : nil
-    }()
+    static let file: URL? = Fixtures.shared("cache-tests/cases.json")
 }
 
 extension KeyedDecodingContainer {

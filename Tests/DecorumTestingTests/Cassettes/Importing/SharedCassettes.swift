@@ -1,3 +1,4 @@
+import DecorumTestSupport
 import Foundation
 import Testing
 
@@ -26,12 +27,7 @@ enum SharedCassettes {
     }
 
     /// The folder; nil if absent.
-    static let folder: URL? = {
-        var root = URL(filePath: #filePath)
-        for _ in 0..<5 { root.deleteLastPathComponent() }
-        let folder = root.deletingLastPathComponent().appending(path: "shared/cassettes")
-        return FileManager.default.fileExists(atPath: folder.appending(path: "EXPECTED.jsonl").path) ? folder : nil
-    }()
+    static let folder: URL? = Fixtures.shared("cassettes/EXPECTED.jsonl")?.deletingLastPathComponent()
 
     static let files: [File] = {
         guard let folder, let lines = try? Data(contentsOf: folder.appending(path: "EXPECTED.jsonl")) else { return [] }
