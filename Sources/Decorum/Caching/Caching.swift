@@ -140,7 +140,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
             return cache.answer(request, wanting: wanted, with: stored, age: age, timeToLive: timeToLive)
         case .serveStale(let stale, let age, let timeToLive):
             request.reportSending()
-            cache.validateBehind(request, wanting: wanted, key: key, stale, over: base)
+            cache.validateInBackground(request, wanting: wanted, key: key, stale, over: base)
             return cache.answer(request, wanting: wanted, with: stale.stored, age: age, timeToLive: timeToLive)
         case .refuse(let cause):
             return cache.refuse(because: cause)

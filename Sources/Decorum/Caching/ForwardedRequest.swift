@@ -39,7 +39,7 @@ struct ForwardedRequest: Sendable {
     /// Validates a stale response in the background; the conditions of the caller are left out, since they do not
     /// concern it.
     init(
-        behind plain: Request, wanting wanted: CacheRequest, key: ResponseKey, asking stale: StaleFallback,
+        validating plain: Request, wanting wanted: CacheRequest, key: ResponseKey, asking stale: StaleFallback,
         datedBy clock: any DatedClock
     ) {
         var plain = plain

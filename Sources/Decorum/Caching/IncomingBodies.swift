@@ -7,6 +7,8 @@ struct IncomingBodies {
         let start: UInt64
         /// The position of the latest write to this body among all writes.
         var lastWrite: UInt64
+        /// The identifier in the order of latest writes, once there was one.
+        var identifier: Int?
     }
 
     private let byteLimit: Int
@@ -15,6 +17,10 @@ struct IncomingBodies {
     private var entries: [Int: Entry] = [:]
     private var lastNumber = 0
     private var writeCount: UInt64 = 0
+    /// The bodies that take bytes, in the order of their latest writes.
+    private var order = RecencyOrder()
+    /// The numbers of the bodies by their identifiers in that order.
+    private var numbers: [Int: Int] = [:]
 
     /// Creates a count without bodies.
     ///
@@ -42,11 +48,11 @@ struct IncomingBodies {
         guard let entry = entries[number] else { return (false, []) }
         var released: [IncomingContent] = []
         while byteCount + count > byteLimit, entry.byteCount + count <= bodyLimit,
-            let still = entries.lazy.filter({ $0.value.byteCount > 0 && $0.value.lastWrite <= entry.start })
-                .min(by: { $0.value.lastWrite < $1.value.lastWrite }), still.key != number
+            let still = order.oldest.flatMap({ numbers[$0] }), let other = entries[still],
+            other.lastWrite <= entry.start, still != number
         {
-            released.append(still.value.content)
-            _ = end(still.key)
+            released.append(other.content)
+            _ = end(still)
         }
         guard byteCount + count <= byteLimit, entry.byteCount + count <= bodyLimit else {
             _ = end(number)
@@ -56,6 +62,13 @@ struct IncomingBodies {
         entries[number]?.byteCount += count
         entries[number]?.lastWrite = writeCount
         byteCount += count
+        if let identifier = entry.identifier {
+            order.touch(identifier)
+        } else {
+            let identifier = order.add()
+            entries[number]?.identifier = identifier
+            numbers[identifier] = number
+        }
         return (true, released)
     }
 
@@ -63,6 +76,10 @@ struct IncomingBodies {
     mutating func end(_ number: Int) -> Bool {
         guard let entry = entries.removeValue(forKey: number) else { return false }
         byteCount -= entry.byteCount
+        if let identifier = entry.identifier {
+            order.remove(identifier)
+            numbers[identifier] = nil
+        }
         return true
     }
 }

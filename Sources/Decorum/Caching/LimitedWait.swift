@@ -48,7 +48,7 @@ final class LimitedWait: Sendable {
     ) async throws -> Response? {
         let timer = spawner.spawn { [self] in
             guard (try? await clock.sleep(for: limit)) != nil else { return }
-            giveUp(.success(nil))
+            end(.success(nil))
         }
         defer { timer.cancel() }
         return try await withTaskCancellationHandler {
@@ -56,7 +56,7 @@ final class LimitedWait: Sendable {
                 if let outcome = wait(waiter) { waiter.resume(with: outcome) }
             }
         } onCancel: {
-            giveUp(.failure(CancellationError()))
+            end(.failure(CancellationError()))
             task.cancel()
         }
     }
@@ -76,7 +76,7 @@ final class LimitedWait: Sendable {
         }
     }
 
-    private func giveUp(_ outcome: Result<Response?, any Error>) {
+    private func end(_ outcome: Result<Response?, any Error>) {
         let waiter = state.withLock { state -> Waiter? in
             switch state {
             case .waiting(let waiter):

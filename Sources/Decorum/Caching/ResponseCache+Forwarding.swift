@@ -55,13 +55,13 @@ extension ResponseCache {
     }
 
     /// Validates a stale response in the background, once at a time for each variant.
-    func validateBehind(
+    func validateInBackground(
         _ request: Request, wanting wanted: CacheRequest, key: ResponseKey, _ stale: StaleFallback,
         over base: some Connection
     ) {
         guard let variant = validationsUnderWay.begin(stale.stored, for: key) else { return }
         let forwarded = ForwardedRequest(
-            behind: request, wanting: wanted, key: key, asking: stale, datedBy: clock)
+            validating: request, wanting: wanted, key: key, asking: stale, datedBy: clock)
         spawner.spawn { [self] in
             // A failure changes nothing: the next request validates again, or finds the response too stale to be used.
             if let response = try? await share(forwarded, over: base) { await finish(response) }

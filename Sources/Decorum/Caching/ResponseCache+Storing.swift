@@ -85,7 +85,7 @@ extension ResponseCache {
         response.body = response.body.stored(
             BodyStoring(
                 start: start?.body, writer: writer, sent: exchange.forwarded.sent,
-                giveUp: { [store, ticket = exchange.ticket] in
+                onFailure: { [store, ticket = exchange.ticket] in
                     if removesOnFailure { await store.removeResponses(for: key, before: ticket) }
                 }))
         return nil

@@ -10,7 +10,7 @@ struct BodyStoring: Sendable {
     /// The requests that were sent, of which more may be sent while the body is read.
     let sent: SentRequests
     /// Is called when the store does not take the body.
-    var giveUp: @Sendable () async -> Void = {}
+    var onFailure: @Sendable () async -> Void = {}
 }
 
 extension Body {
@@ -59,7 +59,7 @@ private struct StoringBodyReader: BodyReader {
             await write(chunk)
         } else if let storing = storing.take(), storing.sent.allowsSharing {
             // A layer that resumes an interrupted body may have sent another request since the head arrived.
-            if await !storing.writer.finish() { await storing.giveUp() }
+            if await !storing.writer.finish() { await storing.onFailure() }
         }
         return chunk
     }
@@ -67,7 +67,7 @@ private struct StoringBodyReader: BodyReader {
     private mutating func write(_ chunk: Data) async {
         guard let storing, await !storing.writer.write(chunk) else { return }
         self.storing = nil
-        await storing.giveUp()
+        await storing.onFailure()
     }
 
     private mutating func writeStart() async {

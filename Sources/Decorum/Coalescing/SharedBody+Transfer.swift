@@ -5,7 +5,7 @@ import Synchronization
 /// The task that reads a shared body for its readers.
 extension SharedBody {
     /// Reads a chunk whenever a reader waits for one, until the end or until no reader is left.
-    func pump(_ source: Body) async {
+    func transfer(_ source: Body) async {
         do {
             var reader = try await source.open()
             while await waitForDemand() {

@@ -62,9 +62,9 @@ final class SharedBody: Sendable {
     }
 
     private func startPump(_ source: Body) {
-        let task = settings.spawner.spawn { [self] in await pump(source) }
+        let task = settings.spawner.spawn { [self] in await transfer(source) }
         let isWanted = state.withLock { state in
-            state.pump = task
+            state.transfer = task
             return !state.isAbandoned
         }
         if !isWanted { task.cancel() }
@@ -104,36 +104,36 @@ final class SharedBody: Sendable {
 
     /// Removes a waiting reader, or ends the transfer if it was the last reader.
     private func cancel(_ reader: Int) {
-        let (waiter, pump, woken) = state.withLock { state in
+        let (waiter, transfer, woken) = state.withLock { state in
             guard let waiter = state.readers[reader]?.waiter else {
-                return (nil as SharedBodyState.Waiter?, nil as Task<Void, Never>?, [] as [Wakening])
+                return (nil as SharedBodyState.Waiter?, nil as Task<Void, Never>?, [] as [SharedBodyState.Continuation])
             }
             guard state.readers.count > 1 else {
                 // The last reader waits for the end of the cancelled read, as it would without coalescing.
                 state.isAbandoned = true
-                return (nil, state.pump, [])
+                return (nil, state.transfer, [])
             }
             state.readers[reader] = nil
             return (waiter, nil, state.takeWoken(wantingChunk: true))
         }
-        pump?.cancel()
+        transfer?.cancel()
         for waiter in woken { waiter.resume() }
         waiter?.resume(throwing: CancellationError())
     }
 
     /// Records that a reader has dropped the body.
     fileprivate func leave(_ reader: Int) {
-        let (source, pump, woken) = state.withLock { state in
+        let (source, transfer, woken) = state.withLock { state in
             state.readers[reader] = nil
             state.detached.remove(reader)
             guard state.readers.isEmpty else {
                 return (nil as Body?, nil as Task<Void, Never>?, state.takeWoken(wantingChunk: true))
             }
             state.isAbandoned = true
-            return (state.source.take(), state.pump.take(), state.takeWoken(wantingChunk: true))
+            return (state.source.take(), state.transfer.take(), state.takeWoken(wantingChunk: true))
         }
         if source != nil { onClose() }
-        pump?.cancel()
+        transfer?.cancel()
         for waiter in woken { waiter.resume() }
     }
 

@@ -4,6 +4,7 @@ import HTTPTypes
 /// The unread chunks of a shared body for each reader, and the waiting readers.
 struct SharedBodyState {
     typealias Waiter = CheckedContinuation<Data?, any Error>
+    typealias Continuation = CheckedContinuation<Void, Never>
 
     struct Reader {
         var chunks: ArraySlice<Data> = []
@@ -26,13 +27,13 @@ struct SharedBodyState {
     /// The readers who were too slow.
     var detached: Set<Int> = []
     var end: Result<HTTPFields?, any Error>?
-    var pump: Task<Void, Never>?
+    var transfer: Task<Void, Never>?
     /// Whether the last reader has dropped the body.
     var isAbandoned = false
-    /// The continuation of the pump while it waits for a reader to want a chunk.
-    var demand: Wakening?
-    /// The continuation of the pump while it waits for slow readers.
-    var room: Wakening?
+    /// The continuation of the transfer while it waits for a reader to want a chunk.
+    var demand: Continuation?
+    /// The continuation of the transfer while it waits for slow readers.
+    var room: Continuation?
     private var lastReader = 0
 
     init(source: Body) {
@@ -67,7 +68,7 @@ struct SharedBodyState {
     }
 
     /// Takes the continuations that wait for a change among the readers.
-    mutating func takeWoken(wantingChunk: Bool) -> [Wakening] {
+    mutating func takeWoken(wantingChunk: Bool) -> [Continuation] {
         let woken = [wantingChunk ? demand.take() : nil, room.take()]
         return woken.compactMap { $0 }
     }
@@ -89,7 +90,7 @@ struct SharedBodyState {
     /// Ends the body after the unread chunks, and returns the waiters to resume with the end.
     mutating func finish(_ end: Result<HTTPFields?, any Error>) -> [Waiter] {
         self.end = end
-        pump = nil
+        transfer = nil
         return readers.keys.sorted().compactMap { readers[$0]?.waiter.take() }
     }
 
@@ -115,5 +116,3 @@ struct SharedBodyState {
         }
     }
 }
-
-typealias Wakening = CheckedContinuation<Void, Never>

@@ -7,36 +7,36 @@ import Synchronization
 final class SharedRequest: Sendable {
     /// The position of a caller who has joined.
     enum Joining {
-        /// The response has arrived and is unread.
-        case arrived(SharedResponse.Copy)
-        /// The response has not arrived; the caller waits under this number.
+        /// The response is there and unread.
+        case responded(SharedResponse.Copy)
+        /// The response is not there yet; the caller waits under this number.
         case waiting(Int)
     }
 
     /// The result of waiting.
-    enum Turn {
+    enum Outcome {
         /// The response, which other callers get too.
         case shared(SharedResponse.Copy)
         /// The response is for another caller alone: this one sends its own request.
         case alone
         /// The caller who was sending the request was cancelled: this one sends it for all.
-        case lead
+        case send
     }
 
-    fileprivate typealias Waiter = CheckedContinuation<Turn, any Error>
+    fileprivate typealias Waiter = CheckedContinuation<Outcome, any Error>
 
     fileprivate struct State {
         /// Whether a caller may still join.
         var isOpen = true
         /// The number of the caller who sends the request.
-        var leader = SharedRequest.first
-        var hasArrived = false
+        var sender = SharedRequest.first
+        var hasOutcome = false
         /// The response for callers who join while it is unread.
         var response: SharedResponse?
         /// The waiting callers by number; nil between joining and waiting.
         var waiters: [Int: Waiter?] = [:]
         /// The results for callers who do not wait yet.
-        var turns: [Int: Result<Turn, any Error>] = [:]
+        var outcomes: [Int: Result<Outcome, any Error>] = [:]
         var lastNumber = SharedRequest.first
     }
 
@@ -65,7 +65,7 @@ final class SharedRequest: Sendable {
         guard ticket.isCurrent else { return nil }
         return state.withLock { state in
             guard state.isOpen else { return nil }
-            if state.hasArrived { return state.response?.copy(isCoalesced: true).map { .arrived($0) } }
+            if state.hasOutcome { return state.response?.copy(isCoalesced: true).map { .responded($0) } }
             state.lastNumber += 1
             state.waiters[state.lastNumber] = .some(nil)
             return .waiting(state.lastNumber)
@@ -81,28 +81,28 @@ final class SharedRequest: Sendable {
     ///   - send: Sends the request.
     /// - Returns: The response of this caller.
     /// - Throws: The error of `send`.
-    func lead(
+    func send(
         as number: Int, collecting sent: SentRequests, _ send: () async throws -> SharedAnswer
     ) async throws -> SharedAnswer {
         try await withTaskCancellationHandler {
             do {
-                return arrive(try await send(), sent, of: number)
+                return respond(try await send(), sent, of: number)
             } catch {
                 // Another layer's cancellation is not that of the other callers.
                 fail(error, isForAll: sent.allowsSharing && !(error is CancellationError), of: number)
                 throw error
             }
         } onCancel: {
-            handOn(from: number)
+            replaceSender(number)
         }
     }
 
     /// Waits until the request has a response or needs another caller to send it.
-    func turn(of number: Int) async throws -> Turn {
+    func outcome(for number: Int) async throws -> Outcome {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiter in
-                if let turn = wait(number, waiter) {
-                    waiter.resume(with: turn)
+                if let outcome = wait(number, waiter) {
+                    waiter.resume(with: outcome)
                 } else if Task.isCancelled {
                     // The handler may have run before the caller was waiting.
                     cancel(number)
@@ -113,9 +113,9 @@ final class SharedRequest: Sendable {
         }
     }
 
-    private func wait(_ number: Int, _ waiter: Waiter) -> Result<Turn, any Error>? {
+    private func wait(_ number: Int, _ waiter: Waiter) -> Result<Outcome, any Error>? {
         state.withLock { state in
-            if let turn = state.turns.removeValue(forKey: number) { return turn }
+            if let outcome = state.outcomes.removeValue(forKey: number) { return outcome }
             state.waiters[number] = waiter
             return nil
         }
@@ -131,59 +131,59 @@ final class SharedRequest: Sendable {
     }
 
     /// Gives the response to all callers if it is for all; returns that of the caller who sent the request.
-    private func arrive(_ answer: SharedAnswer, _ sent: SentRequests, of number: Int) -> SharedAnswer {
+    private func respond(_ answer: SharedAnswer, _ sent: SentRequests, of number: Int) -> SharedAnswer {
         var answer = answer
-        let (turns, isClosed) = state.withLock { state -> ([(Waiter, Result<Turn, any Error>)], Bool) in
-            guard state.leader == number, !state.hasArrived else { return ([], false) }
-            state.hasArrived = true
+        let (outcomes, isClosed) = state.withLock { state -> ([(Waiter, Result<Outcome, any Error>)], Bool) in
+            guard state.sender == number, !state.hasOutcome else { return ([], false) }
+            state.hasOutcome = true
             // A body that can be read again has no first reader, who would end the joining.
             let isOneTime = answer.response.body.replay == .once
             if !answer.isForAll || !isOneTime || !settings.isOpenAfterArrival { state.isOpen = false }
             guard answer.isForAll, state.isOpen || !state.waiters.isEmpty else {
-                return (state.takeTurns { .success(.alone) }, true)
+                return (state.takeOutcomes { .success(.alone) }, true)
             }
             let shared = SharedResponse(answer.response, sent, settings) { [weak self] in self?.close() }
             if let own = shared.copy(isCoalesced: false) { answer.response = own.response }
             if state.isOpen { state.response = shared }
-            let turns = state.takeTurns {
+            let outcomes = state.takeOutcomes {
                 shared.copy(isCoalesced: true).map { .success(.shared($0)) } ?? .success(.alone)
             }
-            return (turns, !state.isOpen)
+            return (outcomes, !state.isOpen)
         }
-        resume(turns, isClosed: isClosed)
+        resume(outcomes, isClosed: isClosed)
         return answer
     }
 
     private func fail(_ error: any Error, isForAll: Bool, of number: Int) {
-        let turns = state.withLock { state -> [(Waiter, Result<Turn, any Error>)]? in
-            guard state.leader == number, !state.hasArrived else { return nil }
-            state.hasArrived = true
+        let outcomes = state.withLock { state -> [(Waiter, Result<Outcome, any Error>)]? in
+            guard state.sender == number, !state.hasOutcome else { return nil }
+            state.hasOutcome = true
             state.isOpen = false
-            return state.takeTurns { isForAll ? .failure(error) : .success(.alone) }
+            return state.takeOutcomes { isForAll ? .failure(error) : .success(.alone) }
         }
-        if let turns { resume(turns, isClosed: true) }
+        if let outcomes { resume(outcomes, isClosed: true) }
     }
 
     /// Lets the next caller send the request; without another caller, no caller can join any more.
-    private func handOn(from number: Int) {
+    private func replaceSender(_ number: Int) {
         let (waiter, isClosed) = state.withLock { state -> (Waiter?, Bool) in
-            guard state.leader == number, !state.hasArrived else { return (nil, false) }
+            guard state.sender == number, !state.hasOutcome else { return (nil, false) }
             guard let next = state.waiters.keys.min() else {
                 state.isOpen = false
                 return (nil, true)
             }
-            state.leader = next
+            state.sender = next
             let waiter = state.waiters.removeValue(forKey: next) ?? nil
-            if waiter == nil { state.turns[next] = .success(.lead) }
+            if waiter == nil { state.outcomes[next] = .success(.send) }
             return (waiter, false)
         }
-        waiter?.resume(returning: .lead)
+        waiter?.resume(returning: .send)
         if isClosed { onClose(self) }
     }
 
-    private func resume(_ turns: [(Waiter, Result<Turn, any Error>)], isClosed: Bool) {
+    private func resume(_ outcomes: [(Waiter, Result<Outcome, any Error>)], isClosed: Bool) {
         if isClosed { onClose(self) }
-        for (waiter, turn) in turns { waiter.resume(with: turn) }
+        for (waiter, outcome) in outcomes { waiter.resume(with: outcome) }
     }
 
     /// Closes the request for new callers.
@@ -195,16 +195,16 @@ final class SharedRequest: Sendable {
 
 extension SharedRequest.State {
     /// Makes the result for each waiting caller; all get one before any can begin to read.
-    fileprivate mutating func takeTurns(
-        _ turn: () -> Result<SharedRequest.Turn, any Error>
-    ) -> [(SharedRequest.Waiter, Result<SharedRequest.Turn, any Error>)] {
+    fileprivate mutating func takeOutcomes(
+        _ outcome: () -> Result<SharedRequest.Outcome, any Error>
+    ) -> [(SharedRequest.Waiter, Result<SharedRequest.Outcome, any Error>)] {
         guard !waiters.isEmpty else { return [] }
-        var taken: [(SharedRequest.Waiter, Result<SharedRequest.Turn, any Error>)] = []
+        var taken: [(SharedRequest.Waiter, Result<SharedRequest.Outcome, any Error>)] = []
         for number in waiters.keys.sorted() {
             if let waiter = waiters[number] ?? nil {
-                taken.append((waiter, turn()))
+                taken.append((waiter, outcome()))
             } else {
-                turns[number] = turn()
+                outcomes[number] = outcome()
             }
         }
         waiters = [:]

@@ -45,16 +45,16 @@ final class SharedRequests: Sendable {
         try Task.checkCancellation()
         switch position(of: key, ticket) {
         case .first(let shared):
-            return try await lead(shared, as: SharedRequest.first, sent, send)
-        case .joined(_, .arrived(let copy)):
+            return try await sendForAll(shared, as: SharedRequest.first, sent, send)
+        case .joined(_, .responded(let copy)):
             copy.sent.reportSending(of: request)
             return copy.response
         case .joined(let shared, .waiting(let number)):
-            switch try await shared.turn(of: number) {
+            switch try await shared.outcome(for: number) {
             case .shared(let copy):
                 copy.sent.reportSending(of: request)
                 return copy.response
-            case .lead: return try await lead(shared, as: number, sent, send)
+            case .send: return try await sendForAll(shared, as: number, sent, send)
             case .alone: break
             }
         case .alone: break
@@ -64,11 +64,11 @@ final class SharedRequests: Sendable {
         return answer.response
     }
 
-    private func lead(
+    private func sendForAll(
         _ shared: SharedRequest, as number: Int, _ sent: SentRequests,
         _ send: (StoreTicket) async throws -> SharedAnswer
     ) async throws -> Response {
-        let answer = try await shared.lead(as: number, collecting: sent) { try await send(shared.ticket) }
+        let answer = try await shared.send(as: number, collecting: sent) { try await send(shared.ticket) }
         note(answer.isForAll, shared.key)
         return answer.response
     }

@@ -95,9 +95,9 @@ public final class StoreTickets: Sendable {
         state.withLock { $0.withdraw { $0.principal == hash } }
     }
 
-    /// Whether requests with a key are under way.
-    func areGiven(for key: ResponseKey) -> Bool {
-        state.withLock { $0.isGiven(at: key.uri.hashValue, key: key.hashValue) }
+    /// Whether requests for a URI are under way.
+    func areGiven(at uri: ResponseKey.URI) -> Bool {
+        state.withLock { $0.isGiven(at: uri.hashValue) }
     }
 
     /// Withdraws the tickets of a key that were given until a time, at which another store has removed its responses.
@@ -162,14 +162,7 @@ private struct State {
         free.append(slot)
     }
 
-    func isGiven(at uri: Int, key: Int) -> Bool {
-        var slot = latest[uri]
-        while let current = slot {
-            if slots[current].key == key { return true }
-            slot = slots[current].next
-        }
-        return false
-    }
+    func isGiven(at uri: Int) -> Bool { latest[uri] != nil }
 
     mutating func withdraw(at uri: Int, where isCovered: (Slot) -> Bool) {
         var slot = latest[uri]

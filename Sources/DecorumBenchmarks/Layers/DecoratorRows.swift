@@ -1,6 +1,7 @@
 import Decorum
 import Foundation
 import HTTPTypes
+import Synchronization
 
 /// The costs of each decorator when no error occurs.
 enum DecoratorRows {
@@ -45,12 +46,31 @@ enum DecoratorRows {
         return [
             try row("caching, hit", 11_000, 4, MemoryConnection().caching(in: fresh)),
             try row("caching, miss", 29_500, 8, MemoryConnection().caching(in: MemoryResponseStore())),
+            try firstMissRow(36_500, 10, MemoryConnection().caching(in: MemoryResponseStore())),
             try row("caching, miss, stored", 72_400, 25, replaced.caching(in: MemoryResponseStore())),
             try row("coalescing", 21_600, 6, MemoryConnection().coalescing()),
             try row("revalidating, miss", 24_300, 8, MemoryConnection().revalidating(in: MemoryResponseStore())),
             try row("revalidating, hit", 69_900, 33, confirming.revalidating(in: filledStore())),
             try row("revalidating, changed", 56_700, 24, validatable.revalidating(in: filledStore())),
         ]
+    }
+
+    /// The first request for each URL, whose response may turn out to be one for several callers.
+    private static func firstMissRow(
+        _ instructions: Double, _ allocations: Double, _ connection: some Connection
+    ) throws -> Row {
+        // More than there are measured, and than a cache remembers.
+        let requests = try (0..<2000).map { try Request.sample("https://api.example.com/v1/feed?page=\($0)") }
+        let next = Atomic(0)
+        return Row(
+            name: "decorators/caching, first miss", baseline: "decorators/terminal",
+            bounds: [.instructionsPerLayer(instructions), .allocationsPerLayer(allocations)]
+        ) { count in
+            for _ in 0..<count {
+                let number = next.wrappingAdd(1, ordering: .relaxed).oldValue
+                _ = try await connection.send(requests[number % requests.count])
+            }
+        }
     }
 
     private static func filledStore(_ fields: HTTPFields = [:]) throws -> MemoryResponseStore {

@@ -98,7 +98,7 @@ public final class FileResponseStore: ResponseStore {
     /// Finds the stored responses for a key, the latest first.
     public func responses(for key: ResponseKey) async -> [StoredResponse] {
         // A request that was sent before a removal through another store must not be joined after it.
-        if tickets.areGiven(for: key) { await withdrawRemoved(key) }
+        if tickets.areGiven(at: key.uri) { await withdrawRemoved(key) }
         let inMemory = await memoryOnly.responses(for: key)
         guard !key.holdsSecret else { return inMemory }
         return inMemory.merged(with: await files.responses(for: key))

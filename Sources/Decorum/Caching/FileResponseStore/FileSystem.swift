@@ -38,7 +38,9 @@ protocol FileSystem: Sendable {
     func openForWriting(_ path: String) throws -> Int32
     func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int64) throws
     /// Opens a directory, and locks it for this process until the descriptor is closed.
-    func lock(_ directory: String) throws -> Int32
+    ///
+    /// Throws ``SystemError/isLocked`` when another process holds the lock for all of the time.
+    func lock(_ directory: String, within limit: Duration) throws -> Int32
     /// Sets the time of a file or directory, in nanoseconds.
     func setTime(of path: String, to time: Int64) throws
     func rename(_ path: String, to newPath: String) throws
@@ -80,6 +82,8 @@ struct SystemError: Error, Equatable {
 
     static let noEntry = SystemError(code: ENOENT)
     static let exists = SystemError(code: EEXIST)
+    /// Another process holds the lock.
+    static let isLocked = SystemError(code: ETIMEDOUT)
     /// The call was asked not to wait.
     static let mustWait = SystemError(code: EAGAIN)
 

@@ -8,6 +8,8 @@ import Synchronization
 /// neither symbolic links nor another user's.
 final class ResponseDirectory: Sendable {
     static let folderCount = 256
+    /// The longest time to wait for another process that changes the directory, whose own changes take milliseconds.
+    private static let lockLimit = Duration.seconds(1)
 
     let fileSystem: any FileSystem
     /// The folder of files that are not whole yet; on the same disk as the others, so that they can be moved.
@@ -17,6 +19,9 @@ final class ResponseDirectory: Sendable {
     private let path: String
     private let folderPaths: [String]
     private let failure = Mutex<Int32?>(nil)
+    /// Whether another process held the lock for too long at the last attempt, as one that is suspended does; until it
+    /// releases the lock, no change waits for it.
+    private let isHeld = Atomic(false)
 
     init(_ path: String, fileSystem: any FileSystem) {
         self.path = path
@@ -90,7 +95,8 @@ final class ResponseDirectory: Sendable {
 
     /// Performs work while no other store changes the directory.
     ///
-    /// The system releases the lock when a process ends.
+    /// The system releases the lock when a process ends. Throws ``SystemError/isLocked`` when another process holds it
+    /// for longer than a second.
     func locked<Result>(_ work: () throws -> Result) throws -> Result {
         let descriptor: Int32?
         do {
@@ -104,11 +110,23 @@ final class ResponseDirectory: Sendable {
     }
 
     private func lock() throws -> Int32 {
+        let limit = isHeld.load(ordering: .relaxed) ? .zero : Self.lockLimit
         do {
-            return try fileSystem.lock(removalsPath)
+            let descriptor = try lock(within: limit)
+            isHeld.store(false, ordering: .relaxed)
+            return descriptor
+        } catch SystemError.isLocked {
+            isHeld.store(true, ordering: .relaxed)
+            throw SystemError.isLocked
+        }
+    }
+
+    private func lock(within limit: Duration) throws -> Int32 {
+        do {
+            return try fileSystem.lock(removalsPath, within: limit)
         } catch SystemError.noEntry {
             try prepare()
-            return try fileSystem.lock(removalsPath)
+            return try fileSystem.lock(removalsPath, within: limit)
         }
     }
 

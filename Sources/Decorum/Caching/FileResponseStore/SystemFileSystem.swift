@@ -73,15 +73,20 @@ struct SystemFileSystem: FileSystem {
         return descriptor
     }
 
-    func lock(_ directory: String) throws -> Int32 {
+    func lock(_ directory: String, within limit: Duration) throws -> Int32 {
         let descriptor = unsafe Foundation.open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemError.last }
-        while flock(descriptor, LOCK_EX) != 0 {
+        let end = ContinuousClock.now + limit
+        var pause: UInt32 = 50
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             let error = SystemError.last
-            guard error.code == EINTR else {
+            guard error.code == EINTR || error.code == EWOULDBLOCK && ContinuousClock.now < end else {
                 close(descriptor)
-                throw error
+                throw error.code == EWOULDBLOCK ? SystemError.isLocked : error
             }
+            // The system's own waiting has no limit.
+            usleep(pause)
+            pause = min(pause * 2, 5000)
         }
         return descriptor
     }

@@ -26,6 +26,8 @@ final class ProbingFileSystem: FileSystem {
         var forgets = false
         var owner: UInt32?
         var clockOffset: Int64 = 0
+        var lockLimits: [Duration] = []
+        var waitsForLock = true
     }
 
     /// Calls that a test can make fail.
@@ -73,6 +75,14 @@ final class ProbingFileSystem: FileSystem {
             state.refused = calls
             state.code = code
         }
+    }
+
+    /// The times that callers were ready to wait for the lock.
+    var lockLimits: [Duration] { state.withLock { $0.lockLimits } }
+
+    /// Makes the time pass at once in which a caller waits for a lock that the test holds.
+    func skipWaitsForLock() {
+        state.withLock { $0.waitsForLock = false }
     }
 
     /// Makes the disk full above a number of bytes; nil for the disk's own size.
@@ -210,10 +220,14 @@ final class ProbingFileSystem: FileSystem {
         }
     }
 
-    func lock(_ directory: String) throws -> Int32 {
+    func lock(_ directory: String, within limit: Duration) throws -> Int32 {
         try count()
         try check(.lock)
-        return try system.lock(directory)
+        let waits = state.withLock { state in
+            state.lockLimits.append(limit)
+            return state.waitsForLock
+        }
+        return try system.lock(directory, within: waits ? limit : .zero)
     }
 
     func setTime(of path: String, to time: Int64) throws {
