@@ -7,6 +7,8 @@ final class ResponseFileSpace: Sendable {
     private let threads: DiskThreads
     private let spawner: any TaskSpawner
     private let budget: Mutex<ResponseSpaceBudget>
+    /// The least recently used files that the last survey has left, the oldest last.
+    private let oldest = Mutex<[SurveyedFile]>([])
 
     init(limit: Int, changes: ResponseFileChanges, threads: DiskThreads, spawner: any TaskSpawner) {
         budget = Mutex(ResponseSpaceBudget(limit: limit))
@@ -29,11 +31,32 @@ final class ResponseFileSpace: Sendable {
     func reserve(_ count: Int) async -> Bool {
         switch budget.withLock({ $0.write(count) }) {
         case .none: break
-        case .soon: spawner.spawn { [self] in _ = await trim(makingRoomFor: 0) }
-        case .now: return await trim(makingRoomFor: count)
+        case .soon: startTrimming()
+        case .now:
+            // A survey takes longer the more files there are, so a body does not wait for one if old files are known.
+            guard budget.withLock({ $0.isNearLimit }), await removeOldest(atLeast: count) else {
+                return await trim(makingRoomFor: count)
+            }
+            if budget.withLock({ $0.free(count) }) { startTrimming() }
         case .out: return false
         }
         return true
+    }
+
+    private func startTrimming() {
+        spawner.spawn { [self] in _ = await trim(makingRoomFor: 0) }
+    }
+
+    /// Removes the least recently used files that are known, and returns whether they took as many bytes.
+    private func removeOldest(atLeast count: Int) async -> Bool {
+        await threads.changing.perform { [self] in
+            var removed = 0
+            while removed < count {
+                guard let file = oldest.withLock({ $0.popLast() }) else { return false }
+                removed += changes.remove(CollectionOfOne(file), until: .max)
+            }
+            return true
+        }
     }
 
     private func trim(makingRoomFor room: Int) async -> Bool {
@@ -46,16 +69,17 @@ final class ResponseFileSpace: Sendable {
             let before = budget.withLock { $0.beginSurvey() }
             var survey = survey()
             let target = budget.withLock { [total = survey.total] in $0.target(found: total, room: room) }
-            if let target { remove(from: &survey, downTo: target) }
+            remove(from: &survey, downTo: target ?? .max)
             return budget.withLock { [total = survey.total] in
                 $0.endSurvey(found: total, before: before, room: room)
             }
         }
     }
 
-    /// Removes files because the disk has no space: as many as a write needs, and a sixteenth of all at least, so that
-    /// not each write does so.
+    /// Removes files because the disk has no space: as many as a write needs, and a sixteenth of all where that takes a
+    /// survey, so that not each write does so.
     func makeRoomOnDisk(for count: Int) async {
+        if await removeOldest(atLeast: count) { return }
         await threads.trimming.perform { [self] in
             let before = budget.withLock { $0.beginSurvey() }
             var survey = survey()
@@ -65,6 +89,7 @@ final class ResponseFileSpace: Sendable {
     }
 
     private static let filesPerRemoval = 32
+    private static let oldestLimit = 4096
 
     private struct Survey {
         var files: [SurveyedFile] = []
@@ -80,6 +105,7 @@ final class ResponseFileSpace: Sendable {
             survey.total -= threads.changing.performAndWait { changes.remove(part, until: count) }
             rest = rest.dropFirst(part.count)
         }
+        oldest.withLock { $0 = rest.prefix(Self.oldestLimit).reversed() }
     }
 
     private func survey() -> Survey {

@@ -42,6 +42,9 @@ struct ResponseSpaceBudget: Sendable {
         incoming -= count
     }
 
+    /// Whether so little room was left at the last survey that files have to be removed for what is written now.
+    var isNearLimit: Bool { found.map { $0 >= limit - 16 * step } ?? false }
+
     /// Counts bytes that are about to be written.
     mutating func write(_ count: Int) -> Urgency {
         guard count <= limit else { return .out }
@@ -52,6 +55,15 @@ struct ResponseSpaceBudget: Sendable {
         guard written > step || found == nil, !isTrimmingSoon else { return .none }
         isTrimmingSoon = true
         return .soon
+    }
+
+    /// Records that files were removed which took the bytes of a write.
+    ///
+    /// - Returns: Whether a survey has to start, which then counts as started.
+    mutating func free(_ count: Int) -> Bool {
+        written = max(0, written - count)
+        defer { isTrimmingSoon = true }
+        return !isTrimmingSoon
     }
 
     /// Whether a write that waited for a survey fits since another survey has ended meanwhile; it is counted then.
@@ -77,7 +89,7 @@ struct ResponseSpaceBudget: Sendable {
     /// Ends a survey, and returns whether there is room for the bytes of a write that waits for it.
     mutating func endSurvey(found total: Int, before: Int, room: Int) -> Bool {
         found = total
-        written -= before - room
+        written = max(0, written - before) + room
         return total + room <= limit
     }
 }

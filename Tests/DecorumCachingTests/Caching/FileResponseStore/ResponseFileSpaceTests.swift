@@ -1,9 +1,10 @@
-import Decorum
 import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
 import Testing
+
+@testable import Decorum
 
 @Suite(.timeLimit(.minutes(5))) struct ResponseFileSpaceTests {
     let folder = StoreFolder()
@@ -21,6 +22,30 @@ import Testing
         }
         #expect(folder.allocatedLength > limit / 2)
         #expect(await store.responses(for: try SampleResponse.key(count - 1)).count == 1)
+    }
+
+    @Test func `A full store takes a long body while a survey does not end`() async throws {
+        let fileSystem = ProbingFileSystem()
+        let limit = 4 << 20
+        let store = FileResponseStore(directory: folder.url, byteLimit: limit, fileSystem: fileSystem)
+        for number in 0..<300 {
+            await store.store(SampleResponse.response(number, length: 20_000), for: try SampleResponse.key(number))
+        }
+        fileSystem.listing.close()
+        defer { fileSystem.listing.open() }
+        let length = 900_000
+        let key = try SampleResponse.key(1000)
+        let writer = try #require(
+            await store.writer(for: SampleResponse.response(1000, length: length, body: .empty), key: key))
+        let content = SampleResponse.content(1000, 0, length)
+        for start in stride(from: 0, to: length, by: 50_000) {
+            #expect(await writer.write(content[start..<min(start + 50_000, length)]))
+            #expect(folder.allocatedLength <= limit + limit / 10)
+        }
+        #expect(await writer.finish())
+        #expect(fileSystem.listing.waitingCount > 0)
+        #expect(!fileSystem.listing.hasGivenUp)
+        #expect(await SampleResponse.isRight(try #require(await store.responses(for: key).first), 1000))
     }
 
     @Test func `The files are listed in the background, through the spawner`() async throws {

@@ -55,6 +55,20 @@ import Testing
         #expect(!fitsMore)
     }
 
+    @Test func `A write in whose place files were removed counts no more, and asks for one survey`() {
+        var budget = ResponseSpaceBudget(limit: 100_000)
+        #expect(!budget.isNearLimit)
+        _ = budget.endSurvey(found: 83_999, before: budget.beginSurvey(), room: 0)
+        #expect(!budget.isNearLimit)
+        _ = budget.endSurvey(found: 84_000, before: budget.beginSurvey(), room: 0)
+        #expect(budget.isNearLimit)
+        _ = budget.write(10_000)
+        _ = budget.beginSurvey()
+        let asks = [budget.free(4000), budget.free(4000), budget.free(4000)]
+        #expect(asks == [true, false, false])
+        #expect(budget.written == 0)
+    }
+
     @Test func `A write that waited for the survey of another is counted, if it fits`() {
         var budget = ResponseSpaceBudget(limit: 100_000)
         let fitsUnmeasured = budget.fitsNow(10)
