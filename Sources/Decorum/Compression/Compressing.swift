@@ -45,8 +45,9 @@ extension Connection {
 public struct CompressionPolicy: Sendable, Hashable {
     /// The coding; gzip by default, which most servers know that accept one at all.
     public var coding: ContentCoding
-    /// How much time to spend for a smaller result, in the coding's own scale: 1 to 9 for gzip and deflate, 0 to 11 for
-    /// Brotli, 1 to 19 for Zstandard. Nil, the default, means 6, 5 and 3.
+    /// How much time to spend for a smaller result, in the coding's own scale.
+    ///
+    /// It is 1 to 9 for gzip and deflate, 0 to 11 for Brotli, and 1 to 19 for Zstandard. Nil, the default, means 6, 5 and 3.
     public var level: Int?
     /// The length in bytes from which content is compressed; 1024 by default.
     public var minimumLength: Int64

@@ -22,7 +22,9 @@ public struct ContentCoding: Sendable, Hashable, CustomStringConvertible {
 
     /// The coding of gzip (RFC 1952).
     public static let gzip = ContentCoding("gzip")
-    /// The coding of zlib (RFC 1950). Some servers send the data within without the header of zlib, which is accepted.
+    /// The coding of zlib (RFC 1950).
+    ///
+    /// Some servers send the data within without the header of zlib, which is accepted.
     public static let deflate = ContentCoding("deflate")
     /// The coding of Brotli (RFC 7932).
     public static let brotli = ContentCoding("br")

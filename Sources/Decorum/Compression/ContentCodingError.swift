@@ -86,7 +86,8 @@ extension ContentCodingError {
     }
 
     static func unavailable(_ coding: ContentCoding) -> Self {
-        Self(.unavailable, "The coding \(coding.name.prefix(32).debugDescription) is unknown or its library is missing.")
+        Self(
+            .unavailable, "The coding \(coding.name.prefix(32).debugDescription) is unknown or its library is missing.")
     }
 
     static func outOfMemory(_ coding: ContentCoding) -> Self {
