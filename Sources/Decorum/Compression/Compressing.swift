@@ -114,6 +114,7 @@ struct CompressingConnection<Base: Connection>: ComposedConnection {
         guard request.body.replay > .once else { return response }
         let attempts = response.metadata.attempts
         try await (consume response).body.discard(on: clock)
+        try Task.checkCancellation()
         response = try await base.send(request)
         response.metadata.attempts += attempts
         return response

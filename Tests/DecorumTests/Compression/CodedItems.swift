@@ -1,0 +1,36 @@
+import Decorum
+import DecorumTestSupport
+import Foundation
+
+/// `Fixtures/ContentCodings`: one content in each coding, as other programs made it.
+enum CodedItems {
+    /// Each file with the codings that it has, in the order in which they were applied.
+    static let all: [(file: String, codings: [String])] = [
+        ("items.gz", ["gzip"]), ("items.gz", ["x-gzip"]), ("items.header.gz", ["gzip"]),
+        ("items.members.gz", ["gzip"]), ("items.zlib", ["deflate"]), ("items.deflate", ["deflate"]),
+        ("items.br", ["br"]), ("items.zst", ["zstd"]), ("items.frames.zst", ["zstd"]),
+        ("items.gz.br", ["gzip", "br"]),
+    ]
+
+    static func content() throws -> Data { try data("items.json") }
+
+    static func data(_ file: String) throws -> Data { try Fixtures.data("ContentCodings/\(file)") }
+}
+
+extension ContentDecoder {
+    /// Decodes content that comes in pieces of a size.
+    static func decode(
+        _ data: Data, inPiecesOf size: Int, from codings: [String], limits: ContentDecodingLimits = .standard
+    ) throws(ContentCodingError) -> Data {
+        let decoder = try ContentDecoder(codings.map { ContentCoding($0) }, limits: limits)
+        var content = Data()
+        var rest = data
+        while !rest.isEmpty {
+            decoder.feed(rest.prefix(size))
+            rest = rest.dropFirst(size)
+            while let part = try decoder.next() { content.append(part) }
+        }
+        try decoder.finish()
+        return content
+    }
+}
