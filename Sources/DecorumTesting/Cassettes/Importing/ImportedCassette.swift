@@ -90,9 +90,9 @@ extension ImportedCassette {
     ///
     /// Recorders often store decoded content, but keep its `Content-Encoding`. The field is therefore used only if the
     /// content begins with the magic number of that coding. For a coding without a magic number, it is used if the
-    /// content is not text and the format keeps coded content. gzip and deflate are undone; content in another coding
-    /// stays as it is, with its field. If a format keeps decoded content, the content of a response that cannot have
-    /// any is dropped.
+    /// content is not text and the format keeps coded content. Codings that `ContentCoding` can decode on this system are
+    /// undone; content in another coding stays as it is, with its field. If a format keeps decoded content, the content of
+    /// a response that cannot have any is dropped.
     ///
     /// - Returns: The same exchanges, as a client sees them behind its transport.
     public func decodingContent() -> Self {
