@@ -70,7 +70,8 @@ let package = Package(
         .executableTarget(
             name: "DecorumBenchmarks",
             dependencies: [
-                "Decorum", "DecorumArchive", "DecorumAsyncHTTPClient", "DecorumProbe", "DecorumTesting",
+                "Decorum", "DecorumArchive", "DecorumAsyncHTTPClient", "DecorumCompression", "DecorumProbe",
+                "DecorumTesting",
                 httpTypes,
             ] + asyncHTTPClient
         ),
