@@ -34,12 +34,20 @@ let package = Package(
         .target(
             name: "Decorum",
             dependencies: [
+                "DecorumCompression",
                 .target(name: "DecorumCurl", condition: .when(platforms: [.linux])),
                 .target(name: "DecorumSystem", condition: .when(platforms: [.linux])),
                 httpTypes,
             ]
         ),
         .target(name: "DecorumAsyncHTTPClient", dependencies: ["Decorum"] + asyncHTTPClient),
+        .target(
+            name: "DecorumCompression",
+            linkerSettings: [
+                .linkedLibrary("dl", .when(platforms: [.linux])),
+                .linkedLibrary("z", .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])),
+            ]
+        ),
         .target(name: "DecorumCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "DecorumSystem"),
         .target(
@@ -62,7 +70,8 @@ let package = Package(
         .executableTarget(
             name: "DecorumBenchmarks",
             dependencies: [
-                "Decorum", "DecorumArchive", "DecorumAsyncHTTPClient", "DecorumProbe", "DecorumTesting",
+                "Decorum", "DecorumArchive", "DecorumAsyncHTTPClient", "DecorumCompression", "DecorumProbe",
+                "DecorumTesting",
                 httpTypes,
             ] + asyncHTTPClient
         ),

@@ -30,7 +30,8 @@ struct Benchmarks {
     /// The rows of operations in memory, with their baselines.
     static func rows(_ arguments: Arguments) throws -> [Row] {
         let rows =
-            try LayerRows.rows() + DecoratorRows.rows() + UnderWayRows.rows() + StackRows.rows() + CassetteRows.rows()
+            try LayerRows.rows() + DecoratorRows.rows() + CodingRows.rows() + UnderWayRows.rows() + StackRows.rows()
+            + CassetteRows.rows()
         let chosen = rows.filter { arguments.includes($0.name) }
         let baselines = Set(chosen.compactMap(\.baseline))
         return rows.filter { arguments.includes($0.name) || baselines.contains($0.name) }

@@ -26,6 +26,9 @@ struct MessagePrintingConnection<Base: Connection>: ComposedConnection {
     }
 
     private static var shown: Set<HTTPField.Name> {
-        [.authorization, .cookie, .ifNoneMatch, .ifModifiedSince, .eTag, .lastModified, .location, .retryAfter]
+        [
+            .authorization, .contentEncoding, .cookie, .ifNoneMatch, .ifModifiedSince, .eTag, .lastModified, .location,
+            .retryAfter,
+        ]
     }
 }

@@ -27,6 +27,7 @@ struct Stage {
             .authenticating(with: .signer(ChecksumSigner(key: Self.key)), for: origin.origin)
             .retrying()
             .revalidating(in: MemoryResponseStore())
+            .decompressing()
             .followingRedirects()
             .acceptingLanguages(["en"])
             .identifyingClient(as: ClientInformation(name: "tour", version: PackageVersion.current))

@@ -6,7 +6,8 @@ import Foundation
 struct Tour {
     static let steps: [any Step] = [
         PlainAnswer(), Revalidation(), KeptResponses(), UnsafeRequest(), TwoUsers(), Redirection(), Retry(),
-        SignedRequest(), ForeignRedirection(), CancelledTransfer(), LargeBody(), Analytics(), RecordedSession(),
+        CompressedAnswer(), SignedRequest(), ForeignRedirection(), CancelledTransfer(), LargeBody(), Analytics(),
+        RecordedSession(),
     ]
 
     static func main() async throws {

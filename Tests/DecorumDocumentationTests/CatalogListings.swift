@@ -26,6 +26,7 @@ import Testing
             .authenticating(with: .bearer(token), for: api)
             .retrying()
             .caching(in: MemoryResponseStore())
+            .decompressing()
             .followingRedirects()
             .addingDefaultFields([.accept: "application/json"])
             .resolving(against: "https://api.example.com/v1/")
@@ -33,8 +34,8 @@ import Testing
             .validatingStatus()
 
         let names = [
-            "validatingStatus", "observing", "resolving", "addingDefaultFields", "followingRedirects", "caching",
-            "retrying", "authenticating", "observing", "logging",
+            "validatingStatus", "observing", "resolving", "addingDefaultFields", "followingRedirects", "decompressing",
+            "caching", "retrying", "authenticating", "observing", "logging",
         ]
         #expect(connection.layers.map(\.name) == names + SystemConnection().layers.map(\.name))
     }

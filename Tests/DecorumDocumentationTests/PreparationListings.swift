@@ -11,7 +11,7 @@ struct PreparationListings {
 
     func addingDefaultFields() {
         let connection = SystemConnection()
-            .addingDefaultFields([.accept: "application/json", .acceptEncoding: "gzip"])
+            .addingDefaultFields([.accept: "application/json", .acceptLanguage: "en"])
         _ = connection
     }
 

@@ -10,6 +10,7 @@ import Testing
             .authenticating(with: .bearer(token), for: api)
             .retrying()
             .caching(in: MemoryResponseStore())
+            .decompressing()
             .followingRedirects()
             .resolving(against: "https://api.example.com/v1/")
             .logging(to: .standardError)

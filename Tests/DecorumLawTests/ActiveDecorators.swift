@@ -33,6 +33,13 @@ extension LawfulDecorator {
         .init("logging bodies of failures", answering: [.refused, .broken, .overloaded]) {
             $0.logging(to: $1.log, detail: .bodies())
         },
+        .init("decompressing, in use", adding: [.acceptEncoding], answering: [.coded]) { base, _ in
+            base.decompressing()
+        },
+        .init(
+            "compressing, in use", adding: [.contentEncoding, .contentLength], changing: [.requestContent],
+            answering: [.compressible, .refusedCoding]
+        ) { $0.compressing(.init(minimumLength: 1), clock: $1.clock) },
         .init(
             "validatingStatus, in use", .all.excluding(.statuses, because: "It throws for the statuses not accepted."),
             answering: [.overloaded]
@@ -119,6 +126,23 @@ extension DecoratorLaw.ActivePath {
     ) { _, number in
         number == 1 ? Response(status: .temporaryRedirect, fields: [.location: "/new"]) : Response(status: .ok)
     }
+    fileprivate static let coded = Self("content in gzip", changing: [.responseContent]) { _, _ in
+        let content =
+            "H4sIAAAAAAACAxXLwQ2AMAwDwFU8AGIaFkDgNIjioKbdH/q/25w4Qp3qCMOOxnxDyQU1VEDFKA6Lhozntz5056TnZcY2X6VK9/UD+Zo2lUsAAAA="
+        return Response(
+            status: .ok, fields: [.contentEncoding: "gzip"], body: Body(Data(base64Encoded: content) ?? Data()))
+    }
+    fileprivate static let compressible = Self(
+        "content that can be compressed", sending: Request(head: head(.put, "/upload"), body: repetitive)
+    ) { _, _ in Response(status: .ok) }
+    fileprivate static let refusedCoding = Self(
+        "a coding that is refused", sending: Request(head: head(.put, "/upload"), body: repetitive)
+    ) { request, _ in
+        request.headerFields.contains(.contentEncoding)
+            ? Response(status: .unsupportedMediaType, fields: [.acceptEncoding: "identity"])
+            : Response(status: .ok)
+    }
+    private static let repetitive = Body(String(repeating: "the same line\n", count: 100))
     fileprivate static let relative = Self(
         "a relative request",
         sending: Request(head: HTTPRequest(method: .get, scheme: nil, authority: nil, path: "feed")),

@@ -35,17 +35,20 @@ struct LawfulDecorator: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let laws: ConformanceSuite<DecoratorLaw>
     private let addedFields: Set<HTTPField.Name>
+    private let changedParts: Set<DecoratorLaw.Part>
     private let paths: [DecoratorLaw.ActivePath]
     private let decorate: @Sendable (AnyConnection, DecoratorConditions) throws -> any Connection
 
     init(
         _ name: String, _ laws: ConformanceSuite<DecoratorLaw> = DecoratorLaw.all,
-        adding addedFields: Set<HTTPField.Name> = [], answering paths: [DecoratorLaw.ActivePath] = [],
+        adding addedFields: Set<HTTPField.Name> = [], changing changedParts: Set<DecoratorLaw.Part> = [],
+        answering paths: [DecoratorLaw.ActivePath] = [],
         on decorate: @escaping @Sendable (AnyConnection, DecoratorConditions) throws -> any Connection
     ) {
         testDescription = name
         self.laws = laws
         self.addedFields = addedFields
+        self.changedParts = changedParts
         self.paths = paths
         self.decorate = decorate
     }
@@ -59,7 +62,7 @@ struct LawfulDecorator: Sendable, CustomTestStringConvertible {
     }
 
     func check(_ law: DecoratorLaw) async throws {
-        try await law.check(adding: addedFields, answering: paths, decorate)
+        try await law.check(adding: addedFields, changing: changedParts, answering: paths, decorate)
     }
 
     static let all: [LawfulDecorator] = [
@@ -100,6 +103,15 @@ struct LawfulDecorator: Sendable, CustomTestStringConvertible {
             try $0.identifyingClient(as: ClientInformation(name: "Law", version: "1"))
         },
         .init("acceptingLanguages", adding: [.acceptLanguage]) { try $0.acceptingLanguages(["en"]) },
+        .init("decompressing", adding: [.acceptEncoding]) { $0.decompressing() },
+        .init(
+            "compressing", adding: [.contentEncoding, .contentLength], changing: [.requestContent]
+        ) { base, conditions in base.compressing(clock: conditions.clock) },
+        .init(
+            "compressing streams", adding: [.contentEncoding, .contentLength], changing: [.requestContent]
+        ) { base, conditions in
+            base.compressing(.init(minimumLength: 1, compressesStreams: true), clock: conditions.clock)
+        },
         .init("validatingStatus", .all.excluding(.statuses, because: "It throws for the statuses not accepted.")) {
             $0.validatingStatus()
         },

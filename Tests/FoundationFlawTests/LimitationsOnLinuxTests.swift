@@ -1,5 +1,6 @@
 #if canImport(FoundationNetworking)
 import Decorum
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -115,6 +116,22 @@ import Testing
         let response = try await connection.send(.get(origin.url + "/", fields: [.acceptEncoding: "identity"]))
         #expect(response.metadata.decodedContentCodings == ["gzip"])
         #expect(try await response.body.text(upTo: 10) == "hello")
+    }
+
+    @Test func `Content in gzip that ends too early is complete`() async throws {
+        let coded = try CodedItems.data("items.gz").prefix(2000)
+        origin.enqueue(LoopbackOrigin.Answer(fields: ["Content-Encoding": "gzip"], body: coded))
+
+        let content = try await connection.send(.get(origin.url + "/")).body.data(upTo: 1 << 20)
+        #expect(try CodedItems.content().starts(with: content))
+    }
+
+    @Test func `Content in gzip of several members fails`() async throws {
+        origin.enqueue(
+            LoopbackOrigin.Answer(fields: ["Content-Encoding": "gzip"], body: try CodedItems.data("items.members.gz")))
+
+        let response = try await connection.send(.get(origin.url + "/"))
+        await #expect(throws: TransportError.self) { try await response.body.data(upTo: 1 << 20) }
     }
 
     @Test func `Content in zstd is decoded`() async throws {

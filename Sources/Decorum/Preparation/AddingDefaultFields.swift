@@ -5,7 +5,7 @@ extension Connection {
     ///
     /// ```swift
     /// let connection = SystemConnection()
-    ///     .addingDefaultFields([.accept: "application/json", .acceptEncoding: "gzip"])
+    ///     .addingDefaultFields([.accept: "application/json", .acceptLanguage: "en"])
     /// ```
     ///
     /// The fields of a request stay as they are; names are compared in any letter case. A name that is given several
@@ -14,6 +14,8 @@ extension Connection {
     ///
     /// A value never holds a line break or another control character: `HTTPField` replaces it by a blank. The fields
     /// are sent to every origin, so add secrets with ``authenticating(with:for:_:)`` instead.
+    ///
+    /// An `Accept-Encoding` asks for content that somebody has to decode: ``decompressing(_:)`` sets it and decodes.
     ///
     /// Place it outside of everything that reads the fields: caching, redirects, retries, signing.
     ///

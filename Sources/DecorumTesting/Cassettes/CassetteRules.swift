@@ -70,8 +70,8 @@ public struct CassetteRules: Sendable {
     public var timing: Timing
     /// The form in which content with a content coding, such as gzip, is recorded and matched; by default, decoded.
     ///
-    /// Content that cannot be decoded, such as Brotli, is not recorded: ``Cassette/finish()`` throws, unless the rules
-    /// ask for ``Content/coded`` or ``beforeRecording`` replaces it.
+    /// Content that this system cannot decode is not recorded: ``Cassette/finish()`` throws, unless the rules ask for
+    /// ``Content/coded`` or ``beforeRecording`` replaces it.
     public var content: Content
     /// Response fields that are not recorded, because they change each time and carry no information.
     public var ignoredFields: Set<HTTPField.Name>

@@ -12,10 +12,10 @@ struct Analytics: Step {
 
         let calls = statistics.rows.filter { $0.scope == .call }
         let attempts = statistics.rows.filter { $0.scope == .attempt }
-        try stage.check(calls.map(\.count).reduce(0, +) == 10, "every call was counted")
+        try stage.check(calls.map(\.count).reduce(0, +) == 11, "every call was counted")
         try stage.check(
-            calls.map(\.attempts).reduce(0, +) == 13, "a retry and two redirections took additional attempts")
-        try stage.check(attempts.map(\.count).reduce(0, +) == 13, "every attempt was counted")
+            calls.map(\.attempts).reduce(0, +) == 14, "a retry and two redirections took additional attempts")
+        try stage.check(attempts.map(\.count).reduce(0, +) == 14, "every attempt was counted")
         try stage.check(calls.map(\.errors).reduce(0, +) == 1, "the refused request is the only error")
         try stage.check(calls.map(\.cancelled).reduce(0, +) == 1, "the cancelled request is not an error")
     }

@@ -29,13 +29,13 @@ extension HARImporter {
             StorageEncoding.joined(chunks, StorageEncoding.hexadecimal),
             StorageEncoding.joined(chunks, StorageEncoding.base64),
         ].compactMap(\.self)
-        if let coded = candidates.first(where: { ContentCoding.isMagic($0, of: coding ?? "") == true }) { return coded }
+        if let coded = candidates.first(where: { StoredCoding.isMagic($0, of: coding ?? "") == true }) { return coded }
         guard let first = candidates.first, let last = candidates.last else { return nil }
-        guard let coding, ContentCoding.isMagic(first, of: coding) != nil else { return isBase64 ? last : first }
+        guard let coding, StoredCoding.isMagic(first, of: coding) != nil else { return isBase64 ? last : first }
         // Neither candidate has the magic number of the coding: it is deflate without one, or text that was never
         // coded. Otherwise this is a list in JSON that was decoded before it was stored.
         let isContent =
-            ContentCoding.decode(Array(last), coding, limit: StoredValue.sizeLimit) != nil
+            StoredCoding.decode(last, coding) != nil
             || (!last.isEmpty && String(validating: last, as: UTF8.self) != nil)
         return isBase64 && isContent ? last : nil
     }

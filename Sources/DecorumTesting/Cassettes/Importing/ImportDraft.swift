@@ -7,13 +7,16 @@ import HTTPTypes
 struct ImportDraft {
     /// The folder of the file's sidecars; nil if absent.
     let folder: URL?
+    /// The archive that has the file and its sidecars; nil if absent.
+    let archive: ZipArchive?
     var interactions: [Interaction] = []
     var warnings: [ImportWarning] = []
     /// Whether every exchange of the file is among the interactions.
     private(set) var isComplete = true
 
-    init(folder: URL?) {
+    init(folder: URL?, archive: ZipArchive? = nil) {
         self.folder = folder
+        self.archive = archive
     }
 
     mutating func warn(_ kind: ImportWarning.Kind, at place: String, _ message: String) {

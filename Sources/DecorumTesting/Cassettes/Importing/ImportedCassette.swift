@@ -6,7 +6,8 @@ import HTTPTypes
 /// The exchanges of a file that another tool recorded, with warnings about them.
 ///
 /// The content of the file decides on the format, and its name does not matter. The encodings that the format uses to
-/// store bodies are undone. Content codings are not undone until ``decodingContent()`` is called.
+/// store bodies are undone. A file may be compressed, and an HTTP archive may be in a zip archive with the content beside
+/// it, as Playwright writes it. Content codings are not undone until ``decodingContent()`` is called.
 ///
 /// ```swift
 /// let imported = try ImportedCassette(contentsOf: URL(filePath: "cassettes/feed.yml")).decodingContent()
@@ -51,8 +52,10 @@ public struct ImportedCassette: Sendable, Hashable {
     public init(_ document: Data, named name: String, folder: URL? = nil) throws {
         guard document.count <= Self.sizeLimit else { throw CassetteImportError.tooLarge(name) }
         do {
-            let root = StoredNode(try StoredDocument.value(of: document))
-            var draft = ImportDraft(folder: folder)
+            let archive = ZipArchive.isArchive(document) ? try ZipArchive(document) : nil
+            let content = try archive.flatMap { try $0.content(of: $0.recording()) } ?? document
+            let root = StoredNode(try StoredDocument.value(of: content))
+            var draft = ImportDraft(folder: folder, archive: archive)
             format = try Format(of: root)
             hasDecodedContent = format.hasDecodedContent && root["log"]?["creator"]?["name"]?.text != HAR().creator.name
             try format.read(root, into: &draft)
@@ -90,9 +93,9 @@ extension ImportedCassette {
     ///
     /// Recorders often store decoded content, but keep its `Content-Encoding`. The field is therefore used only if the
     /// content begins with the magic number of that coding. For a coding without a magic number, it is used if the
-    /// content is not text and the format keeps coded content. gzip and deflate are undone; content in another coding
-    /// stays as it is, with its field. If a format keeps decoded content, the content of a response that cannot have
-    /// any is dropped.
+    /// content is not text and the format keeps coded content. Codings that `ContentCoding` can decode on this system are
+    /// undone; content in another coding stays as it is, with its field. If a format keeps decoded content, the content of
+    /// a response that cannot have any is dropped.
     ///
     /// - Returns: The same exchanges, as a client sees them behind its transport.
     public func decodingContent() -> Self {

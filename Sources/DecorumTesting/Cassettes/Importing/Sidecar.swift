@@ -1,10 +1,15 @@
 import Foundation
 
 extension ImportDraft {
-    /// Reads a file beside an archive, which has to be within the archive's folder.
+    /// Reads a file beside an archive, which has to be within the archive's folder, or in the same zip archive.
     mutating func sidecar(_ name: String, at place: String) throws -> RecordedBody {
         guard isWithinFolder(name) else {
             throw ImportFault(place: place, reason: "the name of the file beside it leaves the folder")
+        }
+        if let archive {
+            if let bytes = try archive.content(of: name) { return RecordedBody(bytes) }
+            warn(.missingBody, at: place, "The content is in a file that the zip archive does not have.")
+            return RecordedBody(exactness: .lossy)
         }
         guard let folder else {
             warn(.missingBody, at: place, "The content is in a file beside the archive, whose folder is not known.")

@@ -7,10 +7,10 @@ enum StoredDocument {
     static func value(of document: Data, countLimit: Int = StoredValue.countLimit) throws -> StoredValue {
         var bytes = Array(document)
         if let coding = compression(of: bytes) {
-            guard let content = ContentCoding.decode(bytes, coding, limit: StoredValue.sizeLimit) else {
+            guard let content = StoredCoding.decode(document, coding) else {
                 throw ImportFault(place: nil, reason: "it is compressed, and damaged or too large")
             }
-            bytes = content
+            bytes = Array(content)
         }
         if bytes.starts(with: [0x50, 0x4B, 0x03, 0x04]) {
             throw ImportFault(place: nil, reason: "it is a zip archive, which has to be unpacked first")
@@ -30,7 +30,7 @@ enum StoredDocument {
     private static func compression(of bytes: [UInt8]) -> String? {
         guard bytes.count > 2 else { return nil }
         if bytes[0] == 0x1F, bytes[1] == 0x8B { return "gzip" }
-        return bytes[0] == 0x78 && ContentCoding.isMagic(Data(bytes.prefix(2)), of: "deflate") == true ? "deflate" : nil
+        return bytes[0] == 0x78 && StoredCoding.isMagic(Data(bytes.prefix(2)), of: "deflate") == true ? "deflate" : nil
     }
 
     private static func json(_ bytes: [UInt8], _ countLimit: Int) throws -> StoredValue {

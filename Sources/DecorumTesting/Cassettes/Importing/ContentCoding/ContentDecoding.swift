@@ -22,12 +22,10 @@ extension RecordedResponse {
             return nil
         }
         var message: String?
-        var bytes = Array(body.bytes)
+        var bytes = body.bytes
         for coding in codings.reversed() where coding != "identity" {
-            let isMagic = ContentCoding.isMagic(Data(bytes.prefix(4)), of: coding)
-            let decoded =
-                isMagic == true || mayBeCoded
-                ? ContentCoding.decode(bytes, coding, limit: StoredValue.sizeLimit) : nil
+            let isMagic = StoredCoding.isMagic(bytes, of: coding)
+            let decoded = isMagic == true || mayBeCoded ? StoredCoding.decode(bytes, coding) : nil
             switch decoded {
             case let decoded?: bytes = decoded
             case nil where Self.isCoded(bytes, coding, isMagic: isMagic, mayBeCoded: mayBeCoded):
@@ -38,13 +36,13 @@ extension RecordedResponse {
         }
         coding = codings.joined(separator: ", ")
         fields[.contentEncoding] = nil
-        body.bytes = Data(bytes)
+        body.bytes = bytes
         if fields.contains(.contentLength) { fields[.contentLength] = String(bytes.count) }
         return message
     }
 
     /// Whether bytes that could not be decoded are in the coding all the same; text is not.
-    private static func isCoded(_ bytes: [UInt8], _ coding: String, isMagic: Bool?, mayBeCoded: Bool) -> Bool {
+    private static func isCoded(_ bytes: Data, _ coding: String, isMagic: Bool?, mayBeCoded: Bool) -> Bool {
         if let isMagic, coding != "deflate" { return isMagic }
         // The header of a zlib stream may look like two letters, and the raw data within it has no header.
         return (mayBeCoded || isMagic == true) && String(validating: bytes, as: UTF8.self) == nil

@@ -1,0 +1,173 @@
+import Foundation
+import HTTPTypes
+import Synchronization
+
+extension Connection {
+    /// Compresses the content of requests.
+    ///
+    /// ```swift
+    /// let connection = SystemConnection()
+    ///     .compressing(CompressionPolicy(coding: .gzip, minimumLength: 4096))
+    ///     .retrying()
+    /// ```
+    ///
+    /// Apply it only to servers that are known to accept the coding, because HTTP has no way to ask before. A compressed
+    /// request has a `Content-Encoding`. Its `Content-Length` is that of the compressed content where that is in memory,
+    /// and else it has none and is sent in chunks.
+    ///
+    /// A request passes unchanged when:
+    /// - it has no content, or less than ``CompressionPolicy/minimumLength``;
+    /// - it has a `Content-Encoding`, a `Content-Range` or a digest of its content;
+    /// - its media type is compressed as such, as in `image/jpeg` and `application/zip`;
+    /// - its body can be read only once and has no known length, unless ``CompressionPolicy/compressesStreams``;
+    /// - its content is in memory, has at most 1 MiB, and would not become smaller;
+    /// - the coding is not available on this system.
+    ///
+    /// The body can be read as often as before, so redirects and retries work. Where a server answers `415` with an
+    /// `Accept-Encoding` that lacks the coding, the request is sent again as it is, if its body can be read again; later
+    /// requests to that origin are not compressed. This layer remembers up to 100 such origins.
+    ///
+    /// Place it inside of caching and retries, and outside of signing and of layers that compute digests. See RFC 9110,
+    /// sections 8.4, 12.5.3 and 15.5.16.
+    ///
+    /// - Parameters:
+    ///   - policy: The coding, and which requests to compress.
+    ///   - clock: The clock that bounds the reading of a refusal's body.
+    /// - Returns: A connection that compresses requests.
+    public func compressing(
+        _ policy: CompressionPolicy = .standard, clock: any DatedClock = SystemClock()
+    ) -> some Connection {
+        CompressingConnection(base: self, policy: policy, clock: clock)
+    }
+}
+
+/// The coding of requests, and the requests to compress.
+public struct CompressionPolicy: Sendable, Hashable {
+    /// The coding; gzip by default, which most servers know that accept one at all.
+    public var coding: ContentCoding
+    /// How much time to spend for a smaller result, in the coding's own scale.
+    ///
+    /// It is 1 to 9 for gzip and deflate, 0 to 11 for Brotli, and 1 to 19 for Zstandard. Nil, the default, means 6, 5 and 3.
+    public var level: Int?
+    /// The length in bytes from which content is compressed; 1024 by default.
+    public var minimumLength: Int64
+    /// Whether a body that can be read only once and has no known length is compressed; false by default.
+    ///
+    /// Each of its chunks is then compressed so that the server can decode it at once, which costs a few bytes for each.
+    public var compressesStreams: Bool
+
+    /// Creates a policy.
+    ///
+    /// - Parameters:
+    ///   - coding: The coding.
+    ///   - level: How much time to spend for a smaller result; nil for the usual level of the coding.
+    ///   - minimumLength: The length in bytes from which content is compressed.
+    ///   - compressesStreams: Whether a body that can be read only once and has no known length is compressed.
+    public init(
+        coding: ContentCoding = .gzip, level: Int? = nil, minimumLength: Int64 = 1024, compressesStreams: Bool = false
+    ) {
+        self.coding = coding
+        self.level = level
+        self.minimumLength = minimumLength
+        self.compressesStreams = compressesStreams
+    }
+
+    /// Compresses with gzip from 1024 bytes on.
+    public static let standard = CompressionPolicy()
+}
+
+struct CompressingConnection<Base: Connection>: ComposedConnection {
+    let base: Base
+    let policy: CompressionPolicy
+    let clock: any DatedClock
+    private let isAvailable: Bool
+    private let refusingOrigins = RefusingOrigins()
+
+    init(base: Base, policy: CompressionPolicy, clock: any DatedClock) {
+        self.base = base
+        self.policy = policy
+        self.clock = clock
+        isAvailable = policy.coding.isEncodable
+    }
+
+    var layer: Layer {
+        Layer(
+            name: "compressing", role: .preparation,
+            settings: [.init("coding", policy.coding), .init("minimumLength", policy.minimumLength)],
+            facts: [.changesSignedParts, .resends])
+    }
+
+    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
+        guard !request.body.isEmpty, isAvailable else { return try await base.send(request) }
+        return try await sendCompressed(request)
+    }
+
+    private func sendCompressed(_ request: consuming Request) async throws -> Response {
+        let decision = CompressionDecision.of(request, policy: policy)
+        let origin = try? Origin(request.head)
+        guard decision != .pass, !refusingOrigins.contains(origin),
+            let compressed = try await compressed(copy request, decision)
+        else { return try await base.send(request) }
+        var response = try await base.send(compressed)
+        guard CompressionDecision.isRefused(policy.coding, by: response.head) else { return response }
+        refusingOrigins.insert(origin)
+        guard request.body.replay > .once else { return response }
+        let attempts = response.metadata.attempts
+        try await (consume response).body.discard(on: clock)
+        try Task.checkCancellation()
+        response = try await base.send(request)
+        response.metadata.attempts += attempts
+        return response
+    }
+
+    /// A request with compressed content; nil where its content does not become smaller.
+    private func compressed(_ request: consuming Request, _ decision: CompressionDecision) async throws -> Request? {
+        let body = request.body
+        var length: String?
+        if decision == .whole, let bytes = body.bytes {
+            guard let coded = try await Self.encode(bytes, policy), coded.count < bytes.count else { return nil }
+            request.body = Body(coded)
+            length = String(coded.count)
+        } else {
+            request.body = body.encoded(by: policy)
+        }
+        request.head.headerFields.append(HTTPField(name: .contentEncoding, value: policy.coding.name))
+        if request.head.headerFields.contains(.contentLength) { request.head.headerFields[.contentLength] = length }
+        return request
+    }
+
+    @concurrent private static func encode(_ bytes: Data, _ policy: CompressionPolicy) async throws -> Data? {
+        try Task.checkCancellation()
+        return try ContentEncoder(policy.coding, level: policy.level)?.encode(bytes, flush: .end)
+    }
+}
+
+extension Body {
+    fileprivate func encoded(by policy: CompressionPolicy) -> Body {
+        let isStream = length == nil
+        return Body(replay: replay == .once ? .once : .fromStart) { _ in
+            guard let encoder = ContentEncoder(policy.coding, level: policy.level) else {
+                throw ContentCodingError.outOfMemory(policy.coding)
+            }
+            return EncodingBodyReader(try await open(), encoder, flushesChunks: isStream)
+        }
+    }
+}
+
+/// The origins that have refused a coding.
+private final class RefusingOrigins: Sendable {
+    private static let countLimit = 100
+    private let origins = Mutex<Set<Origin>>([])
+
+    func contains(_ origin: Origin?) -> Bool {
+        guard let origin else { return false }
+        return origins.withLock { $0.contains(origin) }
+    }
+
+    func insert(_ origin: Origin?) {
+        guard let origin else { return }
+        origins.withLock { origins in
+            if origins.count < Self.countLimit { origins.insert(origin) }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+public import Foundation
+import Synchronization
+
+/// The bounds of decoding, against content that is a few bytes and decodes into gigabytes.
+public struct ContentDecodingLimits: Sendable, Hashable {
+    /// How many times as long as the coded content the decoded content may be; 200 by default.
+    ///
+    /// It is looked at beyond the first MiB of decoded content. With several codings, the result of each counts. gzip
+    /// reaches 1032 for content that repeats one byte, text rarely more than 20.
+    public var maximumRatio: Int
+    /// The largest number of decoded bytes; nil, the default, for no limit of its own, since each reading has one.
+    public var maximumLength: Int64?
+    /// The largest number of codings of one content; 3 by default.
+    public var maximumCodings: Int
+
+    /// Creates limits.
+    ///
+    /// - Parameters:
+    ///   - maximumRatio: How many times as long as the coded content the decoded content may be.
+    ///   - maximumLength: The largest number of decoded bytes; nil for no limit.
+    ///   - maximumCodings: The largest number of codings of one content.
+    public init(maximumRatio: Int = 200, maximumLength: Int64? = nil, maximumCodings: Int = 3) {
+        self.maximumRatio = maximumRatio
+        self.maximumLength = maximumLength
+        self.maximumCodings = maximumCodings
+    }
+
+    /// The default limits.
+    public static let standard = ContentDecodingLimits()
+
+    /// The length of decoded content up to which its ratio does not matter: 1 MiB.
+    static let freeLength = 1 << 20
+}
+
+/// Undoes content codings piece by piece, in memory that does not grow with the content.
+///
+/// ```swift
+/// let decoder = try ContentDecoder([.gzip])
+/// while let chunk = try file.read(upToCount: 1 << 16), !chunk.isEmpty {
+///     decoder.feed(chunk)
+///     while let part = try decoder.next() { text.append(part) }
+/// }
+/// try decoder.finish()
+/// ```
+///
+/// Several members of gzip or frames of Zstandard count as one content. `deflate` may be with or without the header of zlib.
+/// No bytes at all decode to no bytes, since many servers give an empty body a coding. Anything else that ends too early is
+/// an error, and so are bytes behind the end.
+///
+/// After an error, each call throws it again. One decoder is for one content; it may be used by one task after another.
+///
+/// See RFC 9110, section 8.4.
+public final class ContentDecoder: Sendable {
+    private let state: Mutex<ContentDecoding>
+
+    /// Creates a decoder.
+    ///
+    /// - Parameters:
+    ///   - codings: The codings in the order in which they were applied, as `Content-Encoding` names them.
+    ///   - limits: The bounds of decoding.
+    /// - Throws: ``ContentCodingError`` when a coding is not available or there are too many of them.
+    public init(
+        _ codings: [ContentCoding], limits: ContentDecodingLimits = .standard
+    ) throws(ContentCodingError) {
+        state = Mutex(try ContentDecoding(codings, limits: limits))
+    }
+
+    /// Adds coded content.
+    ///
+    /// - Parameter data: The next bytes, any number of them.
+    public func feed(_ data: Data) {
+        state.withLock { $0.feed(data) }
+    }
+
+    /// Decodes a part of the content that was fed.
+    ///
+    /// - Returns: At most 64 KiB, and at least a byte; nil when more input is needed, or at the end.
+    /// - Throws: ``ContentCodingError`` when the content is damaged or exceeds a limit.
+    public func next() throws(ContentCodingError) -> Data? {
+        try state.withLock { state throws(ContentCodingError) in try state.next() }
+    }
+
+    /// Checks that the content is complete; call it when no more input comes and ``next()`` has returned nil.
+    ///
+    /// - Throws: ``ContentCodingError`` when the end of the content is missing.
+    public func finish() throws(ContentCodingError) {
+        try state.withLock { state throws(ContentCodingError) in try state.finish() }
+    }
+
+    /// Decodes content that is in memory as a whole.
+    ///
+    /// - Parameters:
+    ///   - data: The coded content.
+    ///   - codings: The codings in the order in which they were applied.
+    ///   - limits: The bounds of decoding; set ``ContentDecodingLimits/maximumLength`` for content of others.
+    /// - Returns: The content.
+    /// - Throws: ``ContentCodingError`` when the content cannot be decoded or exceeds a limit.
+    public static func decode(
+        _ data: Data, from codings: [ContentCoding], limits: ContentDecodingLimits = .standard
+    ) throws(ContentCodingError) -> Data {
+        let decoder = try ContentDecoder(codings, limits: limits)
+        decoder.feed(data)
+        var content = Data()
+        while let part = try decoder.next() { content.append(part) }
+        try decoder.finish()
+        return content
+    }
+}
+
+/// The stages of one decoder, outermost coding first, and their bounds.
+private struct ContentDecoding {
+    private let stages: [DecodingStage]
+    /// The content where there is no coding to undo.
+    private var plain = Data()
+    private let limits: ContentDecodingLimits
+    private var inputLength: Int64 = 0
+    /// The lengths of the results of each stage.
+    private var lengths: [Int64]
+    private var failure: ContentCodingError?
+
+    init(_ codings: [ContentCoding], limits: ContentDecodingLimits) throws(ContentCodingError) {
+        guard codings.count <= limits.maximumCodings else {
+            throw .maximumCodings(limits.maximumCodings, codings.count)
+        }
+        var stages: [DecodingStage] = []
+        // The coding that was applied last is undone first.
+        for coding in codings.reversed() { stages.append(try DecodingStage(coding)) }
+        self.stages = stages
+        self.limits = limits
+        lengths = [Int64](repeating: 0, count: stages.count)
+    }
+
+    mutating func feed(_ data: Data) {
+        inputLength += Int64(data.count)
+        if let stage = stages.first { stage.feed(data) } else { plain.append(data) }
+    }
+
+    mutating func next() throws(ContentCodingError) -> Data? {
+        try keepingFailure { state throws(ContentCodingError) in try state.pull(from: state.stages.count - 1) }
+    }
+
+    mutating func finish() throws(ContentCodingError) {
+        try keepingFailure { state throws(ContentCodingError) in
+            for stage in state.stages { try stage.finish() }
+        }
+    }
+
+    private mutating func keepingFailure<Result>(
+        _ work: (inout Self) throws(ContentCodingError) -> Result
+    ) throws(ContentCodingError) -> Result {
+        if let failure { throw failure }
+        do {
+            return try work(&self)
+        } catch {
+            failure = error
+            throw error
+        }
+    }
+
+    /// Decodes a part by a stage, which gets its input from the stage before it.
+    private mutating func pull(from index: Int) throws(ContentCodingError) -> Data? {
+        guard stages.indices.contains(index) else { return takePlain() }
+        while true {
+            if let part = try stages[index].next() {
+                lengths[index] += Int64(part.count)
+                try checkLimits(at: index)
+                return part
+            }
+            guard index > 0, let input = try pull(from: index - 1) else { return nil }
+            stages[index].feed(input)
+        }
+    }
+
+    private mutating func takePlain() -> Data? {
+        guard !plain.isEmpty else { return nil }
+        defer { plain = plain.dropFirst(CodingBuffers.size) }
+        return plain.prefix(CodingBuffers.size)
+    }
+
+    private func checkLimits(at index: Int) throws(ContentCodingError) {
+        let length = lengths[index]
+        if index == stages.count - 1, let limit = limits.maximumLength, length > limit { throw .maximumLength(limit) }
+        let (allowed, isHuge) = inputLength.multipliedReportingOverflow(by: Int64(limits.maximumRatio))
+        guard isHuge || length <= max(allowed, Int64(ContentDecodingLimits.freeLength)) else {
+            throw .maximumRatio(limits.maximumRatio)
+        }
+    }
+}

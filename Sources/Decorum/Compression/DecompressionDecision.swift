@@ -1,0 +1,42 @@
+import HTTPTypes
+
+/// Decides about content codings by values alone.
+enum DecompressionDecision {
+    /// The `Accept-Encoding` to add to a request; nil where the caller has set one.
+    ///
+    /// A range counts the bytes of the coded content, of which a part cannot be decoded (RFC 9110, section 14).
+    static func acceptEncoding(for request: borrowing HTTPRequest, offering codings: String) -> String? {
+        guard !request.headerFields.contains(.acceptEncoding) else { return nil }
+        return request.headerFields.contains(.range) ? "identity" : codings
+    }
+
+    /// The value that offers codings, as far as this system can undo them.
+    static func offer(_ codings: [ContentCoding], where isAvailable: (ContentCoding) -> Bool) -> String {
+        let names = codings.filter(isAvailable).map(\.name)
+        return names.isEmpty ? "identity" : names.joined(separator: ", ")
+    }
+
+    /// The codings of a response to undo, in the order in which they were applied; empty where it passes unchanged.
+    ///
+    /// It passes without content (RFC 9110, section 6.4.1), where the content is a part of the coded whole, and where one of
+    /// the codings is not available here.
+    static func codings(
+        of response: borrowing HTTPResponse, to method: HTTPRequest.Method, where isAvailable: (ContentCoding) -> Bool
+    ) -> [ContentCoding] {
+        guard method != .head, ![204, 206, 304].contains(response.status.code) else { return [] }
+        let codings = ContentCoding.applied(to: response.headerFields)
+        return codings.allSatisfy(isAvailable) ? codings : []
+    }
+
+    /// Removes the fields that describe the coded bytes, which the reader no longer gets.
+    ///
+    /// The digests are those of coded bytes (RFC 9530, sections 2 and 3). Validators stay: they name the response that the
+    /// server has, which conditional requests ask about.
+    static func removeCodedFields(from head: inout HTTPResponse) {
+        for name in codedFields where head.headerFields.contains(name) { head.headerFields[fields: name] = [] }
+    }
+
+    private static let codedFields =
+        [.contentEncoding, .contentLength]
+        + ["Content-Digest", "Repr-Digest", "Digest", "Content-MD5"].compactMap { HTTPField.Name($0) }
+}

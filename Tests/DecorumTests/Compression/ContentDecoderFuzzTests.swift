@@ -1,0 +1,71 @@
+import Decorum
+import DecorumTestSupport
+import DecorumTesting
+import Foundation
+import Testing
+
+/// Random and damaged input: each decoder ends with content or an error, in bounded memory and time.
+@Suite(.timeLimit(.minutes(3))) struct ContentDecoderFuzzTests {
+    private static let codings = [
+        ["gzip"], ["deflate"], ["br"], ["zstd"], ["gzip", "br"], ["deflate", "gzip", "zstd"],
+    ]
+    private let rounds = Footprint.isSoak ? 200_000 : 3_000
+
+    @Test(arguments: codings)
+    func `Random bytes end with content or an error`(codings: [String]) throws {
+        var dice = Dice(seed: UInt64(codings.count) &+ 7)
+        for _ in 0..<rounds {
+            let bytes = Data(
+                (0..<Int.random(in: 1...64, using: &dice)).map { _ in UInt8.random(in: 0...255, using: &dice) })
+            try decode(bytes, inPiecesOf: Int.random(in: 1...64, using: &dice), codings)
+        }
+    }
+
+    @Test(arguments: CodedItems.all)
+    func `Damage is found wherever the format has a checksum`(item: (file: String, codings: [String])) throws {
+        let (whole, content) = (try CodedItems.data(item.file), try CodedItems.content())
+        var dice = Dice(seed: 99)
+        for _ in 0..<rounds / 3 {
+            var coded = whole
+            for _ in 0..<Int.random(in: 1...3, using: &dice) {
+                coded[Int.random(in: coded.indices, using: &dice)] ^= UInt8(1 << Int.random(in: 0..<8, using: &dice))
+            }
+            guard coded != whole else { continue }
+            let decoded = try decode(coded, inPiecesOf: Int.random(in: 1...5000, using: &dice), item.codings)
+            // Only the header of gzip, which describes a file, may change without harm; Brotli and raw data have no checksum.
+            if item.file.hasSuffix(".gz") { #expect(decoded == nil || decoded == content) }
+        }
+    }
+
+    @Test(arguments: CodedItems.all)
+    func `Cut and shuffled input ends with content or an error`(item: (file: String, codings: [String])) throws {
+        let whole = try CodedItems.data(item.file)
+        var dice = Dice(seed: 3)
+        for _ in 0..<rounds / 10 {
+            let cut = Int.random(in: whole.indices, using: &dice)
+            let other = Int.random(in: whole.indices, using: &dice)
+            try decode(whole[..<cut] + whole[other...], inPiecesOf: 512, item.codings)
+            try decode(whole[cut...] + whole[..<cut], inPiecesOf: 512, item.codings)
+        }
+    }
+
+    @discardableResult private func decode(_ data: Data, inPiecesOf size: Int, _ codings: [String]) throws -> Data? {
+        do {
+            return try ContentDecoder.decode(
+                data, inPiecesOf: size, from: codings, limits: .init(maximumLength: 8 << 20))
+        } catch {
+            return nil
+        }
+    }
+}
+
+/// A seeded generator in the form that the standard library draws from.
+private struct Dice: RandomNumberGenerator {
+    private let generator: SeededGenerator
+
+    init(seed: UInt64) {
+        generator = SeededGenerator(seed: seed)
+    }
+
+    func next() -> UInt64 { generator.next() }
+}

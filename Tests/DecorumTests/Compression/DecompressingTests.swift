@@ -1,0 +1,223 @@
+import Decorum
+import DecorumTestSupport
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite(.timeLimit(.minutes(3))) struct DecompressingTests {
+    let request: Request
+
+    init() throws {
+        request = try .get("https://api.example.com/items")
+    }
+
+    private func answer(_ file: String = "items.gz", coding: String = "gzip", fields: HTTPFields = [:]) throws
+        -> Response
+    {
+        let data = try CodedItems.data(file)
+        var response = Response(
+            status: .ok, fields: [.contentEncoding: coding, .contentLength: "\(data.count)"],
+            body: Body(chunksOf: data, of: 1000, trailers: [.server: "trailer"]))
+        response.head.headerFields.append(contentsOf: fields)
+        return response
+    }
+
+    @Test(arguments: CodedItems.all)
+    func `A coded response is decoded, and no field claims otherwise`(item: (file: String, codings: [String]))
+        async throws
+    {
+        let coding = item.codings.joined(separator: ", ")
+        let stub = StubConnection(try answer(item.file, coding: coding, fields: [.eTag: #""1""#]))
+        let response = try await stub.decompressing().send(request)
+
+        #expect(response.head.headerFields == [.eTag: #""1""#])
+        #expect(response.metadata.decodedContentCodings == item.codings.reversed())
+        #expect(response.metadata.source == .stub)
+        #expect(response.body.length == nil)
+        let (data, trailers) = try await response.body.collect(upTo: 1 << 20)
+        #expect(data == (try CodedItems.content()))
+        #expect(trailers == [.server: "trailer"])
+        #expect(stub.requests[0].head.headerFields == [.acceptEncoding: "gzip, br, zstd"])
+    }
+
+    @Test func `A request for a range asks for identity, and the wish of a caller stays`() async throws {
+        let stub = StubConnection { _ in Response(status: .ok) }
+        let connection = stub.decompressing(DecompressionPolicy(codings: [.gzip, ContentCoding("x-odd")]))
+        for fields in [[:], [.range: "bytes=1-"], [.acceptEncoding: "br;q=0.5"]] as [HTTPFields] {
+            _ = try await connection.send(.get("https://api.example.com/", fields: fields))
+        }
+        #expect(stub.requests.map { $0.head.headerFields[.acceptEncoding] } == ["gzip", "identity", "br;q=0.5"])
+        #expect(connection.layers.first?.description == "decompressing(codings: gzip, maximumRatio: 200)")
+    }
+
+    @Test(arguments: [
+        ("GET", 200, "x-odd"), ("GET", 200, "gzip, x-odd"), ("GET", 206, "gzip"), ("GET", 200, "identity"),
+        ("HEAD", 200, "gzip"), ("GET", 304, "gzip"), ("GET", 204, "gzip"),
+    ])
+    func `A response that is not to be decoded passes unchanged`(method: String, code: Int, coding: String) async throws
+    {
+        let fields: HTTPFields = [.contentEncoding: coding, .contentLength: "4", .contentType: "text/plain"]
+        let stub = StubConnection(Response(status: .init(code: code), fields: fields, body: "text"))
+        let response = try await stub.decompressing().send(
+            Request(try #require(HTTPRequest.Method(rawValue: method)), "https://api.example.com/"))
+
+        #expect(response.head.headerFields == fields)
+        #expect(response.metadata.decodedContentCodings.isEmpty)
+        #expect(try await response.body.text(upTo: 10) == "text")
+    }
+
+    @Test func `A caller may keep the coding`() async throws {
+        let stub = StubConnection(try answer())
+        var request = request
+        request.options.keepsContentCoding = true
+        let response = try await stub.decompressing().send(request)
+
+        #expect(stub.requests[0].head.headerFields == [:])
+        #expect(response.head.headerFields[.contentEncoding] == "gzip")
+        #expect(try await response.body.data(upTo: 1 << 20) == (try CodedItems.data("items.gz")))
+    }
+
+    @Test func `Codings that the transport undid come first in the metadata`() async throws {
+        var answered = try answer()
+        answered.metadata.decodedContentCodings = ["br"]
+        let response = try await StubConnection(answered).decompressing().send(request)
+        #expect(response.metadata.decodedContentCodings == ["br", "gzip"])
+    }
+
+    @Test func `An empty body with a coding is empty`() async throws {
+        for body in [Body.empty, Body(chunksOf: Data(), of: 1)] {
+            let stub = StubConnection(Response(status: .ok, fields: [.contentEncoding: "gzip"], body: body))
+            let response = try await stub.decompressing().send(request)
+            #expect(try await response.body.data(upTo: 10).isEmpty)
+        }
+    }
+
+    @Test func `A body that can be read again is decoded again`() async throws {
+        let stub = StubConnection(
+            Response(status: .ok, fields: [.contentEncoding: "gzip"], body: Body(try CodedItems.data("items.gz"))))
+        let body = try await stub.decompressing().send(request).body
+
+        #expect(body.replay == .fromStart)
+        for _ in 1...2 { #expect(try await body.data(upTo: 1 << 20) == (try CodedItems.content())) }
+    }
+
+    @Test func `The cache within keeps what came, and a hit is decoded again`() async throws {
+        let stub = StubConnection(try answer(fields: [.cacheControl: "max-age=60", .vary: "Accept-Encoding"]))
+        let store = MemoryResponseStore()
+        let connection = stub.caching(in: store).decompressing()
+        for source in [ResponseMetadata.Source.stub, .cache] {
+            let response = try await connection.send(request)
+            #expect(response.metadata.source == source)
+            #expect(response.metadata.decodedContentCodings == ["gzip"])
+            #expect(try await response.body.data(upTo: 1 << 20) == (try CodedItems.content()))
+        }
+        #expect(stub.requests.count == 1)
+        var coded = request
+        coded.options.keepsContentCoding = true
+        coded.head.headerFields[.acceptEncoding] = "gzip, br, zstd"
+        let stored = try await connection.send(coded)
+        #expect(stored.metadata.source == .cache)
+        #expect(try await stored.body.data(upTo: 1 << 20) == (try CodedItems.data("items.gz")))
+    }
+
+    @Test func `An error of the transport passes unwrapped, again and again`() async throws {
+        let lost = TransportError(.connectionLost, at: .body)
+        let body = Body(chunksOf: try CodedItems.data("items.gz").prefix(2000), of: 300, failure: lost)
+        let stub = StubConnection(Response(status: .ok, fields: [.contentEncoding: "gzip"], body: body))
+        var reader = try await stub.decompressing().send(request).body.open()
+        await #expect(throws: TransportError.self) { while try await reader.next() != nil {} }
+        await #expect(throws: TransportError.self) { try await reader.next() }
+    }
+
+    @Test func `Damaged content ends the transfer with an error that stays`() async throws {
+        let transfer = GatedTransfer.open
+        let stub = StubConnection(
+            Response(status: .ok, fields: [.contentEncoding: "gzip"], body: transfer.body(chunks: 1000)))
+        let body = try await stub.decompressing().send(request).body
+        var reader = try await body.open()
+        for _ in 1...2 {
+            let error = await #expect(throws: ContentCodingError.self) { try await reader.next() }
+            #expect(error?.reason == .malformed)
+        }
+        #expect(!transfer.isAlive)
+        #expect(transfer.chunksRead == 1)
+        _ = reader
+    }
+
+    @Test func `Too many codings fail the reading, not the call`() async throws {
+        let stub = StubConnection(try answer(coding: "gzip, gzip, gzip, gzip"))
+        let response = try await stub.decompressing().send(request)
+        #expect(response.status == .ok)
+        let error = await #expect(throws: ContentCodingError.self) { try await response.body.data(upTo: 10) }
+        #expect(error?.reason == .maximumCodings)
+    }
+
+    @Test func `A slow reader reads no further than it needs, and dropping ends the transfer`() async throws {
+        let transfer = GatedTransfer.open
+        let gate = transfer.gate
+        gate.close()
+        let coded = try CodedItems.data("items.gz")
+        let source = transfer.body(chunks: 1000, of: 100)
+        // The transfer paces the chunks of the coded content.
+        let body = Body(replay: .once) { _ in
+            PacedReader(pace: try await source.open(), content: .init(rest: coded, size: 1000))
+        }
+        let stub = StubConnection(Response(status: .ok, fields: [.contentEncoding: "gzip"], body: body))
+        var reader: (any BodyReader)? = try await stub.decompressing().send(request).body.open()
+        gate.admit(2)
+        _ = try await reader?.next()
+        #expect(transfer.chunksRead <= 2)
+        reader = nil
+        #expect(!transfer.isAlive)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `Cancelling the reader ends the reading`() async throws {
+        let gate = Gate()
+        let stub = StubConnection(
+            Response(
+                status: .ok, fields: [.contentEncoding: "gzip"],
+                body: Body(replay: .once) { _ in WaitingReader(gate: gate) }))
+        let connection = stub.decompressing()
+        let request = request
+        let task = Task { try await connection.send(request).body.data(upTo: 100) }
+        try await gate.waitForWaiting(1)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func `A cancelled task decodes nothing more of what is in memory`() async throws {
+        let stub = StubConnection(
+            Response(status: .ok, fields: [.contentEncoding: "gzip"], body: Body(try CodedItems.data("items.gz"))))
+        let body = try await stub.decompressing().send(request).body
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return try await body.data(upTo: 1 << 20)
+        }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+}
+
+private struct PacedReader: BodyReader {
+    var pace: any BodyReader
+    var content: ChunkedDataReader
+
+    mutating func next() async throws -> Data? {
+        guard try await pace.next() != nil else { return nil }
+        return try await content.next()
+    }
+
+    var trailers: HTTPFields? { nil }
+}
+
+private struct WaitingReader: BodyReader {
+    let gate: Gate
+
+    mutating func next() async throws -> Data? {
+        try await gate.wait()
+        return nil
+    }
+
+    var trailers: HTTPFields? { nil }
+}
