@@ -1,3 +1,4 @@
+public import Foundation
 public import HTTPTypes
 
 /// A scheme, a host and a port: the server that a request is sent to or that credentials are meant for.
@@ -22,21 +23,35 @@ public struct Origin: Sendable, Hashable {
     public init(scheme: String, host: String, port: Int? = nil) throws(InvalidRequestError) {
         let scheme = scheme.inLowerCase
         guard let defaultPort = Self.defaultPort(of: scheme) else { throw .unsupportedScheme(scheme) }
-        guard host.isRegisteredName || host.isAddressInBrackets else { throw .invalidHost }
+        guard host.isRegisteredName || host.isAddressInBrackets else { throw .invalidHost(host) }
         let port = port ?? defaultPort
-        guard (0...65535).contains(port) else { throw .invalidPort }
+        guard (0...65535).contains(port) else { throw .invalidPort("\(port)") }
 
         self.scheme = scheme
         self.host = host.inLowerCase
         self.port = port
     }
 
-    /// Creates the origin of a URL, as in `"https://api.example.com"`.
+    /// Creates an origin from text, as in `"https://api.example.com"`.
+    ///
+    /// - Parameter text: A scheme, a host, and perhaps a port; one slash may follow.
+    /// - Throws: ``InvalidRequestError`` when the text is no origin, or has a path, a query or a fragment after it: where
+    ///   an origin is asked for, no path would have an effect. ``init(_:)-(URL)`` takes the origin of a URL with a path.
+    public init(_ text: String) throws(InvalidRequestError) {
+        let target = try Target(text)
+        try self.init(target)
+        guard target.path == "/", target.fragment == nil else { throw .path(behind: self) }
+    }
+
+    /// Creates the origin of a URL.
     ///
     /// - Parameter url: An absolute URL; everything after the authority is ignored.
     /// - Throws: ``InvalidRequestError`` when the URL has no origin.
-    public init(_ url: String) throws(InvalidRequestError) {
-        let target = try Target(url)
+    public init(_ url: URL) throws(InvalidRequestError) {
+        try self.init(Target(url.absoluteURL))
+    }
+
+    init(_ target: Target) throws(InvalidRequestError) {
         guard let scheme = target.scheme, let authority = target.authority else { throw .missingOrigin }
         try self.init(scheme: scheme, authority: authority)
     }
@@ -60,7 +75,7 @@ public struct Origin: Sendable, Hashable {
         let bytes = authority.utf8
         let hostEnd =
             bytes.first == UInt8(ascii: "[") ? bytes.firstIndex(of: UInt8(ascii: "]")) : bytes.startIndex
-        guard let hostEnd else { throw .invalidHost }
+        guard let hostEnd else { throw .invalidHost(authority) }
         guard let colon = bytes[hostEnd...].firstIndex(of: UInt8(ascii: ":")) else {
             try self.init(scheme: scheme, host: authority)
             return
@@ -70,7 +85,9 @@ public struct Origin: Sendable, Hashable {
             try self.init(scheme: scheme, host: String(authority[..<colon]))
             return
         }
-        guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = Int(digits) else { throw .invalidPort }
+        guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = Int(digits) else {
+            throw .invalidPort(digits)
+        }
         try self.init(scheme: scheme, host: String(authority[..<colon]), port: port)
     }
 

@@ -30,7 +30,7 @@ public struct Redirection: Sendable, Hashable, CustomStringConvertible, CustomRe
 
     /// Whether the two URLs differ in scheme, host or port.
     public var crossesOrigins: Bool {
-        guard let source = try? Origin(from.absoluteString), let target = try? Origin(to.absoluteString) else {
+        guard let source = try? Origin(from), let target = try? Origin(to) else {
             return true
         }
         return source != target
@@ -45,7 +45,7 @@ public struct Redirection: Sendable, Hashable, CustomStringConvertible, CustomRe
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 
     private static func origin(of url: URL) -> String {
-        (try? Origin(url.absoluteString))?.description ?? "?"
+        (try? Origin(url))?.description ?? "?"
     }
 }
 

@@ -84,7 +84,7 @@ public struct Request: Sendable {
         _ = try Origin(head)
         guard let path = head.path, path.hasPrefix("/") || path == "*" else { throw .invalidPath }
         // Text after a number sign is a fragment, which some transports would cut off and others would send.
-        guard path.allUTF8({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }) else { throw .invalidURL }
+        guard path.allUTF8({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }) else { throw .unencodedPath(path) }
     }
 
     /// The URL of the request with its fragment; nil while it has no origin.

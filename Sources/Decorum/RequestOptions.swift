@@ -7,7 +7,7 @@ public import HTTPTypes
 ///     static let defaultValue: String? = nil
 /// }
 ///
-/// extension RequestOptions {
+/// nonisolated extension RequestOptions {
 ///     var experiment: String? {
 ///         get { self[ExperimentKey.self] }
 ///         set { self[ExperimentKey.self] = newValue }
@@ -15,8 +15,8 @@ public import HTTPTypes
 /// }
 /// ```
 ///
-/// In a module whose default isolation is the main actor, declare the property `nonisolated`, so that layers can read
-/// it.
+/// `options[ExperimentKey.self]` works in every module without further declarations. For the property, `nonisolated`
+/// matters where the default isolation is the main actor: without it, layers could not read the property.
 public protocol RequestOptionKey: SendableMetatype {
     /// The type of the option.
     associatedtype Value: Sendable

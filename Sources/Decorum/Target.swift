@@ -19,7 +19,7 @@ struct Target: Sendable, Equatable {
             return
         }
         guard reference.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }), let url = URL(string: reference) else {
-            throw .invalidURL
+            throw .invalidURL(reference)
         }
         self.init(url)
     }

@@ -60,12 +60,57 @@ public struct TransportError: DescribableError, Sendable {
         case body
     }
 
+    /// The reason why a secure connection was not made, as an open set.
+    public struct TLSProblem: Sendable, Hashable, CustomStringConvertible {
+        /// The name of the problem, suitable for a metric.
+        public let description: String
+
+        /// Creates a custom problem.
+        ///
+        /// - Parameter description: The name of the problem.
+        public init(_ description: String) {
+            self.description = description
+        }
+
+        /// The certificate leads to no root that the client trusts.
+        public static let untrusted = TLSProblem("untrusted")
+        /// The certificate has expired.
+        public static let expired = TLSProblem("expired")
+        /// The certificate is not valid yet.
+        public static let notYetValid = TLSProblem("notYetValid")
+        /// The certificate is for other hosts.
+        public static let wrongName = TLSProblem("wrongName")
+        /// The certificate is not accepted, for a reason that the platform does not tell.
+        public static let unverified = TLSProblem("unverified")
+        /// The public key of the certificate is none of those that the app has pinned.
+        public static let wrongKey = TLSProblem("wrongKey")
+        /// The server answered with bytes that are not TLS.
+        public static let noTLS = TLSProblem("noTLS")
+        /// The server ended the handshake with an alert, such as for a missing certificate of the client.
+        public static let refused = TLSProblem("refused")
+        /// The client's own certificate or key cannot be used.
+        public static let unusableIdentity = TLSProblem("unusableIdentity")
+    }
+
     /// The cause of the failure.
     public let code: Code
     /// The progress of the exchange.
     public let stage: Stage
     /// The platform's own error, without the request's URL; nil when absent.
     public let underlying: (any Error)?
+    /// The reason for the code ``Code/tls``; nil for other codes, and where the reason is not known.
+    public var tlsProblem: TLSProblem?
+    /// The words of the platform about the failure, without any part of the request but its host; nil where they say no
+    /// more than the code.
+    public var detail: String?
+    /// The server that the request was for; nil where the transport does not tell.
+    public var origin: Origin?
+    /// The time from the start of the exchange to the failure; nil where the transport does not tell.
+    public var elapsed: Duration?
+    /// The idle timeout that has passed; nil unless it has caused the failure.
+    public var idleTimeout: Duration?
+    /// The number of times that the request was sent in vain, with all retries.
+    public var attempts = 1
 
     /// Creates an error.
     ///
@@ -78,18 +123,32 @@ public struct TransportError: DescribableError, Sendable {
         self.stage = stage
         self.underlying = underlying
     }
+
+    /// Creates the error for an exchange in which nothing was sent or received for the idle timeout.
+    ///
+    /// - Parameters:
+    ///   - idleTimeout: The idle timeout.
+    ///   - stage: The progress of the exchange.
+    public init(idleFor idleTimeout: Duration, at stage: Stage) {
+        self.init(.timedOut, at: stage)
+        self.idleTimeout = idleTimeout
+    }
+
+    /// Returns the same error with the server and the time, which a transport knows where an exchange ends.
+    ///
+    /// - Parameters:
+    ///   - origin: The server that the request was for.
+    ///   - elapsed: The time from the start of the exchange to the failure.
+    /// - Returns: The error; an ``origin`` and a time that it has already stay.
+    public func located(at origin: Origin?, after elapsed: Duration?) -> TransportError {
+        var error = self
+        error.origin = self.origin ?? origin
+        error.elapsed = self.elapsed ?? elapsed
+        return error
+    }
 }
 
 extension TransportError {
     /// The name of the code.
     public var shortDescription: String { code.description }
-
-    /// A sentence with the code and the stage.
-    public var description: String {
-        switch stage {
-        case .connecting: "The transport failed before the request was sent: \(code)."
-        case .head: "The transport failed before the response's head had arrived: \(code)."
-        case .body: "The transport failed within the response's body: \(code)."
-        }
-    }
 }

@@ -155,7 +155,7 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
             throw InvalidRequestError(.invalidBody, "A TRACE request has no content (RFC 9110, section 9.3.8).")
         }
         try Task.checkCancellation()
-        guard idleTimeout > .zero else { throw TransportError(.timedOut, at: .connecting) }
+        guard idleTimeout > .zero else { throw TransportError(idleFor: idleTimeout, at: .connecting) }
 
         try client.transfers.begin()
         request.reportSending(showingClientCertificate: showsClientCertificate)
@@ -164,7 +164,7 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
             content = try await .make(request.body, for: client, isSecure: request.head.scheme == "https")
         } catch {
             client.transfers.end()
-            throw error
+            throw (error as? TransportError)?.located(at: try? Origin(request.head), after: nil) ?? error
         }
         let exchange = AsyncHTTPClientExchange(
             request, content: content, by: client, authority: outgoing.headers.first(name: "Host") ?? "",

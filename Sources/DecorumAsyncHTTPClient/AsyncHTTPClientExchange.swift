@@ -47,6 +47,7 @@ final class AsyncHTTPClientExchange: TransportExchange {
     private let authority: String
     private let metadata: ResponseMetadata
     private let idleTimeout: Duration
+    private let beginning: ContinuousClock.Instant
     private let timer: IdleTimer
     private let state: Mutex<State>
 
@@ -61,7 +62,8 @@ final class AsyncHTTPClientExchange: TransportExchange {
         metadata = ResponseMetadata(answering: request, from: .network)
         self.idleTimeout = idleTimeout
         self.timer = timer
-        state = Mutex(State(lastProgress: timer.clock.now))
+        beginning = timer.clock.now
+        state = Mutex(State(lastProgress: beginning))
     }
 
     /// Sends the request and waits for the head of the response.
@@ -271,7 +273,7 @@ extension AsyncHTTPClientExchange {
     }
 
     func timeOut() {
-        let end = { @Sendable [self] in finish(.failure(TransportError(.timedOut, at: stage))) }
+        let end = { @Sendable [self] in finish(.failure(TransportError(idleFor: idleTimeout, at: stage))) }
         guard let connections = owner.connections else {
             end()
             return
@@ -285,6 +287,7 @@ extension AsyncHTTPClientExchange {
     }
 
     private func finish(_ end: Result<Void, any Error>, isUnwanted: Bool = false) {
+        let end = end.mapError(located)
         let waiters = state.withLock { state in
             let waiters = state.end(with: end)
             if isUnwanted {
@@ -303,6 +306,13 @@ extension AsyncHTTPClientExchange {
         waiters.reading?.cancel()
         waiters.reader?.resume()
         waiters.producer?.resume()
+    }
+
+    /// Adds the server and the time to an error of the transport.
+    private func located(_ error: any Error) -> any Error {
+        guard let error = error as? TransportError else { return error }
+        return error.located(
+            at: metadata.url.flatMap { try? Origin($0) }, after: beginning.duration(to: timer.clock.now))
     }
 }
 #endif

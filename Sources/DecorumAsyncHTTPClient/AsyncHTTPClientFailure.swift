@@ -25,7 +25,24 @@ enum AsyncHTTPClientFailure {
 
     private static func failure(_ error: any Error, _ stage: TransportError.Stage) -> TransportError {
         let stage = stage == .head && precedesSending(error) ? .connecting : stage
-        return TransportError(code(error, stage), at: stage, underlying: error)
+        var failure = TransportError(code(error, stage), at: stage, underlying: error)
+        switch failure.code {
+        case .tls:
+            failure.detail = words(of: error)
+            failure.tlsProblem = failure.detail.flatMap { .init(words: $0) }
+        case .malformedResponse where error is HTTPParserError: failure.detail = "\(error)"
+        case .other: failure.detail = (error as? HTTPClientError)?.shortDescription
+        default: break
+        }
+        return failure
+    }
+
+    /// The words of BoringSSL without its numbers and files, as in "certificate verify failed".
+    private static func words(of error: any Error) -> String {
+        let text = "\(error)"
+        guard let start = text.range(of: "OPENSSL_internal:")?.upperBound else { return text }
+        let name = text[start...].prefix { $0 == "_" || $0.isLetter || $0.isNumber }
+        return name.lowercased().replacingOccurrences(of: "_", with: " ")
     }
 
     /// Whether the error can only come before the request is sent.

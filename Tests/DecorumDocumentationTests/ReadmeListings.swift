@@ -19,7 +19,7 @@ import Testing
         var request = try Request.get("feed")
         request.options.principal = Principal("user-42")
         let response = try await connection.send(request)
-        let feed = try await response.body.decode(Feed.self, upTo: 1 << 20)
+        let feed = try await response.decode(Feed.self, upTo: 1 << 20)
 
         let comment = try Request.post(
             "comments", fields: [.contentType: "application/json"], body: Body(json: ["text": "hello"]))

@@ -86,7 +86,7 @@ import Testing
         let connection = try stub.resolving(against: "https://api.example.com/v1/")
 
         let response = try await connection.send(.get("feed"))
-        let titles = try await response.body.decode([String].self, upTo: 1 << 10)
+        let titles = try await response.decode([String].self, upTo: 1 << 10)
 
         #expect(titles == ["news"])
         #expect(stub.requests.map(\.url?.absoluteString) == ["https://api.example.com/v1/feed"])

@@ -123,7 +123,7 @@ enum ExperimentKey: RequestOptionKey {
     static let defaultValue: String? = nil
 }
 
-extension RequestOptions {
+nonisolated extension RequestOptions {
     var experiment: String? {
         get { self[ExperimentKey.self] }
         set { self[ExperimentKey.self] = newValue }

@@ -22,19 +22,8 @@ struct Feed: Decodable, Equatable {
     let title: String
 }
 
-enum ScreenKey: RequestOptionKey {
-    static let defaultValue: String? = nil
-}
-
 enum AgeKey: ResponseMetadataKey {
     static let defaultValue = 0
-}
-
-extension RequestOptions {
-    nonisolated var screen: String? {
-        get { self[ScreenKey.self] }
-        set { self[ScreenKey.self] = newValue }
-    }
 }
 
 struct ScreenConnection<Base: Connection>: ComposedConnection {

@@ -1,10 +1,11 @@
 import Decorum
+import Foundation
 import HTTPTypes
 import Testing
 
 @Suite struct OriginTests {
     @Test(arguments: [
-        ("https://example.com", "https://EXAMPLE.com:443/path?q", true),
+        ("https://example.com", "https://EXAMPLE.com:443/", true),
         ("http://example.com", "http://example.com:80", true),
         ("http://example.com", "https://example.com", false),
         ("https://example.com", "https://example.com:8443", false),
@@ -39,6 +40,18 @@ import Testing
     @Test(arguments: ["", "example.com", "/path", "https:", "https://u:p@example.com"])
     func `Text that is not an absolute URL throws`(url: String) {
         #expect(throws: InvalidRequestError.self) { try Origin(url) }
+    }
+
+    @Test(arguments: ["/path", "/?key=s3cret", "?key=s3cret", "/#s3cret", "//"])
+    func `A URL with more than an origin is refused, and the error shows the origin alone`(rest: String) throws {
+        let text = "https://example.com:8443" + rest
+        let error = #expect(throws: InvalidRequestError.self) { try Origin(text) }
+        #expect(error?.reason == .invalidPath)
+        #expect(error?.description.hasSuffix("; write https://example.com:8443.") == true)
+        #expect(error?.description.contains("s3cret") == false)
+
+        let url = try #require(URL(string: text))
+        #expect(try Origin(url) == Origin("https://example.com:8443"))
     }
 
     @Test func `The origin of a request is that of its head`() throws {

@@ -103,8 +103,8 @@ import Testing
         expectNoSecret(in: errors)
         #expect(
             String(reflecting: errors[1])
-                == "The transport failed before the response's head had arrived: connectionLost. (NSURLErrorDomain -1000)"
-        )
+                == "The connection to the server was lost before the head of the response. The server may have processed "
+                + "the request; send it again only if its method is idempotent. (NSURLErrorDomain -1000)")
         #expect(shown(errors[0]).contains("LeakyError"))
 
         let location = try #require(URL(string: url)).absoluteString

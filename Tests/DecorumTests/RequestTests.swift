@@ -49,6 +49,17 @@ import Testing
         #expect(error?.description.contains("secret") == false)
     }
 
+    @Test(arguments: [
+        ("https://example.com/s3cret b", "the blank at character 27"),
+        ("https://example.com/?key=s3cret\n", "the line break at character 32"),
+        ("https://example.com/\u{0}", "U+0000 at character 21"),
+        ("https://exa<mple.com/s3cret", "“<” at character 12"),
+    ]) func `An invalid URL shows the place and nothing around it`(url: String, place: String) {
+        let error = #expect(throws: InvalidRequestError.self) { try Request.get(url) }
+        #expect(
+            error?.description == "The URL cannot be parsed because of \(place); percent-encode or remove it.")
+    }
+
     @Test func `A relative reference is kept for a stack with a base URL, and cannot be sent without one`() throws {
         let request = try Request.get("items?page=2")
         #expect(request.head.path == "items?page=2")

@@ -9,7 +9,7 @@ extension Body {
     /// - Throws: ``BodyLimitError`` as soon as there are more bytes, ``BodyReadTwiceError``, or the error that prevents
     ///   reading.
     public func collect(upTo limit: Int) async throws -> (data: Data, trailers: HTTPFields) {
-        guard length ?? 0 <= limit else { throw BodyLimitError(limit: limit) }
+        guard length ?? 0 <= limit else { throw BodyLimitError(limit: limit, length: length) }
         if let bytes { return (bytes, [:]) }
 
         var reader = try await open()
@@ -38,37 +38,28 @@ extension Body {
     public func text(upTo limit: Int) async throws -> String {
         String(decoding: try await data(upTo: limit), as: UTF8.self)
     }
-
-    /// Reads the whole body as JSON.
-    ///
-    /// It decodes on the caller's actor, so that types of the main actor can be decoded there. For large content, call
-    /// it from a `@concurrent` function.
-    ///
-    /// - Parameters:
-    ///   - type: The type to decode.
-    ///   - limit: The largest number of bytes to accept.
-    ///   - decoder: The decoder.
-    /// - Returns: The decoded value.
-    /// - Throws: As ``collect(upTo:)``, or the decoder's error.
-    public func decode<Value: Decodable>(
-        _ type: Value.Type, upTo limit: Int, using decoder: JSONDecoder = JSONDecoder()
-    ) async throws -> Value {
-        try decoder.decode(type, from: await data(upTo: limit))
-    }
 }
 
 /// A body has more bytes than the caller accepts.
 public struct BodyLimitError: DescribableError, Hashable {
     /// The largest number of bytes that was accepted.
     public let limit: Int
+    /// The number of bytes of the body; nil where it was not announced.
+    public let length: Int64?
 
     /// Creates an error.
     ///
-    /// - Parameter limit: The largest number of bytes that was accepted.
-    public init(limit: Int) {
+    /// - Parameters:
+    ///   - limit: The largest number of bytes that was accepted.
+    ///   - length: The number of bytes of the body; nil where it was not announced.
+    public init(limit: Int, length: Int64? = nil) {
         self.limit = limit
+        self.length = length
     }
 
-    /// A sentence with the limit.
-    public var description: String { "The body has more than \(limit) bytes." }
+    /// The limit, the length where it is known, and the parameter to raise.
+    public var description: String {
+        let event = length.map { "The body has \($0) bytes, and \(limit) are accepted" }
+        return "\(event ?? "The body has more than \(limit) bytes"). Raise `upTo:`, or read it chunk by chunk."
+    }
 }

@@ -77,19 +77,6 @@ extension ResponseMetadata: CustomStringConvertible, CustomDebugStringConvertibl
     }
 }
 
-extension TransportError: CustomDebugStringConvertible, CustomReflectable {
-    /// The description, and the name of the underlying error.
-    public var debugDescription: String { Redaction.standard.description(of: self) }
-
-    /// A mirror that names the underlying error, whose own description may quote a URL.
-    public var customMirror: Mirror {
-        let name = underlying.map(Redaction.name(of:))
-        return Mirror(
-            self, children: ["code": code.description, "stage": "\(stage)", "underlying": name as Any],
-            displayStyle: .struct)
-    }
-}
-
 extension Redaction {
     /// A URL for a description: without its fragment, which is never sent and often is a secret as a whole, and without
     /// the secrets that ``standard`` knows.

@@ -123,9 +123,10 @@ public struct RedirectionLimitError: DescribableError, Hashable {
     /// The redirections; the last one was not followed.
     public let redirections: [Redirection]
 
-    /// A sentence that says what happened.
+    /// The limit, the origin that redirected last, and the parameter to raise.
     public var description: String {
-        "The request was redirected more than \(limit) times, lastly by \(redirections.lastOrigin)."
+        "The request was redirected more than \(limit) times, lastly by \(redirections.lastOrigin). "
+            + "Raise `followingRedirects(upTo:)` if so many are intended."
     }
 }
 
@@ -134,15 +135,16 @@ public struct RedirectionLoopError: DescribableError, Hashable {
     /// The redirections; the last one was not followed.
     public let redirections: [Redirection]
 
-    /// A sentence that says what happened.
+    /// The number of the redirection, the origin that redirected, and a common reason.
     public var description: String {
-        "Redirection \(redirections.count), by \(redirections.lastOrigin), leads to a URL that was requested before."
+        "Redirection \(redirections.count), by \(redirections.lastOrigin), leads to a URL that was requested before. "
+            + "Some servers redirect until they get their cookie or a credential."
     }
 }
 
 extension [Redirection] {
     /// The origin that redirected last; a whole URL may hold secrets.
     fileprivate var lastOrigin: String {
-        last.flatMap { try? Origin($0.from.absoluteString) }?.description ?? "an unknown origin"
+        last.flatMap { try? Origin($0.from) }?.description ?? "an unknown origin"
     }
 }

@@ -32,7 +32,7 @@ enum RedirectionDecision: Equatable, Sendable {
         guard locations.count == 1 else { return .refuse(.invalidLocation) }
 
         var next = request
-        let source = try? Origin(url.absoluteString)
+        let source = try? Origin(url)
         let target: Origin
         do throws(InvalidRequestError) {
             target = try next.point(to: location, from: Target(url))
@@ -136,7 +136,7 @@ extension HTTPFields {
     /// Limits `Referer` like browsers: it is removed from `https` to `http`, and cut to its origin for other origins.
     fileprivate mutating func restrictReferer(from source: Origin?, to target: Origin) {
         guard let value = self[.referer] else { return }
-        let referer = try? Origin(value)
+        let referer = try? Origin(Target(value))
         if target.scheme == "http", referer?.scheme != "http" || source?.scheme != "http" {
             self[.referer] = nil
         } else if source != target {

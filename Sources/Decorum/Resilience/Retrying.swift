@@ -18,8 +18,8 @@ extension Connection {
     /// is not returned is read before the wait, so that its connection can be used again; a body of more than 16 KiB is
     /// dropped. Cancelling the task ends the wait.
     ///
-    /// The caller gets the response or the error of the last attempt unchanged. All other responses and errors pass
-    /// unchanged. A response whose body fails later is not retried, because it has been returned by then.
+    /// The caller gets the response or the error of the last attempt, which counts the attempts in
+    /// ``TransportError/attempts``. All other responses and errors pass unchanged. A response whose body fails later is not retried, because it has been returned by then.
     /// ``RequestOptions/retryPolicy`` replaces the policy for one request.
     ///
     /// Place it inside of redirects and caching, so that only a failed hop is repeated, and outside of authentication
@@ -90,8 +90,8 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
         switch consume outcome {
         case .failure(let error):
             let decision = RetryDecision.after(error, to: request, retries: tally.retries, policy: policy)
-            guard let delay = delay(of: decision) else { throw error }
-            tally.add(attempts: 1)
+            guard let delay = delay(of: decision) else { throw tally.end(with: error) }
+            tally.add(attempts: (error as? TransportError)?.attempts ?? 1)
             return .retry(clock.now + delay)
         case .success(let response):
             let decision = RetryDecision.after(
@@ -132,5 +132,12 @@ private struct RetryTally {
     func end(with response: consuming Response) -> Response {
         if attempts > 0 { response.metadata.attempts += attempts }
         return response
+    }
+
+    /// Adds the number of attempts to the last error.
+    func end(with error: any Error) -> any Error {
+        guard attempts > 0, var error = error as? TransportError else { return error }
+        error.attempts += attempts
+        return error
     }
 }

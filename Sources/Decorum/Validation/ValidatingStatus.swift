@@ -7,17 +7,20 @@ extension Connection {
     /// ```swift
     /// let connection = SystemConnection().validatingStatus()
     /// do {
-    ///     let response = try await connection.send(.get("https://api.example.com/items"))
-    ///     return try await response.body.decode([Item].self, upTo: 1 << 20)
+    ///     var request = try Request.get("https://api.example.com/items")
+    ///     request.options.routeName = "items"
+    ///     let response = try await connection.send(request)
+    ///     return try await response.decode([Item].self, upTo: 1 << 20)
     /// } catch let error as StatusError where error.status == .serviceUnavailable {
-    ///     print(error)  // GET https://api.example.com was answered with the status 503.
+    ///     print(error)  // GET https://api.example.com (route “items”) was answered with the status 503: “Overloaded”.
     ///     print(try await error.response.body.text(upTo: 1 << 16))
     ///     return []
     /// }
     /// ```
     ///
     /// No other layer turns a status into an error. The error holds the whole response, whose body is still being
-    /// received: read it, or drop the error. An accepted response passes unchanged.
+    /// received: read it, or drop the error. Where the content is JSON, the error is thrown once its first chunk has
+    /// arrived, so that ``StatusError/problem`` has the text of the server. An accepted response passes unchanged.
     ///
     /// Place it outermost: layers such as `retrying` and `followingRedirects` decide by the status of a response, which
     /// they do not get if this layer throws further in.
@@ -90,10 +93,12 @@ struct StatusValidatingConnection<Base: Connection>: ComposedConnection {
         let method = request.head.method
         let scheme = request.head.scheme
         let authority = request.head.authority
+        let routeName = request.options.routeName
         let response = try await base.send(request)
         guard accepted.contains(response.status) else {
             let asked = try? Origin(HTTPRequest(method: method, scheme: scheme, authority: authority, path: nil))
-            throw StatusError(method: method, origin: response.answeringOrigin ?? asked, response: response)
+            throw try await StatusError(
+                method: method, origin: response.answeringOrigin ?? asked, routeName: routeName, reading: response)
         }
         return response
     }
@@ -101,6 +106,6 @@ struct StatusValidatingConnection<Base: Connection>: ComposedConnection {
 
 extension Response {
     fileprivate var answeringOrigin: Origin? {
-        metadata.url.flatMap { try? Origin($0.absoluteString) }
+        metadata.url.flatMap { try? Origin($0) }
     }
 }

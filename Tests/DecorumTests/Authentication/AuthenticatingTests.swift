@@ -21,7 +21,7 @@ import Testing
         ("https://api.example.com", "https://API.Example.COM/items"),
         ("https://API.EXAMPLE.com", "https://api.example.com/items"),
         ("https://api.example.com", "https://api.example.com:443/items"),
-        ("https://api.example.com:443/path?ignored", "https://api.example.com/"),
+        ("https://api.example.com:443/", "https://api.example.com/"),
         ("https://api.example.com:8443", "https://api.example.com:8443/"),
         ("http://localhost:8080", "http://localhost:8080/"),
         ("http://127.0.0.1", "http://127.0.0.1:80/"),

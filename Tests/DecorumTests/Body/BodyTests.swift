@@ -46,16 +46,19 @@ import Testing
         #expect(try await Body("hello").data(upTo: 5).count == 5)
         let streamed = Body(chunks: Self.stream("hel", "lo"))
         await #expect(throws: BodyLimitError(limit: 4)) { try await streamed.data(upTo: 4) }
-        await #expect(throws: BodyLimitError(limit: 4)) { try await Body("hello").text(upTo: 4) }
-        await #expect(throws: BodyLimitError(limit: -1)) { try await Body.empty.data(upTo: -1) }
+        await #expect(throws: BodyLimitError(limit: 4, length: 5)) { try await Body("hello").text(upTo: 4) }
+        await #expect(throws: BodyLimitError(limit: -1, length: 0)) { try await Body.empty.data(upTo: -1) }
         let announced = Body(length: .max, replay: .once) { _ in ChunkReader(chunks: []) }
-        await #expect(throws: BodyLimitError(limit: 4)) { try await announced.data(upTo: 4) }
+        await #expect(throws: BodyLimitError(limit: 4, length: .max)) { try await announced.data(upTo: 4) }
     }
 
     @Test func `JSON is decoded under a limit`() async throws {
         #expect(try await Body("[1, 2]").decode([Int].self, upTo: 10) == [1, 2])
         await #expect(throws: BodyLimitError.self) { try await Body("[1, 2]").decode([Int].self, upTo: 3) }
-        await #expect(throws: DecodingError.self) { try await Body("{").decode([Int].self, upTo: 10) }
+        let error = await #expect(throws: ResponseDecodingError.self) {
+            try await Body("{").decode([Int].self, upTo: 10)
+        }
+        #expect(error?.underlying is DecodingError)
     }
 
     @Test(arguments: [["abc"], ["a"], [], ["a", "bc"]]) func `A stream that differs from its length throws`(

@@ -26,7 +26,7 @@ import Testing
 
     @Test func `The localized description of an error is its description`() {
         let error: any Error = TransportError(.timedOut, at: .head)
-        #expect(error.localizedDescription == "The transport failed before the response's head had arrived: timedOut.")
+        #expect(error.localizedDescription == "The request to the server timed out before the head of the response.")
     }
 
     @Test func `A describable error has the secrets of its URLs redacted`() {
@@ -39,6 +39,6 @@ import Testing
         let error = TransportError(.connectionLost, at: .body, underlying: LeakyError())
         #expect(
             Redaction.standard.description(of: error)
-                == "The transport failed within the response's body: connectionLost. (LeakyError)")
+                == "The connection to the server was lost within the content of the response. (LeakyError)")
     }
 }

@@ -37,6 +37,21 @@ import Testing
         #expect(try await response.status == .ok)
     }
 
+    @Test func `The last error counts the attempts, also those of layers further in`() async throws {
+        let stub = StubConnection { _ in throw TransportError(.connectionRefused, at: .connecting) }
+        let twice = RetryPolicy(retries: 1, baseDelay: .zero)
+        let error = await #expect(throws: TransportError.self) {
+            try await stub.retrying(twice, clock: clock).retrying(twice, clock: clock).send(.page)
+        }
+        #expect(stub.requests.count == 4)
+        #expect(error?.attempts == 4)
+
+        let single = await #expect(throws: TransportError.self) {
+            try await stub.retrying(RetryPolicy(retries: 0), clock: clock).send(.page)
+        }
+        #expect(single?.attempts == 1)
+    }
+
     @Test func `A Retry-After above the maximum is returned at once`() async throws {
         let stub = StubConnection(.unavailable(retryAfter: "61"), .ok)
 

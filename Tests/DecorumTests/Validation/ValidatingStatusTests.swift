@@ -90,6 +90,80 @@ import Testing
         #expect(error.description == "GET https://api.example.com was answered with the status 500.")
     }
 
+    private static func problem(_ chunks: [String], length: Int64? = nil) -> Response {
+        let body = Body(
+            chunks: AsyncStream { continuation in
+                for chunk in chunks { continuation.yield(Data(chunk.utf8)) }
+                continuation.finish()
+            }, length: length)
+        return Response(status: .notFound, fields: [.contentType: "application/problem+json"], body: body)
+    }
+
+    @Test(arguments: [
+        (#"{"title": "Gone", "detail": "Item 7 was deleted.", "token": "hunter2"}"#, "Gone: Item 7 was deleted"),
+        (#"{"message": "Validation Failed", "errors": [1]}"#, "Validation Failed"),
+        (#"{"error": "invalid_grant", "error_description": "Expired"}"#, "invalid_grant: Expired"),
+        (#"{"error": {"message": "No such model", "code": 7}}"#, "No such model"),
+        (
+            #"{"title": 7, "detail": null, "message": "https://a.example/?token=hunter2"}"#,
+            "https://a.example/?token=REDACTED"
+        ),
+    ]) func `The problem of a response is shown, and its body is whole`(json: String, problem: String) async throws {
+        var routed = request
+        routed.options.routeName = "items/{id}"
+        let inMemory = Response(
+            status: .notFound, fields: [.contentType: "application/json; charset=utf-8"], body: Body(json))
+        for response in [inMemory, Self.problem([json], length: Int64(json.utf8.count)), Self.problem([json])] {
+            let error = try await #require(throws: StatusError.self) {
+                try await StubConnection(response).validatingStatus().send(routed)
+            }
+            #expect(error.problem == problem)
+            #expect(
+                error.description
+                    == "GET https://api.example.com (route “items/{id}”) was answered with the status 404: “\(problem)”."
+            )
+            #expect(error.response.body.length == response.body.length)
+            #expect(try await error.response.body.text(upTo: 1000) == json)
+            #expect(!String(reflecting: error).contains("hunter2"))
+        }
+    }
+
+    @Test(arguments: [[], [""], ["{}"], ["[1]"], [#"{"title": "cut "#, #"here"}"#], ["<html>"], [#"{"title": ""}"#]])
+    func `A response without a problem in its first chunk has none`(chunks: [String]) async throws {
+        let error = try await #require(throws: StatusError.self) {
+            try await StubConnection(Self.problem(chunks)).validatingStatus().send(request)
+        }
+        #expect(error.problem == nil)
+        #expect(try await error.response.body.text(upTo: 1000) == chunks.joined())
+    }
+
+    @Test func `Content of another kind is not read before the error`() async throws {
+        let body = Body(replay: .once) { _ in throw CancellationError() }
+        let error = try await #require(throws: StatusError.self) {
+            try await StubConnection(Response(status: .notFound, fields: [.contentType: "text/html"], body: body))
+                .validatingStatus().send(request)
+        }
+        await #expect(throws: CancellationError.self) { try await error.response.body.data(upTo: 1) }
+    }
+
+    @Test func `A body that fails is still an error of the status, and fails its reader`() async throws {
+        let failure = TransportError(.connectionLost, at: .body)
+        let fields: HTTPFields = [.contentType: "application/json"]
+        let body = Body(length: 9, replay: .once) { _ in throw failure }
+        let error = try await #require(throws: StatusError.self) {
+            try await StubConnection(Response(status: .notFound, fields: fields, body: body)).validatingStatus()
+                .send(request)
+        }
+        #expect(error.problem == nil)
+        await #expect(throws: TransportError.self) { try await error.response.body.data(upTo: 10) }
+
+        let cancelled = Body(replay: .once) { _ in throw CancellationError() }
+        await #expect(throws: CancellationError.self) {
+            try await StubConnection(Response(status: .notFound, fields: fields, body: cancelled)).validatingStatus()
+                .send(request)
+        }
+    }
+
     @Test func `Errors of the base are thrown unwrapped`() async {
         let failure = TransportError(.connectionRefused, at: .connecting)
         await #expect(throws: TransportError.self) {
@@ -100,12 +174,13 @@ import Testing
         }
     }
 
-    @Test func `Dropping the error ends the transfer`() async throws {
+    @Test(arguments: ["text/plain", "application/json"])
+    func `Dropping the error ends the transfer`(contentType: String) async throws {
         let abandonments = Atomic(0)
         let connection = StubConnection { _ in
             let body = Body(length: 7, replay: .once) { _ in try await Body("content").open() }
             return Response(
-                status: .notFound,
+                status: .notFound, fields: [.contentType: contentType],
                 body: body.observed { event in
                     if case .abandoned = event { abandonments.add(1, ordering: .relaxed) }
                 })

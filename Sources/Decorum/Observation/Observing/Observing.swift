@@ -126,7 +126,7 @@ private struct Subject: ExchangeReporter {
     private func event(_ report: ExchangeReport) -> ExchangeEvent {
         ExchangeEvent(
             scope: scope, callID: call.id, attempt: attempt, method: method, routeName: routeName,
-            origin: origin ?? report.metadata?.url.flatMap { try? Origin($0.absoluteString) }, status: report.status,
+            origin: origin ?? report.metadata?.url.flatMap { try? Origin($0) }, status: report.status,
             outcome: ExchangeEvent.Outcome(report.ending),
             timeToHead: report.timeToHead, duration: report.duration, bytesSent: sent.count,
             bytesReceived: report.received.count, attempts: attempts(in: report), source: report.metadata?.source)

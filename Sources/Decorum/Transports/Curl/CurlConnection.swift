@@ -136,7 +136,7 @@ public struct CurlConnection: ClosableConnection {
         }
         let head = try CurlRequestHead(request, library)
         try Task.checkCancellation()
-        guard idleTimeout > .zero else { throw TransportError(.timedOut, at: .connecting) }
+        guard idleTimeout > .zero else { throw TransportError(idleFor: idleTimeout, at: .connecting) }
 
         try engines.transfers.begin()
         request.reportSending(showingClientCertificate: showsClientCertificate)
@@ -147,7 +147,7 @@ public struct CurlConnection: ClosableConnection {
             engine = try avoidsHTTP2 ? engines.avoidingHTTP2 : engines.main
         } catch {
             engines.transfers.end()
-            throw error
+            throw (error as? TransportError)?.located(at: try? Origin(request.head), after: nil) ?? error
         }
         let exchange = CurlExchange(
             request, head, upload: upload, idleTimeout: min(idleTimeout, IdleTimer.longestTimeout), watch: watch,

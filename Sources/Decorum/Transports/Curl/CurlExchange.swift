@@ -57,6 +57,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
     let transfer: CurlTransfer
     private let target: Target?
     private let idleTimeout: Duration
+    private let beginning: ContinuousClock.Instant
     let watch: IdleTimer
 
     init(
@@ -77,7 +78,8 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         self.engine = engine
         self.library = library
         transfer = CurlTransfer(answersHead: request.head.method == .head)
-        state = Locked(State(upload: upload, lastProgress: watch.clock.now))
+        beginning = watch.clock.now
+        state = Locked(State(upload: upload, lastProgress: beginning))
     }
 
     /// The longest time that libcurl may take to connect, which it divides between the addresses of a host.
@@ -117,7 +119,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
 
     private func answer(_ head: Head) throws -> Response {
         guard let final = head.final.response else {
-            let error = TransportError(.malformedResponse, at: .head)
+            let error = located(TransportError(.malformedResponse, at: .head))
             abort(with: error)
             throw error
         }
@@ -149,7 +151,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
     }
 
     func timeOut() {
-        abort(with: TransportError(.timedOut, at: stage))
+        abort(with: TransportError(idleFor: idleTimeout, at: stage))
     }
 
     /// How far the exchange has come.
@@ -173,6 +175,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
 
     /// Ends the exchange unless it has ended; returns whether it was running.
     @discardableResult func finish(_ end: Result<CurlResponseHead, any Error>) -> Bool {
+        let end = end.mapError(located)
         let (isFirst, pump, producer) = state.withLock { state in
             guard state.end == nil else {
                 return (false, nil as Task<Void, Never>?, nil as CheckedContinuation<Bool, Never>?)
@@ -187,6 +190,13 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         wakeReader()
         engine.transfers.end()
         return true
+    }
+
+    /// Adds the server and the time to an error of the transport.
+    private func located(_ error: any Error) -> any Error {
+        guard let error = error as? TransportError else { return error }
+        let origin = target.flatMap { try? Origin($0) }
+        return error.located(at: origin, after: beginning.duration(to: watch.clock.now))
     }
 }
 

@@ -12,7 +12,7 @@ struct CurlFailure: Sendable {
     var proxyStatus = 0
     /// Whether the system had no descriptor or memory for a socket.
     var lacksSockets = false
-    /// The detailed text of libcurl, which may contain parts of the request and is not passed on.
+    /// The detailed text of libcurl, which may contain parts of the request.
     var detail = ""
 
     /// The cause, as precisely as libcurl reports it.
@@ -61,7 +61,30 @@ struct CurlFailure: Sendable {
     func error(underlying: CurlError) -> any Error {
         // libcurl checks a URL more strictly than `Request.validate()`.
         guard code != 3 else { return InvalidRequestError.invalidURL }
-        return TransportError(cause, at: stage, underlying: underlying)
+        var error = TransportError(cause, at: stage, underlying: underlying)
+        error.detail = words(of: underlying)
+        if cause == .tls { error.tlsProblem = tlsProblem }
+        return error
+    }
+
+    /// The words that are passed on, where they cannot contain a part of the request, such as a proxy's password.
+    private func words(of underlying: CurlError) -> String? {
+        switch cause {
+        case .tls, .malformedResponse: detail.isEmpty ? underlying.text : detail
+        case .proxyRefused: "status \(proxyStatus)"
+        case .other: underlying.text
+        default: nil
+        }
+    }
+
+    private var tlsProblem: TransportError.TLSProblem? {
+        switch code {
+        case 58: .unusableIdentity
+        case 90: .wrongKey
+        case 98: .refused
+        case 51, 60: .init(words: detail) ?? .unverified
+        default: .init(words: detail)
+        }
     }
 }
 #endif

@@ -174,7 +174,7 @@ public struct URLSessionConnection: ClosableConnection {
                 .invalidBody, "URLSession cannot send content with GET or HEAD; use another method, such as QUERY.")
         }
         try Task.checkCancellation()
-        guard idleTimeout > .zero else { throw TransportError(.timedOut, at: .connecting) }
+        guard idleTimeout > .zero else { throw TransportError(idleFor: idleTimeout, at: .connecting) }
 
         try owner.transfers.begin()
         request.reportSending(showingClientCertificate: showsClientCertificate)
@@ -183,7 +183,7 @@ public struct URLSessionConnection: ClosableConnection {
             upload = try await URLSessionUpload(request.body)
         } catch {
             owner.transfers.end()
-            throw error
+            throw (error as? TransportError)?.located(at: try? Origin(request.head), after: nil) ?? error
         }
         let exchange = URLSessionExchange(
             request, to: origin, upload: upload, idleTimeout: min(idleTimeout, Self.longestIdleTimeout),

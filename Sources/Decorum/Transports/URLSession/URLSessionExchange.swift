@@ -35,6 +35,7 @@ final class URLSessionExchange: TransportExchange {
     private let method: HTTPRequest.Method
     private let metadata: ResponseMetadata
     private let idleTimeout: Duration
+    private let beginning: ContinuousClock.Instant
     private let timer: IdleTimer
     private let control: DispatchQueue
     private let transfers: OpenTransfers
@@ -58,7 +59,8 @@ final class URLSessionExchange: TransportExchange {
         self.timer = timer
         self.control = control
         self.transfers = transfers
-        state = Mutex(State(upload: upload, lastProgress: timer.clock.now))
+        beginning = timer.clock.now
+        state = Mutex(State(upload: upload, lastProgress: beginning))
     }
 
     /// The stage that a failure would be at now.
@@ -230,7 +232,7 @@ extension URLSessionExchange {
     }
 
     func timeOut() {
-        abort(with: TransportError(.timedOut, at: stage))
+        abort(with: TransportError(idleFor: idleTimeout, at: stage))
     }
 
     var deadline: ContinuousClock.Instant? {
@@ -239,6 +241,7 @@ extension URLSessionExchange {
     }
 
     @discardableResult private func finish(_ end: Result<Void, any Error>) -> Bool {
+        let end = end.mapError(located)
         let (isFirst, waiter) = state.withLock { state in
             guard state.end == nil else { return (false, nil as CheckedContinuation<Response, any Error>?) }
             state.end = end
@@ -256,5 +259,11 @@ extension URLSessionExchange {
         case .failure(let error): waiter?.resume(throwing: error)
         }
         return true
+    }
+
+    /// Adds the server and the time to an error of the transport.
+    private func located(_ error: any Error) -> any Error {
+        guard let error = error as? TransportError else { return error }
+        return error.located(at: origin, after: beginning.duration(to: timer.clock.now))
     }
 }

@@ -20,7 +20,26 @@ enum URLSessionFailure {
         var cause = Self.cause(code) ?? Self.cause(text) ?? .other
         let neverSent = stage == .head && Self.precedesSending.contains(cause)
         if cause == .unreachable, URLSessionPlatform.isOutOfDescriptors { cause = .limitExceeded }
-        return TransportError(cause, at: neverSent ? .connecting : stage, underlying: underlying)
+        var error = TransportError(cause, at: neverSent ? .connecting : stage, underlying: underlying)
+        switch cause {
+        case .tls:
+            error.tlsProblem = Self.tlsProblem(code) ?? .init(words: text)
+            error.detail = text
+        case .malformedResponse, .other: error.detail = text
+        default: break
+        }
+        return error
+    }
+
+    private static func tlsProblem(_ code: URLError.Code) -> TransportError.TLSProblem? {
+        switch code {
+        case .serverCertificateHasBadDate: .expired
+        case .serverCertificateNotYetValid: .notYetValid
+        case .serverCertificateHasUnknownRoot: .untrusted
+        case .serverCertificateUntrusted: .unverified
+        case .clientCertificateRejected, .clientCertificateRequired: .refused
+        default: nil
+        }
     }
 
     private static let precedesSending: Set<TransportError.Code> = [

@@ -86,7 +86,8 @@ import Testing
         (CancellationError(), "cancelled after 0.0 ms"),
         (
             TransportError(.connectionRefused, at: .connecting),
-            "failed after 0.0 ms: The transport failed before the request was sent: connectionRefused."
+            "failed after 0.0 ms: The connection to the server was refused. Check the port, and whether a "
+                + "server listens there."
         ),
     ])
     func `A request without a response is logged with the reason`(error: any Error, expected: String) async throws {

@@ -1,0 +1,154 @@
+import Foundation
+
+extension TransportError {
+    /// One or two sentences: the failure with the server and the time, and how to avoid it where that is known.
+    ///
+    /// They hold the host and the port of the request, and no other part of it.
+    public var description: String {
+        let text = advice.map { "\(event). \($0)" } ?? "\(event)."
+        return attempts > 1 ? "\(text) The request was tried \(attempts) times." : text
+    }
+
+    private var event: String {
+        switch code {
+        case .hostNotFound: "The host \(origin?.host ?? "of the request") was not found\(after)\(words)"
+        case .connectionRefused: "The connection to \(server) was refused\(after)\(words)"
+        case .unreachable: "There is no way through the network to \(server)\(after)\(words)"
+        case .timedOut: timeout
+        case .connectionLost: "The connection to \(server) was lost\(when)\(words)"
+        case .truncated: "The response of \(server) ended before its content was complete\(words)"
+        case .malformedResponse: "The response of \(server) is not valid HTTP, \(place)\(words)"
+        case .tls: tlsEvent + words
+        case .undecodableContent: "The content coding of the response of \(server) cannot be undone\(words)"
+        case .unreadableBody: "The content of the request to \(server) could not be read\(cause)"
+        case .expectationFailed: "The request to \(server) was refused because of its field Expect\(words)"
+        case .proxyRefused: "The proxy does not connect to \(server)\(words)"
+        case .limitExceeded: "A limit of the client ended the exchange with \(server)\(when)\(words)"
+        case .closed: "The request to \(server) was not sent, because the app has closed the transport"
+        default:
+            "The exchange with \(server) failed\(when): \(Redaction.shownWords(code.description))\(words)"
+        }
+    }
+
+    private var timeout: String {
+        guard let idleTimeout else { return "The request to \(server) timed out\(when)" }
+        let wait = "Nothing was received from \(server) for \(idleTimeout.shortText), \(moment)"
+        guard stage == .body, let elapsed else { return wait }
+        return "\(wait), \(elapsed.shortText) after the request"
+    }
+
+    private var tlsEvent: String {
+        switch tlsProblem {
+        case .untrusted: "The certificate of \(server) leads to no root that the client trusts"
+        case .expired: "The certificate of \(server) has expired"
+        case .notYetValid: "The certificate of \(server) is not valid yet"
+        case .wrongName: "The certificate of \(server) is for other hosts"
+        case .unverified: "The certificate of \(server) is not accepted"
+        case .wrongKey: "The key of the certificate of \(server) is none of the pinned keys"
+        case .noTLS: "There is no TLS at \(server)"
+        case .refused: "The TLS handshake was refused by \(server)"
+        case .unusableIdentity: "The client's certificate or key for \(server) cannot be used"
+        default: "No secure connection to \(server) could be made"
+        }
+    }
+
+    private var advice: String? {
+        switch code {
+        case .hostNotFound: "Check the name, and whether this machine can resolve names."
+        case .connectionRefused: "Check the port, and whether a server listens there."
+        case .unreachable: "Check the network of this machine."
+        case .timedOut where idleTimeout != nil:
+            "Raise `idleTimeout` in the request's options if the server needs more time."
+        case .connectionLost where stage == .head:
+            "The server may have processed the request; send it again only if its method is idempotent."
+        case .malformedResponse where stage != .body: "Check the port and the scheme."
+        case .tls: tlsAdvice
+        case .expectationFailed: "Send it without Expect."
+        case .proxyRefused: "Check the address and the credentials of the proxy, and its rules."
+        case .limitExceeded: limitAdvice
+        case .closed: "Send requests before `close()`, or create another transport."
+        default: nil
+        }
+    }
+
+    private var tlsAdvice: String? {
+        switch tlsProblem {
+        case .untrusted: "If the server is yours, add its root to those of the transport or the system."
+        case .expired: "Renew it, or check the date of this machine."
+        case .notYetValid: "Check the date of this machine."
+        case .wrongName: "Use a host that the certificate names."
+        case .unverified: "Check its dates, its names, and whether its root is trusted."
+        case .wrongKey: "Pin the new key if the server's owner has changed it; otherwise somebody may be in between."
+        case .noTLS: "Check the port and the scheme."
+        case .refused: "It may demand a certificate of the client, or another version of TLS."
+        case .unusableIdentity: "Check the files, their format, and the password of the key."
+        default: nil
+        }
+    }
+
+    private var limitAdvice: String {
+        switch stage {
+        case .connecting: "Raise the number of files that the process may open, or send fewer requests at once."
+        case .head: "No server needs a head of this size."
+        case .body: "Read the content faster, or raise the `backlog` of the transport."
+        }
+    }
+
+    private var server: String { origin.map { "\($0.host):\($0.port)" } ?? "the server" }
+
+    private var after: String { elapsed.map { " after \($0.shortText)" } ?? "" }
+
+    private var when: String { elapsed == nil ? " \(moment)" : "\(after), \(moment)" }
+
+    private var moment: String {
+        switch stage {
+        case .connecting: "before the request was sent"
+        case .head: "before the head of the response"
+        case .body: "within the content of the response"
+        }
+    }
+
+    private var place: String { stage == .body ? "in its content" : "in its head" }
+
+    private var words: String { detail.map { " (“\(Redaction.shownWords($0))”)" } ?? "" }
+
+    private var cause: String {
+        guard let underlying else { return "" }
+        return ": " + Redaction.standard.description(of: underlying).trimmingSuffix(".")
+    }
+}
+
+extension TransportError: CustomDebugStringConvertible, CustomReflectable {
+    /// The description, and the name of the underlying error.
+    public var debugDescription: String { Redaction.standard.description(of: self) }
+
+    /// A mirror that names the underlying error, whose own description may quote a URL.
+    public var customMirror: Mirror {
+        Mirror(
+            self,
+            children: [
+                "description": description, "code": code.description, "stage": "\(stage)",
+                "underlying": underlying.map(Redaction.name(of:)) as Any,
+            ],
+            displayStyle: .struct)
+    }
+}
+
+extension Redaction {
+    /// Words of a platform or a server for a description: one line of at most 200 characters, without secrets.
+    static func shownWords(_ words: String) -> String {
+        let line = words.prefix(1000).map { $0.isNewline || $0.isControl ? " " : $0 }
+        let shown = standard.applied(toText: String(line)).prefix(200)
+        return String(shown).trimmingSuffix(".")
+    }
+}
+
+extension Character {
+    fileprivate var isControl: Bool { unicodeScalars.contains { $0.properties.generalCategory == .control } }
+}
+
+extension String {
+    fileprivate func trimmingSuffix(_ suffix: String) -> String {
+        hasSuffix(suffix) ? String(dropLast(suffix.count)) : self
+    }
+}

@@ -1,0 +1,53 @@
+public import Foundation
+
+extension Response {
+    /// Reads the whole body as JSON.
+    ///
+    /// ```swift
+    /// let items = try await response.decode([Item].self, upTo: 1 << 20)
+    /// ```
+    ///
+    /// It decodes on the caller's actor, so that types of the main actor can be decoded there. For large content, call
+    /// it from a `@concurrent` function.
+    ///
+    /// - Parameters:
+    ///   - type: The type to decode.
+    ///   - limit: The largest number of bytes to accept.
+    ///   - decoder: The decoder.
+    /// - Returns: The decoded value.
+    /// - Throws: As ``Body/collect(upTo:)``, or ``ResponseDecodingError`` with the status, the media type and the URL.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type, upTo limit: Int, using decoder: JSONDecoder = JSONDecoder()
+    ) async throws -> Value {
+        let data = try await body.data(upTo: limit)
+        do {
+            return try decoder.decode(type, from: data)
+        } catch {
+            throw ResponseDecodingError(type, data, error, response: self)
+        }
+    }
+}
+
+extension Body {
+    /// Reads the whole body as JSON.
+    ///
+    /// For the body of a response, ``Response/decode(_:upTo:using:)`` has errors that say more. It decodes on the caller's
+    /// actor, so that types of the main actor can be decoded there.
+    ///
+    /// - Parameters:
+    ///   - type: The type to decode.
+    ///   - limit: The largest number of bytes to accept.
+    ///   - decoder: The decoder.
+    /// - Returns: The decoded value.
+    /// - Throws: As ``collect(upTo:)``, or ``ResponseDecodingError``.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type, upTo limit: Int, using decoder: JSONDecoder = JSONDecoder()
+    ) async throws -> Value {
+        let data = try await data(upTo: limit)
+        do {
+            return try decoder.decode(type, from: data)
+        } catch {
+            throw ResponseDecodingError(type, data, error, response: nil)
+        }
+    }
+}

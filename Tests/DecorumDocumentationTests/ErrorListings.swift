@@ -1,0 +1,22 @@
+import Decorum
+import Testing
+
+@Suite struct ErrorListings {
+    @Test func messages() throws {
+        let response = Response(status: .notFound)
+        #expect(message(for: StatusError(method: .get, origin: nil, response: response)) == "This page is gone.")
+        #expect(message(for: TransportError(.hostNotFound, at: .connecting)) == "You seem to be offline.")
+        #expect(message(for: CancellationError()) == nil)
+    }
+
+    func message(for error: any Error) -> String? {
+        switch error {
+        case is CancellationError: nil
+        case let error as TransportError where error.tlsProblem == .expired: "Is the date of this device right?"
+        case let error as TransportError where error.meansServerNotReached: "You seem to be offline."
+        case let error as StatusError where error.status == .notFound: "This page is gone."
+        case let error as StatusError: error.problem ?? "The server has a problem."
+        default: "Something went wrong."
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import Testing
+
+/// The texts of a number of errors, compared with a section of the golden file `Fixtures/errors.txt`.
+///
+/// With `DECORUM_RENEW=errors` in the environment, a comparison writes the section instead.
+public struct ErrorTexts: Sendable {
+    private static let golden = "errors.txt"
+    private static let note = """
+        The texts of errors as a developer reads them. Ports, times and the words of a platform are left out.
+        DECORUM_RENEW=errors swift test --enable-all-traits --filter ErrorTextTests
+        writes this file anew; read the difference before you keep it.
+
+        """
+
+    private let section: String
+    private var texts: [(name: String, text: String)] = []
+
+    /// Creates an empty list.
+    ///
+    /// - Parameter section: The name of the section in the file.
+    public init(_ section: String) {
+        self.section = section
+    }
+
+    /// Performs an operation, and adds the text of the error that it throws.
+    public mutating func add(_ name: String, _ operation: () async throws -> Void) async {
+        do {
+            try await operation()
+            Issue.record("“\(name)” throws no error.")
+        } catch {
+            if "\(error)" != error.localizedDescription {
+                Issue.record("“\(name)” is localized as \(error.localizedDescription)")
+            }
+            texts.append((name, Self.normalized("\(error)")))
+        }
+    }
+
+    /// Compares the texts with those of the file, or writes them there.
+    public func check() throws {
+        var sections = try Self.sections()
+        let text = texts.map { "\($0.name): \($0.text)\n" }.joined()
+        if ProcessInfo.processInfo.environment["DECORUM_RENEW"] == "errors" {
+            sections[section] = text
+            let content = sections.sorted { $0.key < $1.key }.map { "\n# \($0.key)\n\($0.value)" }.joined()
+            try Data((Self.note + content).utf8).write(to: Fixtures.url(Self.golden))
+        }
+        #expect(sections[section, default: ""] == text)
+    }
+
+    private static func sections() throws -> [String: String] {
+        guard let content = try? Fixtures.data(golden) else { return [:] }
+        let parts = String(decoding: content, as: UTF8.self).components(separatedBy: "\n# ").dropFirst()
+        return Dictionary(
+            uniqueKeysWithValues: parts.map { part in
+                let end = part.firstIndex(of: "\n") ?? part.endIndex
+                return (String(part[..<end]), String(part[end...].dropFirst()))
+            })
+    }
+
+    /// Replaces all that differs between two runs or two machines.
+    private static func normalized(_ text: String) -> String {
+        text.replacing(/(127\.0\.0\.1|localhost):[0-9]+/) { "\($0.1):PORT" }
+            .replacing(/[0-9]+(\.[0-9]+)? m?s\b/, with: "TIME")
+            .replacing(/\(“[^”]*”\)/, with: "(“…”)")
+    }
+}

@@ -1,0 +1,106 @@
+import Decorum
+import Foundation
+import Testing
+
+@Suite struct TransportErrorTextTests {
+    private static let codes: [TransportError.Code] = [
+        .connectionRefused, .hostNotFound, .unreachable, .timedOut, .connectionLost, .truncated, .malformedResponse,
+        .tls, .undecodableContent, .unreadableBody, .expectationFailed, .proxyRefused, .limitExceeded, .closed, .other,
+        .init("ofAnApp"),
+    ]
+
+    @Test(arguments: codes) func `Each code has a text of one or two sentences`(code: TransportError.Code) throws {
+        var texts: Set<String> = []
+        for stage in [TransportError.Stage.connecting, .head, .body] {
+            var error = TransportError(code, at: stage)
+            texts.insert(error.description)
+            error = error.located(at: try Origin("https://api.example.com"), after: .milliseconds(12))
+            #expect(error.description.contains("api.example.com"))
+            texts.insert(error.description)
+            error.detail = "words of a platform."
+            error.attempts = 3
+            #expect(error.description.hasSuffix(" The request was tried 3 times."))
+            texts.insert(error.description)
+        }
+        for text in texts {
+            #expect(text.first?.isUppercase == true && text.hasSuffix("."))
+            #expect(!text.contains("..") && !text.contains("  ") && !text.contains(" ,") && !text.contains(".”"))
+            #expect(text.components(separatedBy: ". ").count <= 3, "\(text)")
+        }
+    }
+
+    @Test func `An error that knows its server keeps it`() throws {
+        let error = TransportError(.connectionRefused, at: .connecting)
+            .located(at: try Origin("https://proxy.example"), after: .seconds(1))
+            .located(at: try Origin("https://api.example.com"), after: .seconds(2))
+        #expect(
+            error.description
+                == "The connection to proxy.example:443 was refused after 1.00 s. "
+                + "Check the port, and whether a server listens there.")
+    }
+
+    @Test func `The idle timeout is named with the parameter to raise`() {
+        let error = TransportError(idleFor: .seconds(60), at: .head)
+        #expect(
+            error.description
+                == "Nothing was received from the server for 60.00 s, before the head of the response. "
+                + "Raise `idleTimeout` in the request's options if the server needs more time.")
+    }
+
+    @Test func `Words of a platform are cut to one line without secrets`() {
+        var error = TransportError(.tls, at: .connecting)
+        error.detail =
+            "failed for https://me:s3cret@a.example/?token=s3cret\r\nGET /\u{1B}[2J"
+            + String(repeating: "x", count: 999)
+        var dumped = ""
+        dump(error, to: &dumped)
+        for text in ["\(error)", String(reflecting: error), error.localizedDescription, dumped] {
+            #expect(!text.contains("s3cret") && !text.contains("\u{1B}"))
+            #expect(text.contains("https://REDACTED@a.example/?token=REDACTED GET /"))
+        }
+        #expect(!"\(error)".contains("\n"))
+        #expect("\(error)".count < 300)
+    }
+
+    private struct LeakyError: Error, CustomStringConvertible {
+        let description = "s3cret"
+    }
+
+    @Test func `Content that cannot be read shows a reason only where it is safe`() {
+        let reasons: [(any Error, String)] = [
+            (LeakyError(), "LeakyError"),
+            (BodyLengthError(), "The body does not have as many bytes as its length says"),
+        ]
+        for (reason, text) in reasons {
+            let error = TransportError(.unreadableBody, at: .head, underlying: reason)
+            #expect(error.description == "The content of the request to the server could not be read: \(text).")
+        }
+    }
+
+    // The words of libraries as they were seen, or as their sources have them.
+    @Test(
+        arguments: [
+            ("SSL certificate problem: unable to get local issuer certificate", .untrusted),
+            ("SSL certificate problem: self-signed certificate in certificate chain", .untrusted),
+            ("server certificate verification failed. CAfile: none CRLfile: none", .unverified),
+            ("The certificate issuer is unknown", .untrusted),
+            ("SSL certificate problem: certificate has expired", .expired),
+            ("server verification failed: certificate has expired.", .expired),
+            ("SSL certificate problem: certificate is not yet valid", .notYetValid),
+            ("SSL: no alternative certificate subject name matches target host name 'a.example'", .wrongName),
+            ("SSL: certificate subject name 'b.example' does not match target host name 'a.example'", .wrongName),
+            ("NIOSSLExtraError.failedToValidateHostname: Couldn't find a.example in certificate", .wrongName),
+            ("SSL: public key does not match pinned public key", .wrongKey),
+            ("OpenSSL/3.0.19: error:0A00010B:SSL routines::wrong version number", .noTLS),
+            ("gnutls_handshake() failed: An unexpected TLS packet was received.", .noTLS),
+            ("sslv3 alert handshake failure", .refused),
+            ("tlsv13 alert certificate required", .refused),
+            ("gnutls_handshake() failed: A TLS fatal alert has been received: Certificate is required", .refused),
+            ("could not load PEM client certificate from a.pem", .unusableIdentity),
+            ("certificate verify failed", .unverified),
+            ("something else", nil),
+        ] as [(String, TransportError.TLSProblem?)])
+    func `Words of TLS libraries name the problem`(words: String, problem: TransportError.TLSProblem?) {
+        #expect(TransportError.TLSProblem(words: words) == problem)
+    }
+}
