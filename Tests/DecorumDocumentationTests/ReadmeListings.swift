@@ -20,8 +20,7 @@ import Testing
         let response = try await connection.send(request)
         let feed = try await response.body.decode(Feed.self, upTo: 1 << 20)
 
-        let comment = try Request.post(
-            "comments", fields: [.contentType: "application/json"], body: Body(json: ["text": "hello"]))
+        let comment = try Request.post("comments", body: Body(json: ["text": "hello"]))
         _ = try await connection.send(comment)
         return feed
     }
