@@ -12,12 +12,11 @@ import Testing
             .caching(in: MemoryResponseStore())
             .followingRedirects()
             .resolving(against: "https://api.example.com/v1/")
+            .acting(for: Principal("user-42"))
             .logging(to: .standardError)
             .validatingStatus()
 
-        var request = try Request.get("feed")
-        request.options.principal = Principal("user-42")
-        let response = try await connection.send(request)
+        let response = try await connection.send(.get("feed"))
         let feed = try await response.body.decode(Feed.self, upTo: 1 << 20)
 
         let comment = try Request.post("comments", body: Body(json: ["text": "hello"]))

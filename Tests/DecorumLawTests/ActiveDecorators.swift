@@ -17,6 +17,13 @@ extension LawfulDecorator {
         .init("caching, in use", answering: [.keepable, .kept, .validated, .keptThenLost]) {
             $0.caching(in: MemoryResponseStore(), clock: $1.clock)
         },
+        .init(
+            "caching for one user, in use",
+            .all.excluding(.principals, because: "All requests without a principal are made for its one user."),
+            answering: [.keepable, .kept, .validated]
+        ) {
+            $0.caching(in: MemoryResponseStore(), clock: $1.clock).acting(for: Principal("law"))
+        },
         .init("revalidating, in use", answering: [.validated, .keepable]) { base, _ in
             base.revalidating(in: MemoryResponseStore())
         },

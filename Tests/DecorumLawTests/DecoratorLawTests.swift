@@ -93,6 +93,7 @@ struct LawfulDecorator: Sendable, CustomTestStringConvertible {
         .init("logging fields") { $0.logging(to: LogSink { _ in }, detail: .fields) },
         .init("logging bodies") { $0.logging(to: LogSink { _ in }, detail: .bodies()) },
         .init("resolving") { try $0.resolving(against: DecoratorLaw.origin + "/api/") },
+        .init("acting") { $0.acting(for: Principal("law")) },
         .init("addingDefaultFields", adding: [.userAgent]) { $0.addingDefaultFields([.userAgent: "law"]) },
         .init("addingDefaultFields that are there") { $0.addingDefaultFields([.accept: "text/html"]) },
         .init("overridingFields", adding: [.accept]) { $0.overridingFields(with: [.accept: "text/html"]) },
