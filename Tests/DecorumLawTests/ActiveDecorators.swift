@@ -31,6 +31,12 @@ extension LawfulDecorator {
         .init("followingRedirects, in use", answering: [.led, .ledAfterPost, .ledUpload]) {
             $0.followingRedirects(clock: $1.clock)
         },
+        .init("followingRedirects that are remembered, in use", answering: [.movedForGood, .led, .ledAfterPost]) {
+            $0.followingRedirects(remembering: PermanentRedirections(), clock: $1.clock)
+        },
+        .init("followingRedirects to rewritten targets, in use", answering: [.led]) {
+            $0.followingRedirects(policy: .standard.rewriting("nothing") { $0.to }, clock: $1.clock)
+        },
         .init("authenticating with a field of one's own", adding: [.vendor]) { base, _ in
             try base.authenticating(with: .field(.vendor, "token"), for: Origin(DecoratorLaw.origin))
         },
@@ -110,6 +116,11 @@ extension DecoratorLaw.ActivePath {
     fileprivate static let led = Self("two redirections", changing: [.target]) { _, number in
         number < 3
             ? Response(status: .found, fields: [.location: "/\(number)"]) : Response(status: .ok, body: "moved")
+    }
+    fileprivate static let movedForGood = Self("a permanent redirection", times: 2, changing: [.target]) { request, _ in
+        request.path == "/moved"
+            ? Response(status: .ok, body: "moved")
+            : Response(status: .movedPermanently, fields: [.location: "/moved"])
     }
     fileprivate static let ledAfterPost = Self(
         "a redirection after a POST",

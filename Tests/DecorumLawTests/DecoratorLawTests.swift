@@ -81,6 +81,11 @@ struct LawfulDecorator: Sendable, CustomTestStringConvertible {
         },
         .init("coalescing") { $0.coalescing() },
         .init("followingRedirects") { $0.followingRedirects() },
+        .init("followingRedirects, none") { $0.followingRedirects(upTo: 0) },
+        .init("followingRedirects, never") { $0.followingRedirects(policy: .never) },
+        .init("followingRedirects that are remembered") {
+            $0.followingRedirects(remembering: PermanentRedirections())
+        },
         .init("authenticating", adding: [.authorization]) {
             try $0.authenticating(with: .bearer("token"), for: Origin(DecoratorLaw.origin))
         },
