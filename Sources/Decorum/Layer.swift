@@ -53,6 +53,8 @@ public struct Layer: Sendable, Hashable {
 
         /// Adds credentials, so that a response may be meant for one principal only.
         public static let addsCredentials = Fact("adds credentials")
+        /// Names the user of requests that name none, so that layers further in may store and share their responses.
+        public static let setsPrincipal = Fact("sets the principal")
         /// May send a request more than once.
         public static let resends = Fact("resends")
         /// Changes parts of a request that a signature may cover.

@@ -7,6 +7,8 @@
 /// var request = try Request.get("https://api.example.com/inbox")
 /// request.options.principal = Principal("user-42")
 /// ```
+///
+/// ``Connection/acting(for:)`` sets it on every request of a stack.
 public struct Principal: Sendable, Hashable {
     let name: String
 

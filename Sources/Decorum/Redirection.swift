@@ -75,6 +75,8 @@ public struct RedirectionRefusal: Sendable, Hashable, CustomStringConvertible {
     public static let bodyReadOnce = RedirectionRefusal("bodyReadOnce")
     /// The body would be sent to another origin.
     public static let bodyAcrossOrigins = RedirectionRefusal("bodyAcrossOrigins")
+    /// The layer follows no redirections: its limit is 0.
+    public static let limit = RedirectionRefusal("limit")
     /// The rule of the policy does not allow it.
     public static let policy = RedirectionRefusal("policy")
 }

@@ -4,8 +4,8 @@ public import HTTPTypes
 /// A message to send: a head, a body, and the options that go with them through the layers.
 ///
 /// ```swift
-/// var request = try Request.post("https://api.example.com/items", body: Body(#"{"title":"one"}"#))
-/// request.head.headerFields[.contentType] = "application/json"
+/// var request = try Request.post("https://api.example.com/items", body: Body(json: ["title": "one"]))
+/// request.head.headerFields[.acceptLanguage] = "de"
 /// request.options.idleTimeout = .seconds(10)
 /// ```
 ///
@@ -15,7 +15,13 @@ public struct Request: Sendable {
     /// The method, the target and the header fields.
     public var head: HTTPRequest
     /// The content.
-    public var body: Body
+    ///
+    /// A body whose ``Body/mediaType`` is known sets the `Content-Type` of the request, both where the request is
+    /// created and where the body is replaced. A `Content-Type` that the caller has set stays. A body of unknown type
+    /// changes nothing, so a layer that wraps a body keeps the field, and the head is always as it will be sent.
+    public var body: Body {
+        didSet { adoptMediaType(replacing: oldValue) }
+    }
     /// The wishes of the caller to the layers.
     public var options: RequestOptions
 
@@ -29,6 +35,7 @@ public struct Request: Sendable {
         self.head = head
         self.body = body
         self.options = options
+        adoptMediaType()
     }
 
     /// Creates a request from a method and a URL.
@@ -69,10 +76,18 @@ public struct Request: Sendable {
             method: method, scheme: target.scheme, authority: target.authority, path: target.path, headerFields: fields)
         self.body = body
         options = RequestOptions()
+        adoptMediaType()
         options.fragment = target.fragment
         if target.scheme != nil || target.authority != nil {
             try validate()
         }
+    }
+
+    /// Sets the `Content-Type` to the media type of the body, unless the caller has set another.
+    private mutating func adoptMediaType(replacing old: Body? = nil) {
+        guard let mediaType = body.mediaType, mediaType != old?.mediaType else { return }
+        let present = head.headerFields[.contentType]
+        if present == nil || present == old?.mediaType { head.headerFields[.contentType] = mediaType }
     }
 
     /// Checks that the request can be sent: an origin over `http` or `https`, a path, and no user name in the URL.
@@ -125,7 +140,7 @@ extension Request {
     ///
     /// - Parameters:
     ///   - url: An absolute URL, or a reference relative to the stack's base URL.
-    ///   - fields: The header fields; no `Content-Type` is added.
+    ///   - fields: The header fields; without a `Content-Type`, it is the body's ``Body/mediaType``.
     ///   - body: The content.
     /// - Returns: The request.
     /// - Throws: ``InvalidRequestError`` when the URL cannot be parsed or cannot be sent to.
@@ -139,7 +154,7 @@ extension Request {
     ///
     /// - Parameters:
     ///   - url: An absolute URL, or a reference relative to the stack's base URL.
-    ///   - fields: The header fields; no `Content-Type` is added.
+    ///   - fields: The header fields; without a `Content-Type`, it is the body's ``Body/mediaType``.
     ///   - body: The content.
     /// - Returns: The request.
     /// - Throws: ``InvalidRequestError`` when the URL cannot be parsed or cannot be sent to.

@@ -38,6 +38,7 @@ public struct RequestOptions: Sendable {
     /// The user on whose behalf the request is made; nil when not set.
     ///
     /// Where a layer further in adds credentials and no principal is set, responses are neither shared nor stored.
+    /// ``Connection/acting(for:)`` sets it for a whole stack.
     public var principal: Principal?
 
     /// The fragment of the URL, which is never sent but inherited by redirections (RFC 9110, section 10.2.2).

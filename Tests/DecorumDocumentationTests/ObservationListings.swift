@@ -33,6 +33,18 @@ import Testing
         #expect(statistics.snapshot().rows.first?.count == 1)
     }
 
+    @Test func twoStatistics() async throws {
+        let total = ExchangeStatistics()
+        let lastMinute = ExchangeStatistics(over: .lastMinute)
+        let connection = transport.observing { event in
+            total.record(event)
+            lastMinute.record(event)
+        }
+        _ = try await connection.send(.get("https://example.com/"))
+
+        #expect(total.snapshot() == lastMinute.snapshot())
+    }
+
     func logging() {
         let connection = transport.logging(to: .standardError)
         // GET https://api.example.com/feed?token=REDACTED 200 in 48.1 ms, 5120 bytes in 53.0 ms, from network

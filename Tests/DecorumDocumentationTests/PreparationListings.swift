@@ -42,4 +42,21 @@ struct PreparationListings {
         // Accept-Language: de-CH, de;q=0.9, en;q=0.8
         _ = connection
     }
+
+    func acting(api: Origin, token: String, responses: MemoryResponseStore) throws {
+        let connection = try SystemConnection()
+            .authenticating(with: .bearer(token), for: api)
+            .caching(in: responses)
+            .acting(for: Principal("user-42"))
+        _ = connection
+    }
+
+    func actingForSeveral(shared: some Connection, session: Session) {
+        let connection = shared.acting(for: session.principal)
+        _ = connection
+    }
+
+    struct Session {
+        let principal: Principal
+    }
 }

@@ -13,16 +13,14 @@ import Testing
             .decompressing()
             .followingRedirects()
             .resolving(against: "https://api.example.com/v1/")
+            .acting(for: Principal("user-42"))
             .logging(to: .standardError)
             .validatingStatus()
 
-        var request = try Request.get("feed")
-        request.options.principal = Principal("user-42")
-        let response = try await connection.send(request)
+        let response = try await connection.send(.get("feed"))
         let feed = try await response.decode(Feed.self, upTo: 1 << 20)
 
-        let comment = try Request.post(
-            "comments", fields: [.contentType: "application/json"], body: Body(json: ["text": "hello"]))
+        let comment = try Request.post("comments", body: Body(json: ["text": "hello"]))
         _ = try await connection.send(comment)
         return feed
     }

@@ -16,3 +16,32 @@ private func redirectionPolicy() -> any Connection {
         .followingRedirects(policy: .httpsOnly.and(trusted))
     return connection
 }
+
+private func remembering() -> any Connection {
+    let moved = PermanentRedirections()
+    let connection = SystemConnection()
+        .followingRedirects(remembering: moved)
+    moved.removeAll()  // when the user signs out
+    return connection
+}
+
+private func rememberingForGood() -> any Connection {
+    let connection = SystemConnection()
+        .followingRedirects(remembering: PermanentRedirections())
+    return connection
+}
+
+private func rewriting() -> RedirectionPolicy {
+    let upgrading = RedirectionPolicy.standard.rewriting("to https") { redirection in
+        var target = URLComponents(url: redirection.to, resolvingAgainstBaseURL: true)
+        target?.scheme = "https"
+        return target?.url
+    }
+    return upgrading
+}
+
+private func policyOfRequest() throws -> Request {
+    var request = try Request.get("https://example.com/login")
+    request.options.redirectionPolicy = .never
+    return request
+}

@@ -70,11 +70,22 @@ import Testing
     }
 
     @Test func request() throws {
-        var request = try Request.post("https://api.example.com/items", body: Body(#"{"title":"one"}"#))
-        request.head.headerFields[.contentType] = "application/json"
+        var request = try Request.post("https://api.example.com/items", body: Body(json: ["title": "one"]))
+        request.head.headerFields[.acceptLanguage] = "de"
         request.options.idleTimeout = .seconds(10)
 
         #expect(request.body.length == 15)
+        #expect(request.head.headerFields[.contentType] == "application/json")
+    }
+
+    @Test func typedBodies() async throws {
+        let bytes = Data([0x89])
+        let image = Body(bytes).typed(as: "image/png")
+        #expect(image.mediaType == "image/png")
+
+        let form = Body(form: ["grant_type": "client_credentials", "scope": "read write"])
+        // grant_type=client_credentials&scope=read+write
+        #expect(try await form.text(upTo: 100) == "grant_type=client_credentials&scope=read+write")
     }
 
     @Test func requestOptionKey() {

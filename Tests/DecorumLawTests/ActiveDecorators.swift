@@ -17,12 +17,25 @@ extension LawfulDecorator {
         .init("caching, in use", answering: [.keepable, .kept, .validated, .keptThenLost]) {
             $0.caching(in: MemoryResponseStore(), clock: $1.clock)
         },
+        .init(
+            "caching for one user, in use",
+            .all.excluding(.principals, because: "All requests without a principal are made for its one user."),
+            answering: [.keepable, .kept, .validated]
+        ) {
+            $0.caching(in: MemoryResponseStore(), clock: $1.clock).acting(for: Principal("law"))
+        },
         .init("revalidating, in use", answering: [.validated, .keepable]) { base, _ in
             base.revalidating(in: MemoryResponseStore())
         },
         .init("coalescing over failures", answering: [.broken]) { $0.coalescing(clock: $1.clock) },
         .init("followingRedirects, in use", answering: [.led, .ledAfterPost, .ledUpload]) {
             $0.followingRedirects(clock: $1.clock)
+        },
+        .init("followingRedirects that are remembered, in use", answering: [.movedForGood, .led, .ledAfterPost]) {
+            $0.followingRedirects(remembering: PermanentRedirections(), clock: $1.clock)
+        },
+        .init("followingRedirects to rewritten targets, in use", answering: [.led]) {
+            $0.followingRedirects(policy: .standard.rewriting("nothing") { $0.to }, clock: $1.clock)
         },
         .init("authenticating with a field of one's own", adding: [.vendor]) { base, _ in
             try base.authenticating(with: .field(.vendor, "token"), for: Origin(DecoratorLaw.origin))
@@ -110,6 +123,11 @@ extension DecoratorLaw.ActivePath {
     fileprivate static let led = Self("two redirections", changing: [.target]) { _, number in
         number < 3
             ? Response(status: .found, fields: [.location: "/\(number)"]) : Response(status: .ok, body: "moved")
+    }
+    fileprivate static let movedForGood = Self("a permanent redirection", times: 2, changing: [.target]) { request, _ in
+        request.path == "/moved"
+            ? Response(status: .ok, body: "moved")
+            : Response(status: .movedPermanently, fields: [.location: "/moved"])
     }
     fileprivate static let ledAfterPost = Self(
         "a redirection after a POST",

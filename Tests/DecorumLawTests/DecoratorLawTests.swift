@@ -84,6 +84,11 @@ struct LawfulDecorator: Sendable, CustomTestStringConvertible {
         },
         .init("coalescing") { $0.coalescing() },
         .init("followingRedirects") { $0.followingRedirects() },
+        .init("followingRedirects, none") { $0.followingRedirects(upTo: 0) },
+        .init("followingRedirects, never") { $0.followingRedirects(policy: .never) },
+        .init("followingRedirects that are remembered") {
+            $0.followingRedirects(remembering: PermanentRedirections())
+        },
         .init("authenticating", adding: [.authorization]) {
             try $0.authenticating(with: .bearer("token"), for: Origin(DecoratorLaw.origin))
         },
@@ -96,6 +101,7 @@ struct LawfulDecorator: Sendable, CustomTestStringConvertible {
         .init("logging fields") { $0.logging(to: LogSink { _ in }, detail: .fields) },
         .init("logging bodies") { $0.logging(to: LogSink { _ in }, detail: .bodies()) },
         .init("resolving") { try $0.resolving(against: DecoratorLaw.origin + "/api/") },
+        .init("acting") { $0.acting(for: Principal("law")) },
         .init("addingDefaultFields", adding: [.userAgent]) { $0.addingDefaultFields([.userAgent: "law"]) },
         .init("addingDefaultFields that are there") { $0.addingDefaultFields([.accept: "text/html"]) },
         .init("overridingFields", adding: [.accept]) { $0.overridingFields(with: [.accept: "text/html"]) },

@@ -14,12 +14,14 @@ public import Foundation
 /// }
 /// ```
 ///
+/// ``mediaType`` is known for JSON, text, forms and files, and becomes the `Content-Type` of a request.
+///
 /// ``replay`` states how often a body may be read: see ``Replay``. Opening a read-once body for the second time throws
 /// ``BodyReadTwiceError``; it never reads as empty. A response's body owns its transfer: when the body, or the iterator
 /// that reads it, is dropped before the end, the transfer stops and the connection is closed.
 ///
 /// Two bodies are equal when both are in memory and their bytes are equal, when both are the same file, or when they
-/// are copies of one stream.
+/// are copies of one stream. Their media types are not compared.
 public struct Body: Sendable {
     /// How often a body may be read, and from which offsets.
     public enum Replay: Sendable, Comparable {
@@ -37,7 +39,7 @@ public struct Body: Sendable {
         case stream(BodyStream)
     }
 
-    let storage: Storage
+    let holding: Holding
 
     /// A body without content.
     public static let empty = Body(Data())
@@ -46,34 +48,35 @@ public struct Body: Sendable {
     ///
     /// - Parameter data: The content.
     public init(_ data: Data) {
-        storage = .bytes(data)
+        self.init(.bytes(data))
     }
 
-    /// Creates a body from text in UTF-8.
+    /// Creates a body from text in UTF-8, with the media type `text/plain; charset=utf-8`.
     ///
     /// - Parameter text: The content.
     public init(_ text: String) {
-        self.init(Data(text.utf8))
+        self.init(.bytes(Data(text.utf8)), mediaType: "text/plain; charset=utf-8")
     }
 
-    /// Creates a body from a value, as JSON; the caller sets the `Content-Type` of the request.
+    /// Creates a body from a value, as JSON, with the media type `application/json`.
     ///
     /// - Parameters:
     ///   - value: The value to encode.
     ///   - encoder: The encoder.
     /// - Throws: The encoder's error.
     public init(json value: some Encodable, using encoder: JSONEncoder = JSONEncoder()) throws {
-        self.init(try encoder.encode(value))
+        self.init(.bytes(try encoder.encode(value)), mediaType: "application/json")
     }
 
     /// Creates a body from a file, which is read each time the body is read.
     ///
-    /// The length is the current length of the file. If the file is shorter when it is read, reading throws.
+    /// The length is the current length of the file. If the file is shorter when it is read, reading throws. The media
+    /// type follows from the extension of the file's name, where that is a common one.
     ///
     /// - Parameter file: The URL of a regular file.
     /// - Throws: An error of Foundation's when there is no such file.
     public init(contentsOf file: URL) throws {
-        storage = .file(try BodyFile(file))
+        self.init(.file(try BodyFile(file)))
     }
 
     /// Creates a body from a sequence of chunks, which is read once.
@@ -116,7 +119,15 @@ public struct Body: Sendable {
     }
 
     init(_ stream: BodyStream) {
-        storage = .stream(stream)
+        self.init(.stream(stream))
+    }
+
+    private init(_ storage: Storage) {
+        holding = .plain(storage)
+    }
+
+    init(_ storage: Storage, mediaType: String?) {
+        holding = .typed(storage, mediaType: mediaType)
     }
 
     /// The number of bytes; nil when not known.

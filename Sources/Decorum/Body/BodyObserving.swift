@@ -20,13 +20,13 @@ extension Body {
     /// Each reading ends with exactly one event that is not a chunk; dropping an unread body also causes exactly one.
     ///
     /// - Parameter observer: Gets the events in order, on the executor of the reader; it must not block.
-    /// - Returns: A body with the same content, length and replay rule.
+    /// - Returns: A body with the same content, length, replay rule and media type.
     public func observed(by observer: @escaping @Sendable (BodyEvent) -> Void) -> Body {
         observed(by: ClosureBodyObserver(closure: observer))
     }
 
     func observed(by observer: any BodyObserver) -> Body {
-        Body(BodyStream(self, observedBy: observer))
+        Body(BodyStream(self, observedBy: observer)).typed(like: self)
     }
 
     /// Keeps a copy of the body while it is read.
@@ -35,7 +35,7 @@ extension Body {
     ///   - limit: The largest number of bytes to keep.
     ///   - finish: Is called before the reader gets the end, with the whole content and the trailer fields. It is not
     ///     called when the content has more than `limit` bytes, fails, or is dropped before its end.
-    /// - Returns: A body with the same content, length and replay rule.
+    /// - Returns: A body with the same content, length, replay rule and media type.
     public func teed(
         upTo limit: Int,
         _ finish: @escaping @Sendable (_ content: Data, _ trailers: HTTPFields?) async -> Void
@@ -44,7 +44,7 @@ extension Body {
         return Body(trustedLength: length, replay: replay) { offset in
             let reader = try await open(at: offset)
             return offset == 0 ? TeeBodyReader(reader: reader, limit: limit, finish: finish) : reader
-        }
+        }.typed(like: self)
     }
 }
 

@@ -28,7 +28,7 @@ extension Connection {
     /// confirmation by its strong entity tag, and ``CacheStatus/detail`` in ``ResponseMetadata/cacheStatus`` says why a
     /// response is not stored. No request is shared with another.
     ///
-    /// Apply it inside of ``followingRedirects(upTo:policy:clock:)`` and outside of ``retrying(_:clock:generator:)``.
+    /// Apply it inside of ``followingRedirects(upTo:policy:remembering:clock:)`` and outside of ``retrying(_:clock:generator:)``.
     /// See RFC 9110, section 13.1, and RFC 9111, sections 3.2, 4.1 and 4.3.
     ///
     /// - Parameters:

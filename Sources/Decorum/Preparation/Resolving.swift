@@ -53,6 +53,7 @@ struct ResolvingConnection<Base: Connection>: ComposedConnection {
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         if request.head.scheme == nil, request.head.authority == nil {
             try baseURL.resolve(&request)
+            request.options.callContext?.resolve(to: baseURL.origin)
         }
         return try await base.send(request)
     }

@@ -24,28 +24,40 @@ extension Connection {
     /// other options are kept; they are never sent.
     ///
     /// The redirection itself is returned, with its body untouched and the reason in
-    /// ``ResponseMetadata/redirectionRefusal``, when `policy` refuses it; when `Location` is missing, cannot be parsed,
+    /// ``ResponseMetadata/redirectionRefusal``, when `limit` is 0; when the policy refuses it, which is `policy` or that of
+    /// ``RequestOptions/redirectionPolicy``; when `Location` is missing, cannot be parsed,
     /// is neither `http` nor `https`, or holds a user name; when a body that can be read only once would have to be
-    /// sent again; or when a body would be sent to another origin, other than the same host over TLS, and `policy` does
-    /// not allow that.
+    /// sent again; or when a body would be sent to another origin, other than the same host over TLS, and the policy
+    /// does not allow that.
     ///
     /// The body of a redirection that is followed is read, so that its connection can be used again. It is dropped
     /// instead when it has more than 16 KiB or takes more than a second.
+    ///
+    /// A permanent redirection is asked for each time, unless a cache further in keeps it or `memory` is given:
+    ///
+    /// ```swift
+    /// let connection = SystemConnection()
+    ///     .followingRedirects(remembering: PermanentRedirections())
+    /// ```
     ///
     /// Place it outside of cookies, caching, retries and authentication, which then get every request of a chain, and
     /// inside of ``resolving(against:)``. See RFC 9110, sections 10.2.2 and 15.4, and the Fetch standard.
     ///
     /// - Parameters:
-    ///   - limit: The largest number of redirections to follow for one request; a negative one counts as 0.
+    ///   - limit: The largest number of redirections to follow for one request; 0 or less for none, so that a redirection
+    ///     is returned.
     ///   - policy: Which redirections to follow.
-    ///   - clock: The clock that limits the time for reading the body of a followed redirection.
+    ///   - memory: The permanent redirections that are followed without asking again; nil for none.
+    ///   - clock: The clock that limits the time for reading the body of a followed redirection, and that ages
+    ///     remembered ones.
     /// - Returns: A connection that throws ``RedirectionLimitError`` at the first redirection beyond `limit`, and
     ///   ``RedirectionLoopError`` at a redirection to a URL that was requested with the same method before. A
     ///   redirection that sets a cookie may lead back, since the next answer may differ.
     public func followingRedirects(
-        upTo limit: Int = 20, policy: RedirectionPolicy = .standard, clock: any DatedClock = SystemClock()
+        upTo limit: Int = 20, policy: RedirectionPolicy = .standard,
+        remembering memory: PermanentRedirections? = nil, clock: any DatedClock = SystemClock()
     ) -> some Connection {
-        FollowingRedirectsConnection(base: self, limit: max(0, limit), policy: policy, clock: clock)
+        FollowingRedirectsConnection(base: self, limit: max(0, limit), policy: policy, memory: memory, clock: clock)
     }
 }
 
@@ -53,24 +65,37 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let limit: Int
     let policy: RedirectionPolicy
+    let memory: PermanentRedirections?
     let clock: any DatedClock
     private let secretFields: Set<HTTPField.Name>
 
-    init(base: Base, limit: Int, policy: RedirectionPolicy, clock: any DatedClock) {
+    init(
+        base: Base, limit: Int, policy: RedirectionPolicy, memory: PermanentRedirections?, clock: any DatedClock
+    ) {
         self.base = base
         self.limit = limit
         self.policy = policy
+        self.memory = memory
         self.clock = clock
         secretFields = base.layers.reduce(into: []) { $0.formUnion($1.secretFields) }
     }
 
     var layer: Layer {
-        Layer(
-            name: "followingRedirects", role: .redirection,
-            settings: [.init("upTo", limit), .init("policy", policy)], facts: [.resends, .changesSignedParts])
+        var settings: [Layer.Setting] = [.init("upTo", limit), .init("policy", policy)]
+        if let memory { settings.append(.init("remembering", memory)) }
+        return Layer(
+            name: "followingRedirects", role: .redirection, settings: settings,
+            facts: memory == nil
+                ? [.resends, .changesSignedParts] : [.resends, .changesSignedParts, .readsClock])
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
+        if let memory, limit > 0 { return try await send(request, recallingFrom: memory) }
+        return try await follow(request)
+    }
+
+    /// Sends a request, and follows the redirections that the server answers with.
+    @inline(__always) func follow(_ request: consuming Request) async throws -> Response {
         var trail = RedirectionTrail()
         while true {
             let response = try await base.send(copy request)
@@ -87,15 +112,14 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
     /// Returns the answer, or nil when `request` has become the next one to send.
     ///
     /// The response is consumed here: its transfer must end before the next request.
-    private func answer(
+    func answer(
         from response: consuming Response, to request: inout Request, trail: inout RedirectionTrail
     ) async throws -> Response? {
         guard let url = request.url ?? response.metadata.url else {
             return trail.end(with: response, to: request)
         }
-        let decision = RedirectionDecision.after(
-            response.head, to: request, at: url, policy: policy, secretFields: secretFields)
-        switch decision {
+        let policy = request.options.redirectionPolicy ?? policy
+        switch try await decision(about: response.head, to: request, at: url, policy: policy) {
         case .answer:
             break
         case .refuse(let refusal):
@@ -113,6 +137,18 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
             return nil
         }
         return trail.end(with: response, to: request)
+    }
+
+    private func decision(
+        about response: HTTPResponse, to request: Request, at url: URL, policy: RedirectionPolicy
+    ) async throws -> RedirectionDecision {
+        guard limit > 0 else { return .refuse(.limit) }
+        var target: URL?
+        if policy.isRewriting, let proposal = RedirectionDecision.proposal(of: response, to: request, at: url) {
+            target = try await policy.target(of: proposal)
+        }
+        return .after(
+            response, to: request, at: url, rewrittenTo: target, policy: policy, secretFields: secretFields)
     }
 }
 

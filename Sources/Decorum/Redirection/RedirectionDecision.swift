@@ -20,14 +20,15 @@ enum RedirectionDecision: Equatable, Sendable {
     /// Decides about the response to a request that was sent to `url`.
     ///
     /// The rule of the policy is not called here. Other origins do not get the fields in `secretFields`, the secret
-    /// fields of the request, and the well-known secret fields.
+    /// fields of the request, and the well-known secret fields. A target that the policy has rewritten replaces the
+    /// `Location`, and is held to the same rules.
     static func after(
-        _ response: HTTPResponse, to request: Request, at url: URL, policy: RedirectionPolicy,
-        secretFields: Set<HTTPField.Name>
+        _ response: HTTPResponse, to request: Request, at url: URL, rewrittenTo rewritten: URL? = nil,
+        policy: RedirectionPolicy, secretFields: Set<HTTPField.Name>
     ) -> RedirectionDecision {
         guard isRedirection(response.status) else { return .answer }
 
-        let locations = response.headerFields[values: .location]
+        let locations = rewritten.map { [$0.absoluteString] } ?? response.headerFields[values: .location]
         guard let location = locations.first, !location.isEmpty else { return .refuse(.missingLocation) }
         guard locations.count == 1 else { return .refuse(.invalidLocation) }
 
@@ -61,6 +62,17 @@ enum RedirectionDecision: Equatable, Sendable {
 
         guard let to = next.url else { return .refuse(.invalidLocation) }
         return .follow(next, Redirection(status: response.status, method: next.head.method, from: url, to: to))
+    }
+
+    /// The redirection that a response asks for, before any rule is applied; nil where no target can be requested.
+    static func proposal(of response: HTTPResponse, to request: Request, at url: URL) -> Redirection? {
+        let locations = response.headerFields[values: .location]
+        var next = request
+        guard locations.count == 1, let location = locations.first, !location.isEmpty,
+            (try? next.point(to: location, from: Target(url))) != nil, let to = next.url
+        else { return nil }
+        let method = method(after: response.status, to: request.head.method)
+        return Redirection(status: response.status, method: method, from: url, to: to)
     }
 
     /// The method of the next request (Fetch, section 4.4, HTTP-redirect fetch).

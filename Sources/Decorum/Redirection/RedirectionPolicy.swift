@@ -1,6 +1,6 @@
-import Foundation
+public import Foundation
 
-/// Which redirections ``Connection/followingRedirects(upTo:policy:clock:)`` follows.
+/// Which redirections ``Connection/followingRedirects(upTo:policy:remembering:clock:)`` follows.
 ///
 /// Every policy refuses redirections from `https` to `http` and sending a request's body to another origin.
 /// ``allowingDowngrades()`` and ``allowingBodiesAcrossOrigins()`` allow them.
@@ -16,10 +16,14 @@ public struct RedirectionPolicy: Sendable, CustomStringConvertible {
     /// Decides about one redirection, whose ``Redirection/to`` has not been requested yet.
     public typealias Rule = @Sendable (_ redirection: Redirection) async throws -> Bool
 
+    /// Returns another target for a redirection, or nil to keep its ``Redirection/to``.
+    public typealias Rewrite = @Sendable (_ redirection: Redirection) async throws -> URL?
+
     /// The name of the policy, for ``Connection/layers``.
     public private(set) var description: String
     private(set) var allowsDowngrades = false
     private(set) var allowsBodiesAcrossOrigins = false
+    private var rewrites: [Rewrite] = []
     let rule: Rule
 
     /// Creates a policy from a rule.
@@ -40,6 +44,9 @@ public struct RedirectionPolicy: Sendable, CustomStringConvertible {
     /// Follows to every origin, but to `http` only from `http`.
     public static let standard = RedirectionPolicy("standard") { _ in true }
 
+    /// Follows no redirection: the response that redirects is the answer.
+    public static let never = RedirectionPolicy("never") { _ in false }
+
     /// Follows only to the same scheme, host and port.
     public static let sameOrigin = RedirectionPolicy("sameOrigin") { !$0.crossesOrigins }
 
@@ -49,7 +56,8 @@ public struct RedirectionPolicy: Sendable, CustomStringConvertible {
     /// Allows a redirection only if both policies allow it.
     ///
     /// - Parameter other: The second policy; its rule is called only if this policy allows the redirection.
-    /// - Returns: A policy with the restrictions of both.
+    /// - Returns: A policy with the restrictions of both. Targets are rewritten by this policy, then by the other, before
+    ///   any rule is called.
     public func and(_ other: RedirectionPolicy) -> RedirectionPolicy {
         var both = RedirectionPolicy("\(self) and \(other)") { [rule] redirection in
             guard try await rule(redirection) else { return false }
@@ -57,7 +65,47 @@ public struct RedirectionPolicy: Sendable, CustomStringConvertible {
         }
         both.allowsDowngrades = allowsDowngrades && other.allowsDowngrades
         both.allowsBodiesAcrossOrigins = allowsBodiesAcrossOrigins && other.allowsBodiesAcrossOrigins
+        both.rewrites = rewrites + other.rewrites
         return both
+    }
+
+    /// Rewrites the targets of redirections before the rule of the policy decides about them.
+    ///
+    /// ```swift
+    /// let upgrading = RedirectionPolicy.standard.rewriting("to https") { redirection in
+    ///     var target = URLComponents(url: redirection.to, resolvingAgainstBaseURL: true)
+    ///     target?.scheme = "https"
+    ///     return target?.url
+    /// }
+    /// ```
+    ///
+    /// A rewritten target is treated as if the server had named it: other origins get no secrets, a downgrade to `http`
+    /// is refused unless the policy allows it, and a body is not sent to another origin.
+    ///
+    /// - Parameters:
+    ///   - description: The name of the rewriting, for ``Connection/layers``.
+    ///   - rewrite: Returns the target to request instead; its errors are thrown to the caller of the connection. It gets
+    ///     each redirection whose `Location` can be requested, also one that the policy would refuse.
+    /// - Returns: A policy with the same rule.
+    public func rewriting(_ description: String, _ rewrite: @escaping Rewrite) -> RedirectionPolicy {
+        var policy = self
+        policy.rewrites.append(rewrite)
+        policy.description += ", rewriting \(description)"
+        return policy
+    }
+
+    /// Whether targets are rewritten.
+    var isRewriting: Bool { !rewrites.isEmpty }
+
+    /// The target of a redirection after all rewriting.
+    func target(of redirection: Redirection) async throws -> URL {
+        var redirection = redirection
+        for rewrite in rewrites {
+            guard let target = try await rewrite(redirection) else { continue }
+            redirection = Redirection(
+                status: redirection.status, method: redirection.method, from: redirection.from, to: target)
+        }
+        return redirection.to
     }
 
     /// Allows redirections from `https` to `http`, which is not encrypted.
@@ -79,4 +127,21 @@ public struct RedirectionPolicy: Sendable, CustomStringConvertible {
         policy.description += ", bodies across origins"
         return policy
     }
+}
+
+extension RequestOptions {
+    /// The redirection policy for this request, instead of the policy of the stack; nil to use that of the stack.
+    ///
+    /// ```swift
+    /// var request = try Request.get("https://example.com/login")
+    /// request.options.redirectionPolicy = .never
+    /// ```
+    public var redirectionPolicy: RedirectionPolicy? {
+        get { self[RedirectionPolicyKey.self] }
+        set { self[RedirectionPolicyKey.self] = newValue }
+    }
+}
+
+private enum RedirectionPolicyKey: RequestOptionKey {
+    static let defaultValue: RedirectionPolicy? = nil
 }

@@ -70,6 +70,7 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             case .answer(let response):
                 return response
             case .retry(let instant):
+                request.options.callContext?.addRetry()
                 try await clock.sleep(until: instant, tolerance: nil)
                 try Task.checkCancellation()
             }

@@ -4,7 +4,7 @@ import HTTPTypes
 
 struct TwoUsers: Step {
     let title = "A layer that adds an undeclared token gives no user the response of another"
-    let code = ".intercepting { request, base in /* adds the token */ } … .caching(in: MemoryResponseStore())"
+    let code = ".intercepting { … /* adds the token */ }.caching(in: MemoryResponseStore()).acting(for: alice)"
 
     func run(on stage: Stage) async throws {
         stage.origin.route(.get, "/me") { request in
@@ -27,9 +27,9 @@ struct TwoUsers: Step {
         ] {
             var request = try Request.get("/me")
             request.options[UserKey.self] = user
-            if isNamed { request.options.principal = Principal(user) }
-            stage.terminal.app("GET /me for \(user)\(isNamed ? ", the principal of the request" : "")")
-            let response = try await connection.send(request)
+            stage.terminal.app("GET /me for \(user)\(isNamed ? ", the principal of the stack" : "")")
+            let stack: any Connection = isNamed ? connection.acting(for: Principal(user)) : connection
+            let response = try await stack.send(request)
             let text = try await response.body.text(upTo: 1000)
             stage.terminal.app("\(response.metadata.cacheStatus?.description ?? "nothing"): \(text)")
             try stage.check(text == "Hello, \(user).", "\(user) gets their own response")

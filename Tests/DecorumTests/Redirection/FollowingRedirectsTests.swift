@@ -88,7 +88,18 @@ import Testing
         #expect(stub.requests.map { $0.head.headerFields[.ticket] } == ["secret", "secret", nil])
     }
 
-    @Test(arguments: [(0, 1), (-5, 1), (3, 4), (20, 21)])
+    @Test(arguments: [0, -5]) func `With a limit of 0, a redirection is the answer`(limit: Int) async throws {
+        let stub = StubConnection(.to("/2", body: "moved"))
+        let response = try await stub.followingRedirects(upTo: limit).send(.get("https://a.example/"))
+
+        #expect(stub.requests.count == 1)
+        #expect(response.status == .found)
+        #expect(response.metadata.redirectionRefusal == .limit)
+        #expect(response.metadata.redirects.isEmpty)
+        #expect(try await response.body.text(upTo: 10) == "moved")
+    }
+
+    @Test(arguments: [(1, 2), (3, 4), (20, 21)])
     func `One redirection too many is an error`(limit: Int, count: Int) async throws {
         let stub = StubConnection { request in .to("/\(request.head.path?.utf8.count ?? 0)\(request.head.path ?? "")") }
 
@@ -97,7 +108,7 @@ import Testing
         }
 
         #expect(stub.requests.count == count)
-        #expect(error?.limit == max(0, limit))
+        #expect(error?.limit == limit)
         #expect(error?.redirections.count == count)
         #expect(error.map(String.init(describing:))?.contains("secret") == false)
     }

@@ -34,7 +34,10 @@ public struct ExchangeEvent: Sendable, Hashable {
     public var method: HTTPRequest.Method
     /// The name of the route in the options of the request, cut to 128 characters.
     public var routeName: String?
-    /// The origin of the request; nil when it had no valid origin yet.
+    /// The origin that was asked, before any redirection.
+    ///
+    /// A relative request has the origin that ``Connection/resolving(against:)`` gives it further in. Nil when a
+    /// request without an origin failed before it had one.
     public var origin: Origin?
     private var statusCode: Int?
     /// How the exchange ended.
@@ -51,6 +54,8 @@ public struct ExchangeEvent: Sendable, Hashable {
     ///
     /// It is 1 for an attempt, and nil for a call that failed without an observed attempt.
     public var attempts: Int?
+    /// How often the layers further in sent a request of the call again after a temporary failure; 0 for an attempt.
+    public var retries: Int
     /// The source of the response; nil when not known.
     public var source: ResponseMetadata.Source?
 
@@ -70,6 +75,7 @@ public struct ExchangeEvent: Sendable, Hashable {
     ///   - bytesSent: The length of the request's body.
     ///   - bytesReceived: The bytes that were read of the response's body.
     ///   - attempts: The number of attempts of the exchange.
+    ///   - retries: How often a request of the call was sent again after a temporary failure.
     ///   - source: The source of the response.
     public init(
         scope: Scope,
@@ -85,6 +91,7 @@ public struct ExchangeEvent: Sendable, Hashable {
         bytesSent: Int64 = 0,
         bytesReceived: Int64 = 0,
         attempts: Int? = nil,
+        retries: Int = 0,
         source: ResponseMetadata.Source? = nil
     ) {
         self.scope = scope
@@ -100,6 +107,7 @@ public struct ExchangeEvent: Sendable, Hashable {
         self.bytesSent = bytesSent
         self.bytesReceived = bytesReceived
         self.attempts = attempts
+        self.retries = retries
         self.source = source
     }
 

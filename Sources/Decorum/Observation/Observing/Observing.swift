@@ -79,10 +79,11 @@ struct ObservingConnection<Base: Connection>: ComposedConnection {
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         let call = request.options.callContext ?? CallContext(id: generator.next())
         request.options.callContext = call
+        let origin = try? Origin(request.head)
         let attempt = scope == .attempt ? request.options.beginAttempt(of: call) : nil
         let subject = Subject(
             scope: scope, call: call, attempt: attempt, method: request.head.method,
-            routeName: request.options.routeName, origin: try? Origin(request.head), sent: countingSent(&request),
+            routeName: request.options.routeName, origin: origin, sent: countingSent(&request),
             observer: observer)
         return try await base.send(request, under: ExchangeWatch(clock: clock, reporter: subject))
     }
@@ -126,17 +127,25 @@ private struct Subject: ExchangeReporter {
     private func event(_ report: ExchangeReport) -> ExchangeEvent {
         ExchangeEvent(
             scope: scope, callID: call.id, attempt: attempt, method: method, routeName: routeName,
-            origin: origin ?? report.metadata?.url.flatMap { try? Origin($0) }, status: report.status,
+            origin: origin ?? call.origin ?? report.answer?.askedOrigin, status: report.status,
             outcome: ExchangeEvent.Outcome(report.ending),
             timeToHead: report.timeToHead, duration: report.duration, bytesSent: sent.count,
-            bytesReceived: report.received.count, attempts: attempts(in: report), source: report.metadata?.source)
+            bytesReceived: report.received.count, attempts: attempts(in: report),
+            retries: scope == .call ? call.retries : 0, source: report.answer?.source)
     }
 
     private func attempts(in report: ExchangeReport) -> Int? {
         guard scope == .call else { return 1 }
         if call.attempts > 0 { return call.attempts }
-        guard let metadata = report.metadata else { return nil }
+        guard let metadata = report.answer else { return nil }
         return metadata.source == .cache ? 0 : metadata.attempts
+    }
+}
+
+extension ResponseMetadata {
+    /// The origin of the first request of a chain of redirections.
+    fileprivate var askedOrigin: Origin? {
+        (redirects.first?.from ?? url).flatMap { try? Origin($0) }
     }
 }
 
@@ -145,6 +154,12 @@ extension ExchangeReport {
     fileprivate var status: HTTPResponse.Status? {
         guard case .failed(let error as StatusError) = ending else { return head?.status }
         return error.status
+    }
+
+    /// The metadata of the response, also of one that a layer further in did not accept.
+    fileprivate var answer: ResponseMetadata? {
+        guard case .failed(let error as StatusError) = ending else { return metadata }
+        return error.response.metadata
     }
 }
 

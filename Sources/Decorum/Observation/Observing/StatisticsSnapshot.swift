@@ -14,6 +14,14 @@ public struct StatisticsSnapshot: Sendable, Hashable {
         public let errors: Int
         /// How many of them were cancelled.
         public let cancelled: Int
+        /// How many of them got a response, whatever its status.
+        public let responses: Int
+        /// How many of these responses were stored ones that were still fresh, so that no server was asked.
+        public let hits: Int
+        /// How many of these responses were stored ones that a server confirmed.
+        public let revalidations: Int
+        /// How often requests were sent again after a temporary failure, over all calls; 0 for attempts.
+        public let retries: Int
         /// The number of attempts over all exchanges.
         public let attempts: Int
         /// The bytes of all request bodies.
@@ -31,24 +39,33 @@ public struct StatisticsSnapshot: Sendable, Hashable {
         public var errorRate: Double {
             count > cancelled ? Double(errors) / Double(count - cancelled) : 0
         }
+
+        /// The share of ``hits`` among the ``responses``, from 0 to 1; nil without a response, and for attempts.
+        public var hitRatio: Double? {
+            scope == .call && responses > 0 ? Double(hits) / Double(responses) : nil
+        }
     }
 
     /// The rows: calls before attempts, the most frequent first.
     public let rows: [Row]
 
-    init(_ totals: [ExchangeStatistics.Key: RouteTotals]) {
+    init(_ totals: [StatisticsTable.Key: RouteTotals]) {
         rows = totals.map { Row($0, $1) }.sorted { $0.precedes($1) }
     }
 }
 
 extension StatisticsSnapshot.Row {
-    fileprivate init(_ key: ExchangeStatistics.Key, _ totals: RouteTotals) {
+    fileprivate init(_ key: StatisticsTable.Key, _ totals: RouteTotals) {
         scope = key.scope
         method = key.method
         route = key.route
         count = totals.count
         errors = totals.errors
         cancelled = totals.cancelled
+        responses = totals.responses
+        hits = totals.hits
+        revalidations = totals.revalidations
+        retries = totals.retries
         attempts = totals.attempts
         bytesSent = totals.bytesSent
         bytesReceived = totals.bytesReceived
@@ -64,10 +81,14 @@ extension StatisticsSnapshot.Row {
     }
 
     fileprivate var cells: [String] {
-        let tenths = Int((errorRate * 1000).rounded())
-        return [scope.rawValue, method, route, "\(count)", "\(tenths / 10).\(tenths % 10) %", "\(cancelled)"]
+        [scope.rawValue, method, route, "\(count)", Self.percent(errorRate), "\(cancelled)"]
             + [p50, p90, p99].map { $0?.shortText ?? "-" }
-            + ["\(attempts)", "\(bytesSent)", "\(bytesReceived)"]
+            + [hitRatio.map(Self.percent) ?? "-", "\(retries)", "\(attempts)", "\(bytesSent)", "\(bytesReceived)"]
+    }
+
+    private static func percent(_ share: Double) -> String {
+        let tenths = Int((share * 1000).rounded())
+        return "\(tenths / 10).\(tenths % 10) %"
     }
 }
 
@@ -75,8 +96,9 @@ extension StatisticsSnapshot: CustomStringConvertible {
     /// A table in plain text, with a line for each row.
     public var description: String {
         let titles = [
-            "scope", "method", "route", "count", "errors", "cancelled", "p50", "p90", "p99", "attempts", "sent",
-            "received",
+            "scope", "method", "route", "count", "errors", "cancelled", "p50", "p90", "p99", "hits", "retries",
+            "attempts",
+            "sent", "received",
         ]
         let table = [titles] + rows.map(\.cells)
         let widths = titles.indices.map { column in table.map { $0[column].count }.max() ?? 0 }

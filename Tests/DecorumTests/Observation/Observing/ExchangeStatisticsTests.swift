@@ -6,12 +6,13 @@ import Testing
 @Suite struct ExchangeStatisticsTests {
     private func event(
         _ route: String?, _ status: HTTPResponse.Status? = .ok, _ outcome: ExchangeEvent.Outcome = .finished,
-        scope: ExchangeEvent.Scope = .call, duration: Duration = .milliseconds(10), timeToHead: Duration? = nil
+        scope: ExchangeEvent.Scope = .call, duration: Duration = .milliseconds(10), timeToHead: Duration? = nil,
+        retries: Int = 0, source: ResponseMetadata.Source? = nil
     ) throws -> ExchangeEvent {
         ExchangeEvent(
             scope: scope, callID: 1, method: .get, routeName: route, origin: try Origin("https://a.example"),
             status: status, outcome: outcome, timeToHead: timeToHead, duration: duration, bytesSent: 2,
-            bytesReceived: 3, attempts: 2)
+            bytesReceived: 3, attempts: 2, retries: retries, source: source)
     }
 
     @Test func `Errors, cancellations and bytes are counted by route`() throws {
@@ -90,6 +91,31 @@ import Testing
         #expect(lines[1].contains("2.50 s"))
         #expect(lines[2].contains("0.4 ms"))
         #expect(ExchangeStatistics().snapshot().description.hasPrefix("scope  method"))
+    }
+
+    @Test func `Hits, revalidations and retries are counted by route`() throws {
+        let statistics = ExchangeStatistics()
+        try statistics.record(event("feed", source: .cache))
+        try statistics.record(event("feed", source: .revalidated))
+        try statistics.record(event("feed", retries: 2, source: .network))
+        try statistics.record(event("feed", .notFound, source: .cache))
+        try statistics.record(event("feed", nil, .failed(name: "timedOut"), retries: 3))
+        try statistics.record(event("feed", scope: .attempt, source: .network))
+
+        let rows = statistics.snapshot().rows
+
+        #expect(rows.map(\.responses) == [4, 1])
+        #expect(rows.map(\.hits) == [2, 0])
+        #expect(rows.map(\.revalidations) == [1, 0])
+        #expect(rows.map(\.hitRatio) == [0.5, nil])
+        #expect(rows.map(\.retries) == [5, 0])
+        #expect(statistics.description.contains("50.0 %        5"))
+    }
+
+    @Test func `Without a response there is no hit ratio`() throws {
+        let statistics = ExchangeStatistics()
+        try statistics.record(event("feed", nil, .cancelled))
+        #expect(statistics.snapshot().rows.map(\.hitRatio) == [nil])
     }
 
     @Test func `A reset removes everything`() throws {

@@ -209,11 +209,6 @@ import Testing
         #expect(events.all.map(\.bytesReceived) == [1])
     }
 
-    @Test func `A request without an origin is reported without an origin`() async throws {
-        _ = try await observed(StubConnection(Response(status: .ok))).send(.get("/relative"))
-        #expect(events.all.map(\.origin) == [nil])
-    }
-
     @Test func `A file body stays a file body`() async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "observing-\(UInt64.random(in: 0 ... .max))")
         try Data("hello".utf8).write(to: file)

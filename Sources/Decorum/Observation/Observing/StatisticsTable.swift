@@ -1,0 +1,99 @@
+/// The counts of all routes; each row keeps those of the last parts of time.
+struct StatisticsTable: Sendable {
+    struct Key: Sendable, Hashable {
+        var scope: ExchangeEvent.Scope
+        var method: String
+        var route: String
+
+        // The route alone distinguishes nearly all keys.
+        func hash(into hasher: inout Hasher) { hasher.combine(route) }
+    }
+
+    private let routeLimit: Int
+    /// The number of parts that are kept; nil where all time is one part.
+    private let parts: Int?
+    private var rows: [Key: RecentTotals] = [:]
+    private var others: [ExchangeEvent.Scope: RecentTotals] = [:]
+    /// The part in which outdated rows were last removed.
+    private var lastRemoval = Int.min
+
+    init(routeLimit: Int, parts: Int?) {
+        self.routeLimit = routeLimit
+        self.parts = parts
+    }
+
+    mutating func add(_ event: ExchangeEvent, as key: Key, in part: Int) {
+        if let index = rows.index(forKey: key) {
+            rows.values[index].add(event, in: part)
+            return
+        }
+        if rows.count >= routeLimit { removeOutdatedRows(at: part) }
+        if rows.count < routeLimit {
+            rows[key, default: RecentTotals(parts: parts)].add(event, in: part)
+        } else {
+            others[event.scope, default: RecentTotals(parts: parts)].add(event, in: part)
+        }
+    }
+
+    mutating func removeAll() {
+        rows = [:]
+        others = [:]
+    }
+
+    /// The rows that have counts in the parts up to `part`.
+    func totals(at part: Int) -> [Key: RouteTotals] {
+        var totals = rows.compactMapValues { $0.sum(upTo: part) }
+        for (scope, row) in others {
+            totals[Key(scope: scope, method: "*", route: "(other)")] = row.sum(upTo: part)
+        }
+        return totals
+    }
+
+    /// Removes the rows without a count in the window, once in each part: a flood of new routes must not cause a search
+    /// of all rows for each of them.
+    private mutating func removeOutdatedRows(at part: Int) {
+        guard parts != nil, part > lastRemoval else { return }
+        lastRemoval = part
+        rows = rows.filter { $0.value.isRecent(at: part) }
+    }
+}
+
+/// The counts of a row in the last parts of time, as a ring.
+struct RecentTotals: Sendable {
+    private struct Part {
+        let number: Int
+        var totals: RouteTotals
+    }
+
+    private let limit: Int
+    private let precision: Histogram.Precision
+    private var ring: [Part] = []
+
+    init(parts: Int?) {
+        limit = parts ?? 1
+        precision = parts == nil ? .onePercent : .fourPercent
+    }
+
+    mutating func add(_ event: ExchangeEvent, in number: Int) {
+        if let index = ring.indices.last, ring[index].number == number {
+            ring[index].totals.add(event)
+            return
+        }
+        if ring.count == limit { ring.removeFirst() }
+        var part = Part(number: number, totals: RouteTotals(precision))
+        part.totals.add(event)
+        ring.append(part)
+    }
+
+    func isRecent(at number: Int) -> Bool {
+        ring.last.map { $0.number > number - limit } ?? false
+    }
+
+    /// The sum of the counts in the parts up to `number`; nil without counts.
+    func sum(upTo number: Int) -> RouteTotals? {
+        guard isRecent(at: number) else { return nil }
+        var sum = RouteTotals(precision)
+        for part in ring where part.number > number - limit { sum.add(part.totals) }
+        return sum
+    }
+}

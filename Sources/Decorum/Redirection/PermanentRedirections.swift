@@ -1,0 +1,160 @@
+import Foundation
+import HTTPTypes
+import Synchronization
+
+/// The permanent redirections that a client remembers, so that it need not ask for them again.
+///
+/// A 301 and a 308 say that a resource has a new permanent URI, and may be kept without explicit freshness (RFC 9110,
+/// sections 15.4.2 and 15.4.9; RFC 9111, section 4.2.2). The memory belongs to one or more stacks:
+///
+/// ```swift
+/// let moved = PermanentRedirections()
+/// let connection = SystemConnection()
+///     .followingRedirects(remembering: moved)
+/// moved.removeAll()  // when the user signs out
+/// ```
+///
+/// A redirection is remembered for ``lifetime``, or for the freshness that the response states if that is shorter:
+/// - if it answered a `GET` or `HEAD`, and was followed;
+/// - if it came over TLS, or leads to the same host over TLS: others could be forged, and would stay;
+/// - if it has no `Set-Cookie`, no `no-store` and no `no-cache`, and the request has no `no-store`;
+/// - if the request names a principal, or was sent without anything that may identify a user: see ``SentRequests``.
+///
+/// It is used for requests with the same URL, the same principal, the same credentials, and the same values of the fields
+/// in `Vary`, unless the request has `no-cache`, `no-store` or `max-age=0` in `Cache-Control`. The policy decides about it
+/// each time, and it counts as a redirection in ``ResponseMetadata/redirects``, but not as an attempt.
+///
+/// It is forgotten when its lifetime ends; when the chain that it leads to ends with a status of 4xx or 5xx, with an error
+/// or in a circle, which is then asked for again; when an unsafe request to its URL succeeds; or when there are more than
+/// ``limit``, the one that expires first. Nothing is written to a disk.
+public final class PermanentRedirections: Sendable {
+    /// The largest number of redirections.
+    public let limit: Int
+    /// The longest time for which a redirection is remembered.
+    public let lifetime: Duration
+
+    private struct Entry {
+        let response: HTTPResponse
+        let selecting: [HTTPField.Name: [String]]
+        let end: ContinuousClock.Instant
+    }
+
+    private let entries = Mutex<[ResponseKey: Entry]>([:])
+
+    /// Creates an empty memory.
+    ///
+    /// - Parameters:
+    ///   - limit: The largest number of redirections; a negative one counts as 0.
+    ///   - lifetime: The longest time for which a redirection is remembered.
+    public init(limit: Int = 100, lifetime: Duration = .seconds(24 * 60 * 60)) {
+        self.limit = max(0, limit)
+        self.lifetime = lifetime
+    }
+
+    /// The number of redirections, with those whose lifetime has ended since.
+    public var count: Int { entries.withLock { $0.count } }
+
+    /// Forgets all redirections.
+    public func removeAll() {
+        entries.withLock { $0 = [:] }
+    }
+
+    /// Forgets the redirections of a user, as when the user signs out.
+    ///
+    /// - Parameter principal: The user; nil for the redirections of requests without a principal.
+    public func removeRedirections(of principal: Principal?) {
+        entries.withLock { entries in entries = entries.filter { $0.key.principal != principal } }
+    }
+
+    func forget(_ keys: [ResponseKey]) {
+        entries.withLock { entries in for key in keys { entries[key] = nil } }
+    }
+
+    /// Forgets the redirections from the URL of a request, whoever asked for them.
+    func forget(_ request: Request) {
+        guard let uri = ResponseKey.URI(request.head) else { return }
+        entries.withLock { entries in entries = entries.filter { $0.key.uri != uri } }
+    }
+
+    /// The response that redirected an equal request.
+    func response(to request: borrowing Request, at now: ContinuousClock.Instant) -> Response? {
+        guard request.isRecallable, let key = ResponseKey(request) else { return nil }
+        let fields = request.head.headerFields
+        let head = entries.withLock { entries -> HTTPResponse? in
+            guard let entry = entries[key] else { return nil }
+            guard entry.end > now else {
+                entries[key] = nil
+                return nil
+            }
+            return entry.selecting.allSatisfy { fields[values: $0.key] == $0.value } ? entry.response : nil
+        }
+        guard let head else { return nil }
+        var response = Response(head: head)
+        response.metadata.source = .cache
+        response.metadata.attempts = 0
+        return response
+    }
+
+    func learn(_ response: HTTPResponse, answering request: Request, at clock: any DatedClock) {
+        guard limit > 0, let key = ResponseKey(request), let location = response.headerFields[.location],
+            let lifetime = Self.lifetime(of: response, answering: request, at: clock.date, upTo: lifetime)
+        else { return }
+        let selecting = Vary(response.headerFields).names.map { ($0, request.head.headerFields[values: $0]) }
+        let entry = Entry(
+            response: HTTPResponse(status: response.status, headerFields: [.location: location]),
+            selecting: Dictionary(uniqueKeysWithValues: selecting), end: clock.now + lifetime)
+        entries.withLock { entries in
+            if entries[key] == nil, entries.count >= limit, let first = entries.min(by: { $0.value.end < $1.value.end })
+            {
+                entries[first.key] = nil
+            }
+            entries[key] = entry
+        }
+    }
+
+    /// The time for which a redirection is remembered; nil for not at all.
+    static func lifetime(
+        of response: HTTPResponse, answering request: Request, at date: Date, upTo limit: Duration
+    ) -> Duration? {
+        let fields = response.headerFields
+        let control = CacheControl(fields)
+        guard response.status.code == 301 || response.status.code == 308, request.isRecallable,
+            !control.contains("no-store"), !control.contains("no-cache"), !fields.contains(.setCookie),
+            !Vary(fields).isAny, request.isSecurelyMoved(by: response)
+        else { return nil }
+        var lifetime = limit
+        if let seconds = control.seconds(of: "max-age") {
+            let age = fields[.age].flatMap { DeltaSeconds.parse($0[...]) } ?? 0
+            lifetime = min(lifetime, .seconds(seconds - age))
+        } else if let expires = fields[.expires] {
+            let sent = fields[.date].flatMap { HTTPDate($0, at: date)?.seconds } ?? HTTPDate(date).seconds
+            lifetime = min(lifetime, .seconds((HTTPDate(expires, at: date)?.seconds ?? sent) - sent))
+        }
+        return lifetime > .zero ? lifetime : nil
+    }
+}
+
+extension PermanentRedirections: CustomStringConvertible {
+    /// The number of redirections and their limit; never a URL.
+    public var description: String { "\(count) of \(limit)" }
+}
+
+extension Request {
+    /// Whether a remembered redirection may stand in for the answer of a server.
+    var isRecallable: Bool {
+        guard head.method == .get || head.method == .head, body.isEmpty else { return false }
+        let control = CacheControl(head.headerFields)
+        return !control.contains("no-cache") && !control.contains("no-store") && control.seconds(of: "max-age") != 0
+    }
+
+    /// Whether an attacker on the network cannot have made up where a response leads: it came over TLS, or leads to TLS
+    /// on the same host.
+    fileprivate func isSecurelyMoved(by response: HTTPResponse) -> Bool {
+        guard let source = try? Origin(head) else { return false }
+        guard source.scheme == "http" else { return true }
+        guard let url, let proposal = RedirectionDecision.proposal(of: response, to: self, at: url) else {
+            return false
+        }
+        return proposal.to.scheme == "https" && (try? Origin(proposal.to.absoluteString))?.host == source.host
+    }
+}

@@ -1,0 +1,145 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+
+@Suite struct BodyMediaTypeTests {
+    @Test func `JSON, text and forms have a media type, and bytes have none`() throws {
+        #expect(try Body(json: [1]).mediaType == "application/json")
+        #expect(Body("text").mediaType == "text/plain; charset=utf-8")
+        #expect(("literal" as Body).mediaType == "text/plain; charset=utf-8")
+        #expect(Body(form: [:]).mediaType == "application/x-www-form-urlencoded")
+        #expect(Body(Data([1])).mediaType == nil)
+        #expect(Body.empty.mediaType == nil)
+        #expect(Body(replay: .once) { _ in throw CancellationError() }.mediaType == nil)
+    }
+
+    @Test(arguments: [
+        ("a.json", "application/json"), ("A.JPG", "image/jpeg"), ("b.tar.gz", "application/gzip"),
+        ("page.html", "text/html"), ("c.unknown", nil), ("json", nil), (".json", nil),
+    ])
+    func `A file has the media type of its extension`(name: String, type: String?) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(
+            path: "decorum-\(UInt64.random(in: 0 ... .max))")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: name)
+        try Data("1".utf8).write(to: file)
+
+        let body = try Body(contentsOf: file)
+        #expect(body.mediaType == type)
+        #expect(body.file == file)
+        #expect(body.typed(as: nil).mediaType == nil)
+        #expect(body.typed(as: "text/x").file == file)
+    }
+
+    @Test func `A stated type replaces the known one and changes nothing else`() async throws {
+        let body = Body("hello").typed(as: "text/markdown")
+        #expect(body.mediaType == "text/markdown")
+        #expect(body.bytes == Data("hello".utf8))
+        #expect(body.replay == .fromAnyOffset)
+        #expect(body == Body("hello"))
+        #expect(body.description == "5 bytes")
+        var reader = try await body.open(at: 3)
+        #expect(try await reader.next() == Data("lo".utf8))
+    }
+
+    @Test func `A body that is observed or teed keeps its type`() async throws {
+        let events = Body("a").observed { _ in }.teed(upTo: 10) { _, _ in }
+        #expect(events.mediaType == "text/plain; charset=utf-8")
+        #expect(try await events.text(upTo: 10) == "a")
+    }
+
+    @Test func `A form is encoded as browsers encode it`() async throws {
+        let cases: [(form: Body, text: String)] = [
+            (Body(form: ["b": "1", "a": "2"]), "b=1&a=2"),
+            (Body(form: ["a": "", "a": "x y"]), "a=&a=x+y"),
+            (Body(form: [("k&=", "+%~*-._")]), "k%26%3D=%2B%25%7E*-._"),
+            (Body(form: [("n", "\u{E9}\r\n")]), "n=%C3%A9%0D%0A"),
+            (Body(form: [:]), ""),
+        ]
+        for (form, text) in cases { #expect(try await form.text(upTo: 100) == text) }
+    }
+
+    @Test func `A request takes the type of its body over`() throws {
+        let url = "https://a.example/"
+        let post = try Request.post(url, body: Body(json: [1]))
+        #expect(post.head.headerFields[.contentType] == "application/json")
+        let plain = try Request.put(url, body: Body(Data([1])))
+        #expect(plain.head.headerFields[.contentType] == nil)
+        #expect(try Request.get(url).head.headerFields.isEmpty)
+        #expect(Request(head: plain.head, body: "a").head.headerFields[.contentType] == "text/plain; charset=utf-8")
+    }
+
+    @Test func `A type that the caller has set stays`() throws {
+        var request = try Request.post(
+            "https://a.example/", fields: [.contentType: "application/problem+json"], body: Body(json: [1]))
+        #expect(request.head.headerFields[.contentType] == "application/problem+json")
+        request.body = "text"
+        #expect(request.head.headerFields[.contentType] == "application/problem+json")
+    }
+
+    @Test func `A body that is set later replaces the type of the old body`() throws {
+        var request = try Request.get("https://a.example/")
+        request.body = try Body(json: [1])
+        #expect(request.head.headerFields[.contentType] == "application/json")
+        request.body = "text"
+        #expect(request.head.headerFields[values: .contentType] == ["text/plain; charset=utf-8"])
+        request.body = Body(Data([1]))
+        #expect(request.head.headerFields[.contentType] == "text/plain; charset=utf-8")
+    }
+
+    @Test func `A type that the caller has removed does not come back when a layer wraps the body`() throws {
+        var request = try Request.post("https://a.example/", body: "text")
+        request.head.headerFields[.contentType] = nil
+        request.body = request.body.observed { _ in }
+        #expect(request.head.headerFields[.contentType] == nil)
+    }
+
+    @Test func `A redirection that drops the body drops its type, and one that keeps it keeps the type`() async throws {
+        let stub = StubConnection { request in
+            switch request.head.path {
+            case "/kept": Response(status: .permanentRedirect, fields: [.location: "/dropped"])
+            case "/dropped": Response(status: .seeOther, fields: [.location: "/end"])
+            default: Response(status: .ok)
+            }
+        }
+        _ = try await stub.followingRedirects().send(.post("https://a.example/kept", body: Body(json: [1])))
+
+        #expect(
+            stub.requests.map { $0.head.headerFields[.contentType] } == ["application/json", "application/json", nil])
+    }
+
+    @Test func `Every layer and the transport see the same type`() async throws {
+        let stub = StubConnection(Response(status: .ok))
+        let entries = Mutex<[String]>([])
+        let sink = LogSink { entry in entries.withLock { $0.append(entry) } }
+        let signer = SeenTypes()
+        let connection = try stub.logging(to: sink, detail: .fields)
+            .authenticating(with: .signer(signer), for: Origin("https://a.example"))
+            .retrying()
+            .logging(to: sink, detail: .fields)
+        _ = try await connection.send(.post("https://a.example/", body: Body(json: [1])))
+
+        #expect(stub.requests.first?.head.headerFields[values: .contentType] == ["application/json"])
+        #expect(signer.types == ["application/json"])
+        let texts = entries.withLock { $0 }
+        #expect(texts.count == 2)
+        #expect(texts.allSatisfy { $0.contains("application/json") })
+    }
+}
+
+private final class SeenTypes: RequestSigner {
+    let secretFields: Set<HTTPField.Name> = [.authorization]
+    private let stored = Mutex<[String?]>([])
+
+    var types: [String?] { stored.withLock { $0 } }
+
+    func sign(_ request: Request) async throws -> HTTPFields {
+        let type = request.head.headerFields[.contentType]
+        stored.withLock { $0.append(type) }
+        return [.authorization: "signature"]
+    }
+}
