@@ -65,8 +65,10 @@ extension ImportDraft {
             let texts = [node["buf"]].compactMap(\.self) + (node["buflist"]?.elements ?? [])
             return texts.contains { $0.text == nil } ? nil : texts
         }
-        if let state = (node["state"] ?? node["_data"]) { return payload(ofState: state) }
-        guard let elements = node.elements, let first = elements.first else { return nil }
+        // An iterator has its arguments alone, or beside its position, which is then its state.
+        let arguments = node["args"]
+        if arguments == nil, let state = node["state"] ?? node["_data"] { return payload(ofState: state) }
+        guard let elements = (arguments ?? node).elements, let first = elements.first else { return nil }
         // The first of the arguments is the list of the items, or the arguments are the items themselves.
         let items = first.elements ?? (first.text != nil ? elements : [])
         return items.isEmpty || items.contains { $0.text == nil } ? nil : items

@@ -1,5 +1,6 @@
 import Decorum
 import DecorumArchive
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -133,45 +134,7 @@ import Testing
     }
 
     @Test func `An archive of Polly.js may be YAML, and its header values lists`() throws {
-        let imported = try ImportedCassette(
-            Data(
-                """
-                log:
-                  _recordingName: x
-                  creator: {name: Polly.JS, version: 6.0.6}
-                  entries:
-                    - _order: 0
-                      request:
-                        headers:
-                          - name: accept
-                            value: ['*/*', text/plain]
-                        method: GET
-                        postData:
-                          mimeType: application/json
-                          params: []
-                          textJSON:
-                            query: |-
-                              
-                              query {
-                                a
-                              }
-                            variables: {n: 1}
-                        url: https://a.example/
-                      response:
-                        content:
-                          mimeType: text/event-stream
-                          size: 3
-                          text: >+
-                            data: one
-
-
-                            data: two
-                            and more
-
-
-                        status: 200
-                      startedDateTime: 2026-11-20T10:00:00.000Z
-                """.utf8), named: "recording.har.yaml")
+        let imported = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/polly/stream.har.yaml"))
 
         #expect(imported.format == .polly)
         #expect(imported.interactions[0].request.fields.map(\.value) == ["*/*", "text/plain"])

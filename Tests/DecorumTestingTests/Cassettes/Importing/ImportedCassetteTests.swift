@@ -1,3 +1,4 @@
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -5,41 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct ImportedCassetteTests {
     @Test func `VCR is read with its charsets, its base64, its symbols and its dates`() throws {
-        let imported = try read(
-            """
-            ---
-            http_interactions:
-            - request:
-                method: :post
-                uri: https://a.example/x?key=<API_KEY>
-                body: {encoding: UTF-8, string: 'q=1'}
-                headers: {Accept: ['*/*'], X-One: one, X-None: []}
-              response:
-                status: {code: 200, message: OK}
-                headers:
-                  Set-Cookie:
-                  - a=1
-                  - b=2
-                body:
-                  encoding: ISO-8859-1
-                  string: Käse <%= x %>
-                adapter_metadata: {vcr_decompressed: gzip}
-              recorded_at: Wed, 19 Aug 2026 14:34:15 GMT
-            - request: {method: get, uri: 'https://a.example/y', body: '', headers: null}
-              response:
-                status: {code: 200, message: }
-                headers: {}
-                body:
-                  encoding: ASCII-8BIT
-                  string: !binary |-
-                    AAH/
-            - request: {method: get, uri: 'https://a.example/z'}
-              response:
-                status: {code: 204, message: ''}
-                headers: {}
-                body: {encoding: UTF-8, base64_string: "aGFs\\nbG8=\\n", string: ''}
-            recorded_with: VCR 6.4.0
-            """)
+        let imported = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/vcr/charsets.yml"))
 
         #expect(imported.format == .vcr)
         let first = imported.interactions[0]
@@ -84,16 +51,7 @@ import Testing
     }
 
     @Test func `betamax is read with statuses and bodies of both kinds`() throws {
-        let imported = try read(
-            """
-            {"http_interactions": [
-            {"request": {"body": "a=1", "headers": {"A": "b"}, "method": "POST", "uri": "http://a.example/"},
-             "response": {"body": {"base64_string": "AAE=", "encoding": null, "string": ""}, "headers": {"C": ["d"]},
-             "status_code": 201, "url": "http://a.example/"}, "recorded_at": "2014-04-11T20:30:30"},
-            {"request": {"body": {"encoding": "utf-8", "base64_string": ""}, "headers": {}, "method": "GET", "uri": "http://a.example/"},
-             "response": {"body": {"encoding": "utf-8", "string": "a\\ufffdb"}, "headers": {}, "status": {"code": 200, "message": "OK"}}}],
-            "recorded_with": "betamax/0.4.1"}
-            """)
+        let imported = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/betamax/statuses.json"))
 
         #expect(imported.format == .betamax)
         #expect(imported.interactions.map { $0.response?.status } == [201, 200])
@@ -105,42 +63,7 @@ import Testing
     }
 
     @Test func `vcrpy is read with objects of Python, old shapes of httpx and kept values`() throws {
-        let imported = try read(
-            """
-            interactions:
-            - request:
-                body: !!python/object/new:_io.BytesIO
-                  state: !!python/tuple
-                  - !!binary |
-                    AAE=
-                  - 0
-                  - null
-                headers: {A: [!!binary YQ==]}
-                method: POST
-                uri: https://a.example/
-              response:
-                body: {string: !!python/unicode "x\\u20ac"}
-                headers: {B: [c, d]}
-                status: {code: 200, message: OK}
-            - request:
-                body: !!python/object/apply:builtins.iter
-                - - one
-                  - !!binary dHdv
-                headers: {}
-                method: PUT
-                uri: https://a.example/
-              response:
-                content: text
-                headers: {content-encoding: gzip}
-                http_version: HTTP/1.1
-                status_code: 201
-            - request: {body: !!python/object:os.system {args: rm}, headers: {}, method: GET, uri: 'https://a.example/'}
-              response:
-                headers: {}
-                parsed_body: {a: 1.50, b: [true, null, 'no', yes, {x: ''}], c: 1e5}
-                status: {code: 200, message: null}
-            version: 1
-            """)
+        let imported = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/vcrpy/objects.yaml"))
 
         #expect(imported.format == .vcrpy)
         #expect(imported.interactions.map(\.request.body.bytes) == [Data([0, 1]), Data("onetwo".utf8), Data()])
@@ -214,25 +137,7 @@ import Testing
 
     @Test func `A string that Ruby had twice, and a long name that Python had, are read`() throws {
         let name = String(repeating: "x", count: 140)
-        let imported = try read(
-            """
-            http_interactions:
-            - request: {method: get, uri: 'https://a.example/', body: {encoding: UTF-8, string: &1 ''}}
-              response:
-                status: {code: 200, message: &2 OK}
-                headers:
-                  Date: &3
-                  - Wed, 19 Aug 2026 14:34:15 GMT
-                body: {encoding: UTF-8, string: *2}
-            - request: {method: get, uri: 'https://a.example/', body: {encoding: UTF-8, string: *1}}
-              response:
-                status: {code: 200, message: *2}
-                headers:
-                  Date: *3
-                  ? \(name)
-                  : - a
-                    - b
-            """)
+        let imported = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/vcr/aliases.yml"))
 
         #expect(imported.interactions[0].response?.body.bytes == Data("OK".utf8))
         #expect(imported.interactions[1].response?.reason == "OK")
@@ -243,22 +148,8 @@ import Testing
     }
 
     @Test func `Both versions of go-vcr are read, with what the newer leaves out`() throws {
-        let first = try read(
-            """
-            version: 1
-            interactions:
-            - request: {body: a=1, form: {a: ['1']}, headers: {}, url: 'https://a.example/', method: POST}
-              response: {body: !!binary AAE=, headers: {A: [b]}, status: 503 Service Unavailable, code: 503, duration: 1.5s}
-            """)
-        let second = try read(
-            """
-            ---
-            version: 2
-            interactions:
-                - id: 0
-                  request: {host: a.example, url: 'https://a.example/', method: }
-                  response: {body: x, trailer: {T: [u]}, uncompressed: true, status: 200 OK}
-            """)
+        let first = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/go-vcr/first.yaml"))
+        let second = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/go-vcr/omitted.yaml"))
 
         #expect(first.format == .goVCR1)
         #expect(first.interactions[0].response?.reason == "Service Unavailable")
@@ -271,15 +162,7 @@ import Testing
     }
 
     @Test func `DVR is read with the body that its type asks for`() throws {
-        let imported = try read(
-            #"""
-            {"name": "x", "interactions": [
-            {"recorded_at": 1434688721.44, "request": {"url": "http://a.example"},
-             "response": {"url": "http://a.example/final", "status": 200, "headers": {"Content-Type": "text/plain"}, "body": "aGk="}},
-            {"request": {"url": "http://a.example", "method": "POST", "headers": {"Content-Type": "application/json"}, "body": {"b": 1.0, "a": []}},
-             "response": {"url": "http://a.example", "status": 200, "headers": {"content-type": "text/plain"}, "body": "aGk="}},
-            {"request": {"url": "http://a.example", "body": ["x"]}, "response": {"url": "http://a.example", "body": "no base64!"}}]}
-            """#)
+        let imported = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/dvr/types.json"))
 
         #expect(imported.format == .dvr)
         #expect(
@@ -301,19 +184,8 @@ import Testing
     }
 
     @Test func `undici is read in both of its shapes, with joined cookies and mangled bytes`() throws {
-        let snapshot = #"""
-            {"request": {"method": "POST", "url": "http://a.example/", "headers": {"a": "b"}, "body": "0,1,255"}, "RESPONSES",
-             "callCount": 1, "timestamp": "2026-11-20T23:00:43.321Z"}
-            """#
-        let cookies = "a=1; Expires=Wed, 21 Oct 2026 07:28:00 GMT, b=2; Path=/"
-        let response =
-            #"{"statusCode": 200, "headers": {"set-cookie": "\#(cookies)"}, "body": "AAE=", "trailers": {"x-sum": "1"}}"#
-        let list = try read(
-            #"[{"hash": "h", "snapshot": "#
-                + snapshot.replacingOccurrences(
-                    of: #""RESPONSES""#, with: #""responses": [\#(response), \#(response)]"#) + "}]")
-        let object = try read(
-            #"{"h": "# + snapshot.replacingOccurrences(of: #""RESPONSES""#, with: #""response": \#(response)"#) + "}")
+        let list = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/undici/damaged.json"))
+        let object = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/undici/object.json"))
 
         #expect(list.format == .undici)
         #expect(list.interactions.count == 2)
@@ -326,15 +198,7 @@ import Testing
     }
 
     @Test func `nock is read with hexadecimal chunks, values and raw fields`() throws {
-        let imported = try read(
-            #"""
-            [{"scope": "https://a.example:443", "method": "get", "path": "/x?y=1", "body": "", "status": 200,
-              "response": ["1f8b", "0800"], "rawHeaders": ["Content-Encoding", "gzip", "Set-Cookie", "a", "Set-Cookie", "b"]},
-             {"scope": "http://a.example:8080", "method": "POST", "path": "/", "body": {"a": 1}, "status": "201",
-              "response": {"b": [2]}, "headers": {"A": "b"}, "reqheaders": {"c": ["d", "e"]}},
-             {"scope": "http://a.example:80", "path": "/", "status": 200, "response": "ff00", "responseIsBinary": true, "rawHeaders": {}},
-             {"scope": "http://a.example", "path": "/", "status": 200, "response": "text", "rawHeaders": []}]
-            """#)
+        let imported = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/nock/chunks.json"))
 
         #expect(imported.format == .nock)
         #expect(

@@ -1,3 +1,4 @@
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -6,32 +7,7 @@ import Testing
 /// Files of other releases of a recorder, and of recorders that adopted its format.
 @Suite(.timeLimit(.minutes(1))) struct ImportedDialectTests {
     @Test func `VCR for R has another name for the status, and single values for fields`() throws {
-        let imported = try read(
-            """
-            http_interactions:
-            - request:
-                method: get
-                uri: https://a.example/
-                body: {encoding: '', string: ''}
-                headers: {Accept: '*/*'}
-              response:
-                status:
-                  status_code: '404'
-                  message: Not Found
-                  explanation: Nothing matches the given URI
-                headers:
-                  status: HTTP/1.1 404 Not Found
-                  set-cookie:
-                  - a=1
-                  - b=2
-                body:
-                  encoding: ''
-                  file: no
-                  base64_string: b25l
-                    dHdv
-              recorded_at: 2026-11-21 20:36:12 GMT
-              recorded_with: vcr/1.2.0, webmockr/0.8.2
-            """)
+        let imported = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/vcr/r.yml"))
 
         #expect(imported.format == .vcr)
         let response = imported.interactions[0].response

@@ -1,3 +1,4 @@
+import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -47,36 +48,7 @@ import Testing
     }
 
     @Test func `Schemathesis writes more about each exchange than VCR does`() throws {
-        let imported = try read(
-            """
-            command: 'st run --cassette-path feed.yaml'
-            recorded_with: 'Schemathesis 3.0'
-            http_interactions:
-            - id: '1'
-              status: 'FAILURE'
-              seed: '2'
-              phase: explicit
-              checks:
-                - name: 'not_a_server_error'
-                  status: 'FAILURE'
-                  message: null
-              recorded_at: '2026-11-20T10:00:00.500000+00:00'
-              request:
-                uri: 'https://a.example/'
-                method: 'POST'
-                headers:
-                  A: ['b']
-                body:
-                  encoding: 'utf-8'
-                  base64_string: 'YT0x'
-              response:
-                status:
-                  code: '500'
-                  message: 'Internal Server Error'
-                headers: {}
-                body: null
-                http_version: '1.1'
-            """)
+        let imported = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/vcr/schemathesis.yaml"))
 
         #expect(imported.format == .vcr)
         #expect(imported.interactions[0].request.body.bytes == Data("a=1".utf8))
@@ -102,12 +74,7 @@ import Testing
     }
 
     @Test func `A request of vcrpy may have a value too, and its JSON has the version first`() throws {
-        let imported = try read(
-            #"""
-            {"version": 1, "interactions": [{"request": {"headers": {"A": "b"}, "method": "POST", "uri": "https://a.example/",
-            "parsed_body": {"a": [1e5]}}, "response": {"headers": {"Set-Cookie": ["a", "b"]}, "body": {"string": "c"},
-            "status": {"code": 200, "message": "OK"}}}]}
-            """#)
+        let imported = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/vcrpy/values.json"))
 
         #expect(imported.format == .vcrpy)
         #expect(imported.interactions[0].request.body.bytes == Data(#"{"a":[1e5]}"#.utf8))
@@ -116,15 +83,7 @@ import Testing
     }
 
     @Test func `Invalid fields and exchanges of an archive are left out`() throws {
-        let imported = try read(
-            #"""
-            {"log": {"version": "1.2", "entries": [{"request": {"method": "POST", "url": "https://a.example/", "httpVersion": "h2",
-            "headers": [{"name": ":authority", "value": "a.example"}, {"name": "a b", "value": "c"}, {"name": "A", "value": "b"}],
-            "postData": {"mimeType": "multipart/form-data; boundary=\"x\"", "params":
-            [{"name": "f", "value": "/wA=", "encoding": "base64"}]}},
-            "response": {"status": 101, "redirectURL": null, "headers": []}, "cache": {"afterRequest": {"expires": ""}},
-            "_webSocketMessages": [{"type": "send", "data": "hi"}]}]}}
-            """#)
+        let imported = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/har/invalid.har"))
 
         let request = imported.interactions[0].request
         #expect(request.fields.map { [$0.name.rawName, $0.value] } == [["A", "b"]])
@@ -134,47 +93,7 @@ import Testing
     }
 
     @Test func `go-vcr writes what is rare in quotes and what is no text in base64`() throws {
-        let imported = try read(
-            #"""
-            ---
-            version: 2
-            interactions:
-                - id: 0
-                  request:
-                    proto: HTTP/1.1
-                    proto_major: 1
-                    proto_minor: 1
-                    content_length: 3
-                    transfer_encoding: []
-                    trailer: {}
-                    host: a.example
-                    remote_addr: ""
-                    request_uri: ""
-                    body: "a\0b"
-                    form:
-                        a:
-                            - "1"
-                    headers:
-                        Accept:
-                            - '*/*'
-                    url: https://a.example/
-                    method: PUT
-                  response:
-                    proto: HTTP/2.0
-                    proto_major: 2
-                    proto_minor: 0
-                    transfer_encoding:
-                        - chunked
-                    trailer: {}
-                    content_length: -1
-                    uncompressed: false
-                    body: !!binary |
-                        AAH/
-                    headers: {}
-                    status: 404 Not Found
-                    code: 404
-                    duration: 460.639208ms
-            """#)
+        let imported = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/go-vcr/bytes.yaml"))
 
         #expect(imported.format == .goVCR2)
         #expect(imported.interactions[0].request.body.bytes == Data([0x61, 0, 0x62]))
@@ -193,12 +112,7 @@ import Testing
     }
 
     @Test func `nock of today has fields in an object, and coded content of requests in chunks`() throws {
-        let imported = try read(
-            #"""
-            [{"scope": "http://a.example:80", "method": "POST", "path": "/", "body": ["1f8b", "08"], "status": 200,
-            "reqheaders": {"content-encoding": "gzip"}, "response": [{"a": 1}],
-            "rawHeaders": {"content-type": "application/json", "set-cookie": ["a", "b"]}}]
-            """#)
+        let imported = try ImportedCassette(contentsOf: Fixtures.url("cassettes/by-hand/nock/objects.json"))
 
         #expect(imported.interactions[0].request.body.bytes == Data([0x1F, 0x8B, 8]))
         #expect(imported.interactions[0].response?.fields.map(\.value) == ["application/json", "a", "b"])
