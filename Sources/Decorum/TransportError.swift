@@ -134,16 +134,17 @@ public struct TransportError: DescribableError, Sendable {
         self.idleTimeout = idleTimeout
     }
 
-    /// Returns the same error with the server and the time, which a transport knows where an exchange ends.
+    /// Adds the server and the time to an error with which an exchange ends.
     ///
     /// - Parameters:
+    ///   - error: The error; one of another type is returned unchanged.
     ///   - origin: The server that the request was for.
     ///   - elapsed: The time from the start of the exchange to the failure.
-    /// - Returns: The error; an ``origin`` and a time that it has already stay.
-    public func located(at origin: Origin?, after elapsed: Duration?) -> TransportError {
-        var error = self
-        error.origin = self.origin ?? origin
-        error.elapsed = self.elapsed ?? elapsed
+    /// - Returns: The error; a server and a time that it has already stay.
+    public static func locate(_ error: any Error, at origin: Origin?, after elapsed: Duration?) -> any Error {
+        guard var error = error as? TransportError else { return error }
+        error.origin = error.origin ?? origin
+        error.elapsed = error.elapsed ?? elapsed
         return error
     }
 }

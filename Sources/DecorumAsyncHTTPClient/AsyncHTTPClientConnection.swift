@@ -164,7 +164,7 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
             content = try await .make(request.body, for: client, isSecure: request.head.scheme == "https")
         } catch {
             client.transfers.end()
-            throw (error as? TransportError)?.located(at: try? Origin(request.head), after: nil) ?? error
+            throw TransportError.locate(error, at: try? Origin(request.head), after: nil)
         }
         let exchange = AsyncHTTPClientExchange(
             request, content: content, by: client, authority: outgoing.headers.first(name: "Host") ?? "",

@@ -287,7 +287,10 @@ extension AsyncHTTPClientExchange {
     }
 
     private func finish(_ end: Result<Void, any Error>, isUnwanted: Bool = false) {
-        let end = end.mapError(located)
+        let end = end.mapError {
+            TransportError.locate(
+                $0, at: metadata.url.flatMap { try? Origin($0) }, after: beginning.duration(to: timer.clock.now))
+        }
         let waiters = state.withLock { state in
             let waiters = state.end(with: end)
             if isUnwanted {
@@ -306,13 +309,6 @@ extension AsyncHTTPClientExchange {
         waiters.reading?.cancel()
         waiters.reader?.resume()
         waiters.producer?.resume()
-    }
-
-    /// Adds the server and the time to an error of the transport.
-    private func located(_ error: any Error) -> any Error {
-        guard let error = error as? TransportError else { return error }
-        return error.located(
-            at: metadata.url.flatMap { try? Origin($0) }, after: beginning.duration(to: timer.clock.now))
     }
 }
 #endif

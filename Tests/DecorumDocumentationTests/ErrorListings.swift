@@ -2,6 +2,14 @@ import Decorum
 import Testing
 
 @Suite struct ErrorListings {
+    struct Item: Decodable {}
+
+    @Test func decoding() async throws {
+        let response = Response(status: .ok, body: "[{}]")
+        let items = try await response.decode([Item].self, upTo: 1 << 20)
+        #expect(items.count == 1)
+    }
+
     @Test func messages() throws {
         let response = Response(status: .notFound)
         #expect(message(for: StatusError(method: .get, origin: nil, response: response)) == "This page is gone.")

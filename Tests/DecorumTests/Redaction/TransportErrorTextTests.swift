@@ -14,7 +14,8 @@ import Testing
         for stage in [TransportError.Stage.connecting, .head, .body] {
             var error = TransportError(code, at: stage)
             texts.insert(error.description)
-            error = error.located(at: try Origin("https://api.example.com"), after: .milliseconds(12))
+            error.origin = try Origin("https://api.example.com")
+            error.elapsed = .milliseconds(12)
             #expect(error.description.contains("api.example.com"))
             texts.insert(error.description)
             error.detail = "words of a platform."
@@ -30,13 +31,18 @@ import Testing
     }
 
     @Test func `An error that knows its server keeps it`() throws {
-        let error = TransportError(.connectionRefused, at: .connecting)
-            .located(at: try Origin("https://proxy.example"), after: .seconds(1))
-            .located(at: try Origin("https://api.example.com"), after: .seconds(2))
+        let refused = TransportError(.connectionRefused, at: .connecting)
+        let near = TransportError.locate(refused, at: try Origin("https://proxy.example"), after: .seconds(1))
+        let far = TransportError.locate(near, at: try Origin("https://api.example.com"), after: .seconds(2))
         #expect(
-            error.description
+            "\(far)"
                 == "The connection to proxy.example:443 was refused after 1.00 s. "
                 + "Check the port, and whether a server listens there.")
+    }
+
+    @Test func `An error of another type stays as it is`() throws {
+        let error = TransportError.locate(CancellationError(), at: try Origin("https://a.example"), after: .zero)
+        #expect(error is CancellationError)
     }
 
     @Test func `The idle timeout is named with the parameter to raise`() {

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Parses a structured field by the algorithms of RFC 9651, section 4.2.
 ///
 /// Each byte of any input is read once or twice, and nothing nests deeper than an item in an inner list.
@@ -120,14 +122,14 @@ extension StructuredFieldScanner {
 ///
 /// A field that cannot be parsed is treated as absent (RFC 9651, section 4.2). Neither the error nor its description
 /// holds any part of the field.
-public struct StructuredFieldError: Error, Hashable, Sendable {
+public struct StructuredFieldError: DescribableError, Hashable {
     /// The problem, as one of a few clauses, suitable for a metric.
     public let reason: String
     /// The byte offset of the problem: in the value of the field, or in the text that was serialized so far.
     public let offset: Int
 }
 
-extension StructuredFieldError: CustomStringConvertible {
+extension StructuredFieldError {
     /// A sentence that says what is wrong and where.
     public var description: String { "The structured field is invalid at byte \(offset): \(reason)." }
 }

@@ -147,7 +147,7 @@ public struct CurlConnection: ClosableConnection {
             engine = try avoidsHTTP2 ? engines.avoidingHTTP2 : engines.main
         } catch {
             engines.transfers.end()
-            throw (error as? TransportError)?.located(at: try? Origin(request.head), after: nil) ?? error
+            throw TransportError.locate(error, at: try? Origin(request.head), after: nil)
         }
         let exchange = CurlExchange(
             request, head, upload: upload, idleTimeout: min(idleTimeout, IdleTimer.longestTimeout), watch: watch,

@@ -194,9 +194,8 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
 
     /// Adds the server and the time to an error of the transport.
     private func located(_ error: any Error) -> any Error {
-        guard let error = error as? TransportError else { return error }
         let origin = target.flatMap { try? Origin($0) }
-        return error.located(at: origin, after: beginning.duration(to: watch.clock.now))
+        return TransportError.locate(error, at: origin, after: beginning.duration(to: watch.clock.now))
     }
 }
 

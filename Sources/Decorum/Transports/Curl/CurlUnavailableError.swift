@@ -1,6 +1,8 @@
 #if os(Linux)
+import Foundation
+
 /// The system's libcurl is missing, too old, or does not support an option.
-public struct CurlUnavailableError: Error, Hashable, Sendable {
+public struct CurlUnavailableError: DescribableError, Hashable {
     /// The reason why the library cannot be used, as an open set.
     public struct Reason: Hashable, Sendable {
         /// The name of the reason, suitable for a metric.
@@ -43,7 +45,7 @@ public struct CurlUnavailableError: Error, Hashable, Sendable {
     }
 }
 
-extension CurlUnavailableError: CustomStringConvertible {
+extension CurlUnavailableError {
     static func missing(_ names: [String]) -> Self {
         Self(
             .missing,

@@ -183,7 +183,7 @@ public struct URLSessionConnection: ClosableConnection {
             upload = try await URLSessionUpload(request.body)
         } catch {
             owner.transfers.end()
-            throw (error as? TransportError)?.located(at: try? Origin(request.head), after: nil) ?? error
+            throw TransportError.locate(error, at: try? Origin(request.head), after: nil)
         }
         let exchange = URLSessionExchange(
             request, to: origin, upload: upload, idleTimeout: min(idleTimeout, Self.longestIdleTimeout),

@@ -241,7 +241,9 @@ extension URLSessionExchange {
     }
 
     @discardableResult private func finish(_ end: Result<Void, any Error>) -> Bool {
-        let end = end.mapError(located)
+        let end = end.mapError {
+            TransportError.locate($0, at: origin, after: beginning.duration(to: timer.clock.now))
+        }
         let (isFirst, waiter) = state.withLock { state in
             guard state.end == nil else { return (false, nil as CheckedContinuation<Response, any Error>?) }
             state.end = end
@@ -259,11 +261,5 @@ extension URLSessionExchange {
         case .failure(let error): waiter?.resume(throwing: error)
         }
         return true
-    }
-
-    /// Adds the server and the time to an error of the transport.
-    private func located(_ error: any Error) -> any Error {
-        guard let error = error as? TransportError else { return error }
-        return error.located(at: origin, after: beginning.duration(to: timer.clock.now))
     }
 }
