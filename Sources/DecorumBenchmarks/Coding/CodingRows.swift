@@ -39,7 +39,7 @@ enum CodingRows {
             throw BenchmarkFailure("There is no zlib.")
         }
         defer { unsafe decorum_encoder_free(encoder) }
-        return run(data) { unsafe decorum_encode(encoder, &$0, DECORUM_FLUSH_END) }
+        return unsafe run(data) { unsafe decorum_encode(encoder, &$0, DECORUM_FLUSH_END) }
     }
 
     private static func inflate(_ data: Data) throws {
@@ -47,7 +47,7 @@ enum CodingRows {
             throw BenchmarkFailure("There is no zlib.")
         }
         defer { unsafe decorum_decoder_free(decoder) }
-        let count = run(data) { unsafe decorum_decode(decoder, &$0) }.count
+        let count = unsafe run(data) { unsafe decorum_decode(decoder, &$0) }.count
         guard count == length else { throw BenchmarkFailure("\(count) bytes were decoded.") }
     }
 
