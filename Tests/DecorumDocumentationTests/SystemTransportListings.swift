@@ -30,4 +30,10 @@ private func curlConnection() throws {
         .retrying()
     print(connection.layers)
 }
+
+private func curlEnvironment() throws {
+    let environment = try CurlConnection.Environment()
+    let connection = try CurlConnection(environment: environment)
+    print(connection.layers)
+}
 #endif

@@ -40,13 +40,17 @@ extension CurlConnection {
 }
 
 extension CurlConnection.Proxy {
-    /// Adds the options of the proxy, and those of TLS where the proxy is reached over it.
-    func add(to options: inout CurlOptions, _ tls: CurlConnection.TLS) {
-        options.add(.text(DECORUM_CURL_OPTION_PROXY, url))
-        options.add(.text(DECORUM_CURL_OPTION_NOPROXY, exceptions.joined(separator: ",")))
-        if let user { options.add(.secret(DECORUM_CURL_OPTION_PROXYUSERNAME, user)) }
-        if let password { options.add(.secret(DECORUM_CURL_OPTION_PROXYPASSWORD, password)) }
-        if url.lowercased().hasPrefix("https:") { tls.addForProxy(to: &options) }
+    /// The options of the proxy, and those of TLS where the proxy is reached over it.
+    func options(_ tls: CurlConnection.TLS) -> [CurlOptions.Option] {
+        var options: [CurlOptions.Option] = [
+            .text(DECORUM_CURL_OPTION_PROXY, url),
+            // Without this, libcurl would take the exceptions from the environment.
+            .text(DECORUM_CURL_OPTION_NOPROXY, exceptions.joined(separator: ",")),
+        ]
+        if let user { options.append(.secret(DECORUM_CURL_OPTION_PROXYUSERNAME, user)) }
+        if let password { options.append(.secret(DECORUM_CURL_OPTION_PROXYPASSWORD, password)) }
+        if url.lowercased().hasPrefix("https:") { options += tls.proxyOptions }
+        return options
     }
 }
 

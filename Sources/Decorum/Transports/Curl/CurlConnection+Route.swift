@@ -51,12 +51,6 @@ extension String {
     }
 
     /// Whether the text is an IP address of either version, with brackets or without.
-    fileprivate var isAddress: Bool {
-        var version4 = in_addr()
-        var version6 = in6_addr()
-        if unsafe inet_pton(AF_INET, self, &version4) == 1 { return true }
-        let address = hasPrefix("[") && hasSuffix("]") ? String(dropFirst().dropLast()) : self
-        return unsafe inet_pton(AF_INET6, address, &version6) == 1
-    }
+    fileprivate var isAddress: Bool { IPAddress(self) != nil }
 }
 #endif

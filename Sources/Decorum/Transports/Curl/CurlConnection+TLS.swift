@@ -23,6 +23,8 @@ extension CurlConnection {
                 case system
                 case file(URL)
                 case pem(String)
+                /// A file, a folder of files named by the hash of their certificate, or both.
+                case locations(file: String?, folder: String?)
             }
 
             let source: Source
@@ -99,10 +101,10 @@ extension CurlConnection {
 extension CurlConnection.TLS {
     func add(to options: inout CurlOptions) {
         options.add(.number(DECORUM_CURL_OPTION_SSLVERSION, Int(minimumVersion.number)))
-        if let roots = roots.option(DECORUM_CURL_OPTION_CAINFO, DECORUM_CURL_OPTION_CAINFO_BLOB) {
-            options.add(roots)
-            // By default, libcurl trusts the certificates of the system's folder too.
-            options.add(.noText(DECORUM_CURL_OPTION_CAPATH))
+        for option in roots.options(
+            DECORUM_CURL_OPTION_CAINFO, DECORUM_CURL_OPTION_CAINFO_BLOB, DECORUM_CURL_OPTION_CAPATH)
+        {
+            options.add(option)
         }
         if !pinnedKeys.isEmpty {
             let pins = pinnedKeys.map { "sha256//" + $0.base64EncodedString() }
@@ -120,25 +122,28 @@ extension CurlConnection.TLS {
         if let password = identity.password { options.add(.secret(DECORUM_CURL_OPTION_KEYPASSWD, password)) }
     }
 
-    /// Adds the options that hold for a proxy too: not the pins, which name keys of other servers, nor the identity.
-    func addForProxy(to options: inout CurlOptions) {
-        options.add(.number(DECORUM_CURL_OPTION_PROXY_SSLVERSION, Int(minimumVersion.number)))
-        guard let roots = roots.option(DECORUM_CURL_OPTION_PROXY_CAINFO, DECORUM_CURL_OPTION_PROXY_CAINFO_BLOB) else {
-            return
-        }
-        options.add(roots)
-        options.add(.noText(DECORUM_CURL_OPTION_PROXY_CAPATH))
+    /// The options that hold for a proxy too: not the pins, which name keys of other servers, nor the identity.
+    var proxyOptions: [CurlOptions.Option] {
+        [.number(DECORUM_CURL_OPTION_PROXY_SSLVERSION, Int(minimumVersion.number))]
+            + roots.options(
+                DECORUM_CURL_OPTION_PROXY_CAINFO, DECORUM_CURL_OPTION_PROXY_CAINFO_BLOB,
+                DECORUM_CURL_OPTION_PROXY_CAPATH)
     }
 }
 
 extension CurlConnection.TLS.Roots {
-    fileprivate func option(
-        _ file: decorum_curl_text_option, _ bytes: decorum_curl_bytes_option
-    ) -> CurlOptions.Option? {
+    /// The options for the roots alone: by default, libcurl trusts the system's file and the system's folder.
+    fileprivate func options(
+        _ file: decorum_curl_text_option, _ bytes: decorum_curl_bytes_option, _ folder: decorum_curl_text_option
+    ) -> [CurlOptions.Option] {
         switch source {
-        case .system: nil
-        case .file(let url): .text(file, url.path)
-        case .pem(let text): .bytes(bytes, CurlBytes(text))
+        case .system: []
+        case .file(let url): [.text(file, url.path), .noText(folder)]
+        case .pem(let text): [.bytes(bytes, CurlBytes(text)), .noText(folder)]
+        case .locations(let path, let folderPath):
+            [
+                path.map { .text(file, $0) } ?? .noText(file), folderPath.map { .text(folder, $0) } ?? .noText(folder),
+            ]
         }
     }
 }

@@ -17,7 +17,8 @@ import Foundation
 ///
 /// The library, version 7.80 or later, is opened when the connection is created; nothing is linked. Redirections,
 /// cookies, content codings and authentication are left to other layers. A proxy is used only where one is configured:
-/// unlike URLSession on Linux, this transport ignores the proxies of the environment.
+/// unlike URLSession on Linux, this transport ignores the proxies of the environment, unless the app passes an
+/// ``Environment``.
 ///
 /// A response may be complete before all content of its request is sent. Its reader then gets the end, the rest of the
 /// content is not sent, and the connection is closed. Over HTTP/2, libcurl reports such an end only for a response with
@@ -44,6 +45,8 @@ public struct CurlConnection: ClosableConnection {
     private let protocols: Protocols
     private let showsClientCertificate: Bool
     private let idleTimeout: Duration
+    /// The proxies that the app takes from the environment; nil where it does not.
+    private let environment: CurlEnvironmentProxies?
 
     /// Creates a connection with its own thread and pool, which exist until the connection and its responses are released.
     ///
@@ -73,8 +76,35 @@ public struct CurlConnection: ClosableConnection {
             routes: routes, idleTimeout: idleTimeout, clock: clock)
     }
 
+    /// Creates a connection that uses the proxies and the root certificates of the environment.
+    ///
+    /// - Parameters:
+    ///   - environment: The proxies and roots; they are not read again later.
+    ///   - protocols: The versions of HTTP that are offered.
+    ///   - pool: The number of connections to servers, and how long unused ones are kept.
+    ///   - tls: Which servers are trusted, and how the client identifies itself. Roots other than
+    ///     ``TLS/Roots/system`` replace those of the environment.
+    ///   - routes: The addresses of hosts whose names are not looked up.
+    ///   - idleTimeout: How long a transfer may wait without progress, where the request has no idle timeout.
+    ///   - clock: The clock that measures the idle timeout.
+    /// - Throws: ``CurlUnavailableError`` when libcurl is missing, too old, or does not support an option.
+    public init(
+        environment: Environment,
+        protocols: Protocols = .negotiated,
+        pool: Pool = Pool(),
+        tls: TLS = TLS(),
+        routes: [Route] = [],
+        idleTimeout: Duration = .seconds(60),
+        clock: any DatedClock = SystemClock()
+    ) throws(CurlUnavailableError) {
+        try self.init(
+            library: CurlLibrary(), environment: environment, protocols: protocols, pool: pool,
+            tls: environment.completing(tls), routes: routes, idleTimeout: idleTimeout, clock: clock)
+    }
+
     init(
         library: CurlLibrary,
+        environment: Environment? = nil,
         protocols: Protocols = .negotiated,
         pool: Pool = Pool(),
         tls: TLS = TLS(),
@@ -88,7 +118,7 @@ public struct CurlConnection: ClosableConnection {
         pool.add(to: &options)
         tls.add(to: &options)
         if let proxy {
-            proxy.add(to: &options, tls)
+            for option in proxy.options(tls) { options.add(option) }
         } else {
             // Without this, libcurl would take a proxy from the environment.
             options.add(.text(DECORUM_CURL_OPTION_PROXY, ""))
@@ -99,7 +129,8 @@ public struct CurlConnection: ClosableConnection {
             options.add(.list(DECORUM_CURL_OPTION_RESOLVE, list))
         }
         options.unixSocket = unixSocket
-        try options.check(library)
+        self.environment = environment.map { CurlEnvironmentProxies($0, tls) }
+        try options.check(library, and: self.environment?.options ?? [])
         engines = try CurlEngines(library, options)
         watch = IdleTimer(clock: clock)
         self.library = library
@@ -114,6 +145,7 @@ public struct CurlConnection: ClosableConnection {
         ]
         if !tls.pinnedKeys.isEmpty { settings.append(.init("pinnedKeys", tls.pinnedKeys.count)) }
         if let proxy { settings.append(.init("proxy", proxy.url)) }
+        if let environment { settings.append(.init("environment", environment)) }
         if let unixSocket { settings.append(.init("unixSocket", unixSocket)) }
         layer = Layer(name: "CurlConnection", role: .transport, settings: settings, facts: [.readsClock])
     }
@@ -134,7 +166,7 @@ public struct CurlConnection: ClosableConnection {
         guard idleTimeout >= .zero else {
             throw InvalidRequestError(.negativeNumber, "The idle timeout is negative.")
         }
-        let head = try CurlRequestHead(request, library)
+        let head = try CurlRequestHead(request, library, through: environment?.options(for: Origin(request.head)) ?? [])
         try Task.checkCancellation()
         guard idleTimeout > .zero else { throw TransportError(idleFor: idleTimeout, at: .connecting) }
 

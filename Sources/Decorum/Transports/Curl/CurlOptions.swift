@@ -64,16 +64,7 @@ struct CurlOptions: Sendable {
         // Otherwise a transfer that ends during its name lookup makes the thread, and all transfers, wait for the lookup.
         easy.suggest(DECORUM_CURL_OPTION_QUICK_EXIT, 1)
         easy.refuseRewinding()
-        for option in added {
-            switch option {
-            case .number(let option, let value): easy.set(option, value)
-            case .text(let option, let value): easy.set(option, value)
-            case .secret(let option, let value): easy.set(option, value.value)
-            case .noText(let option): easy.clear(option)
-            case .bytes(let option, let value): easy.set(option, value)
-            case .list(let option, let value): unsafe easy.set(option, value.pointer)
-            }
-        }
+        for option in added { option.apply(to: easy) }
         if let unixSocket { easy.set(DECORUM_CURL_OPTION_UNIX_SOCKET_PATH, unixSocket) }
     }
 
@@ -92,13 +83,28 @@ struct CurlOptions: Sendable {
         easy.set(DECORUM_CURL_OPTION_PIPEWAIT, isHTTP1 || needsOwnConnection ? 0 : 1)
     }
 
-    /// Checks that the library accepts all options, so that none is ignored in silence.
-    func check(_ library: CurlLibrary) throws(CurlUnavailableError) {
+    /// Checks that the library accepts all options, and those that some requests have in addition, so that none is
+    /// ignored in silence.
+    func check(_ library: CurlLibrary, and further: [Option]) throws(CurlUnavailableError) {
         guard let easy = CurlEasy(library) else { throw .unusable(library.version) }
         apply(to: easy)
+        for option in further { option.apply(to: easy) }
         guard easy.refusal == DECORUM_CURL_OK else {
             throw .unsupportedOption(
                 library.version, easy.refusedName ?? "an option", library.error(easy.refusal).text)
+        }
+    }
+}
+
+extension CurlOptions.Option {
+    func apply(to easy: CurlEasy) {
+        switch self {
+        case .number(let option, let value): easy.set(option, value)
+        case .text(let option, let value): easy.set(option, value)
+        case .secret(let option, let value): easy.set(option, value.value)
+        case .noText(let option): easy.clear(option)
+        case .bytes(let option, let value): easy.set(option, value)
+        case .list(let option, let value): unsafe easy.set(option, value.pointer)
         }
     }
 }

@@ -9,9 +9,14 @@ struct CurlRequestHead: Sendable {
     /// The target, where it is not the path of the URL.
     let target: String?
     let fields: CurlList
+    /// The options of the proxy, where it depends on the request.
+    let proxy: [CurlOptions.Option]
 
     /// Converts the head of a request, which was validated.
-    init(_ request: borrowing Request, _ library: CurlLibrary) throws(InvalidRequestError) {
+    init(
+        _ request: borrowing Request, _ library: CurlLibrary, through proxy: [CurlOptions.Option] = []
+    ) throws(InvalidRequestError) {
+        self.proxy = proxy
         let head = request.head
         let path = head.path ?? "/"
         guard !path.utf8.contains(UInt8(ascii: "#")) else { throw .invalidURL }

@@ -57,6 +57,7 @@ final class CurlTransfer {
         self.context = context
         let request = exchange.request
         easy.set(DECORUM_CURL_OPTION_URL, request.url)
+        for option in request.proxy { option.apply(to: easy) }
         if let target = request.target { easy.set(DECORUM_CURL_OPTION_REQUEST_TARGET, target) }
         unsafe easy.set(DECORUM_CURL_OPTION_HTTPHEADER, request.fields.pointer)
         easy.set(
