@@ -2,13 +2,15 @@ import DecorumTestSupport
 import Foundation
 import Testing
 
-/// A case of the public test suite for HTTP caches: a sequence of exchanges, and their expectations.
+/// A case of a test suite for HTTP caches: a sequence of exchanges, and their expectations.
 struct CacheCase: Decodable, Sendable, CustomTestStringConvertible {
     enum Kind: String, Decodable, Sendable { case required, optimal, check }
 
     let id: String
     let name: String
     let kind: Kind
+    /// Where the rule stands; nil in suites that do not tell.
+    let section: String?
     let dependsOn: [String]
     let ownClient: Bool
     let requests: [Exchange]
@@ -118,17 +120,28 @@ struct CacheCase: Decodable, Sendable, CustomTestStringConvertible {
     }
 }
 
-extension CacheCase {
-    /// The cases beside the checkout; empty if there are none.
-    static let all: [CacheCase] = {
-        guard let file, let data = try? Data(contentsOf: file) else { return [] }
+/// A file with cases.
+enum CacheCaseFile: CaseIterable, Sendable {
+    /// The project's own cases.
+    case own
+    /// The public test suite for HTTP caches, which is beside the checkout of some developers.
+    case shared
+
+    /// The files that are there; the project's own always is.
+    static let present = allCases.filter { $0.url != nil }
+
+    var url: URL? {
+        switch self {
+        case .own: Fixtures.url("caching/cases.json")
+        case .shared: Fixtures.shared("cache-tests/cases.json")
+        }
+    }
+
+    func cases() throws -> [CacheCase] {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
-        return (try? decoder.decode([CacheCase].self, from: data)) ?? []
-    }()
-
-    /// The file with the cases, or nil if absent.
-    static let file: URL? = Fixtures.shared("cache-tests/cases.json")
+        return try decoder.decode([CacheCase].self, from: Data(contentsOf: #require(url)))
+    }
 }
 
 extension KeyedDecodingContainer {

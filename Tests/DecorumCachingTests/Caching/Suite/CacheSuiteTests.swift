@@ -1,46 +1,86 @@
 import Decorum
 import DecorumTesting
+import Synchronization
 import Testing
 
-/// The public test suite for HTTP caches, run within the process and on virtual time.
-@Suite(.enabled(if: CacheCase.file != nil, "no cases beside the checkout"), .timeLimit(.minutes(3)))
-struct CacheSuiteTests {
+/// Test suites for HTTP caches, run within the process and on virtual time.
+@Suite(.timeLimit(.minutes(3))) struct CacheSuiteTests {
     enum Store: CaseIterable { case memory, files }
 
-    @Test(arguments: Store.allCases)
-    func `Every required case and every optimal case passes`(in store: Store) async throws {
+    @Test func `The project's own cases are many, and each tells its rule`() throws {
+        let cases = try CacheCaseFile.own.cases()
+
+        #expect(cases.count >= 150)
+        #expect(Set(cases.map(\.id)).count == cases.count)
+        for test in cases {
+            #expect(test.section?.isEmpty == false, "\(test.id)")
+            #expect(!test.name.isEmpty && !test.requests.isEmpty, "\(test.id)")
+        }
+    }
+
+    @Test func `No cache at all fails the cases about reuse, and one that keeps everything those about the origin`()
+        async throws
+    {
+        var failures = [0, 0]
+        for test in try CacheCaseFile.own.cases() where test.kind != .check {
+            for keepsAll in [false, true] {
+                let run = CacheCaseRun(test: test)
+                let origin = run.origin
+                let kept = Mutex<[String: Response]>([:])
+                let connection = ClosureConnection { request in
+                    let place = request.head.path ?? ""
+                    if keepsAll, let response = kept.withLock({ $0[place] }) { return response }
+                    let response = try await origin.answer(request)
+                    kept.withLock { $0[place] = response }
+                    return response
+                }
+                if try await run.verdict(through: connection, from: origin) != .passed {
+                    failures[keepsAll ? 1 : 0] += 1
+                }
+            }
+        }
+        #expect(failures[0] > 120)
+        #expect(failures[1] > 120)
+    }
+
+    @Test(arguments: CacheCaseFile.present, Store.allCases)
+    func `Every required case and every optimal case passes`(of file: CacheCaseFile, in store: Store) async throws {
+        let cases = try file.cases()
         var folders: [StoreFolder] = []
         defer { withExtendedLifetime(folders) {} }
-        let verdicts = try await Self.verdicts {
+        let verdicts = try await Self.verdicts(of: cases) {
             guard store == .files else { return MemoryResponseStore() as any ResponseStore }
             let folder = StoreFolder()
             folders.append(folder)
             return folder.store()
         }
-        Self.expectDemanded(verdicts)
-        if store == .memory { Self.report(verdicts) }
+        Self.expectDemanded(cases, verdicts)
+        if store == .memory { Self.report(cases, verdicts) }
     }
 
-    @Test(arguments: Store.allCases)
+    @Test(arguments: CacheCaseFile.present, Store.allCases)
     func `Every required case and every optimal case passes with 25 at once, three times`(
-        in store: Store
+        of file: CacheCaseFile, in store: Store
     ) async throws {
         let folder = StoreFolder()
-        let cases =
+        let cases = try file.cases()
+        let atOnce =
             switch store {
-            case .memory: CacheCasesAtOnce(CacheCase.all, throughCacheIn: MemoryResponseStore())
-            case .files: CacheCasesAtOnce(CacheCase.all, throughCacheIn: folder.store())
+            case .memory: CacheCasesAtOnce(cases, throughCacheIn: MemoryResponseStore())
+            case .files: CacheCasesAtOnce(cases, throughCacheIn: folder.store())
             }
 
         for round in 1...3 {
-            Self.expectDemanded(try await cases.verdicts(seed: UInt64(round)), "round \(round), ")
+            Self.expectDemanded(cases, try await atOnce.verdicts(seed: UInt64(round)), "round \(round), ")
             // Otherwise the cases would not be in each other's way, and the test would show nothing.
-            #expect(cases.largestUnderWay > 10)
+            #expect(atOnce.largestUnderWay > 10)
         }
     }
 
-    private static func expectDemanded(_ verdicts: [String: CacheCaseRun.Verdict], _ remark: String = "") {
-        let demanded = CacheCase.all.filter { $0.kind != .check }
+    private static func expectDemanded(
+        _ cases: [CacheCase], _ verdicts: [String: CacheCaseRun.Verdict], _ remark: String = ""
+    ) {
+        let demanded = cases.filter { $0.kind != .check }
         #expect(!demanded.isEmpty)
         for test in demanded {
             let verdict = verdicts[test.id] ?? .void("not run")
@@ -54,11 +94,11 @@ struct CacheSuiteTests {
 
     /// Runs all cases; cases that do not need a separate cache share one.
     private static func verdicts(
-        in makeStore: () -> any ResponseStore
+        of cases: [CacheCase], in makeStore: () -> any ResponseStore
     ) async throws -> [String: CacheCaseRun.Verdict] {
         let sharedStore = makeStore()
         var verdicts: [String: CacheCaseRun.Verdict] = [:]
-        for test in CacheCase.all {
+        for test in cases {
             let store = test.ownClient ? makeStore() : sharedStore
             verdicts[test.id] = try await CacheCaseRun(test: test).verdict(throughCacheIn: store)
         }
@@ -66,8 +106,8 @@ struct CacheSuiteTests {
     }
 
     /// Prints the results of the cases that only check for optional behaviour.
-    private static func report(_ verdicts: [String: CacheCaseRun.Verdict]) {
-        for test in CacheCase.all where test.kind == .check {
+    private static func report(_ cases: [CacheCase], _ verdicts: [String: CacheCaseRun.Verdict]) {
+        for test in cases where test.kind == .check {
             print("\(test.id): \(verdicts[test.id].map { "\($0)" } ?? "not run")")
         }
     }
