@@ -23,8 +23,8 @@ enum DecoratorRows {
             try row("overridingFields", 2270, 1, memory.overridingFields(with: [.cacheControl: "max-age=0"])),
             try row("identifyingClient", 2340, 1, memory.identifyingClient(as: ClientInformation(name: "benchmarks"))),
             try row("acceptingLanguages", 2290, 1, memory.acceptingLanguages(["en"])),
-            try row("decompressing", 3500, 1, memory.decompressing()),
-            try row("compressing", 1000, 0, memory.compressing()),
+            try row("decompressing", 3280, 1, memory.decompressing()),
+            try row("compressing", 415, 0, memory.compressing()),
         ]
     }
 
