@@ -72,6 +72,9 @@ import Testing
                       "request": {
                         "method": "POST",
                         "url": "https://api.example.com/search?lang=de",
+                        "headers": {
+                          "Content-Type": "text/plain; charset=utf-8"
+                        },
                         "json": { "q": "Käse", "page": 1 }
                       },
                       "response": {

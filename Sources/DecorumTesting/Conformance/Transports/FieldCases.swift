@@ -56,7 +56,7 @@ extension TransportCase {
     ) { subject in
         let bench = try await subject.bench()
         _ = try await bench.send(to: .init())
-        _ = try await bench.send(.post, to: .init(), body: "hello")
+        _ = try await bench.send(.post, to: .init(), body: Body(Data("hello".utf8)))
         for request in try await bench.waitForRequests(2) {
             let names = Set(request.fields.lines.map { $0.name.lowercased() })
             let added = names.subtracting(["host", "content-length", "transfer-encoding", "connection"])
