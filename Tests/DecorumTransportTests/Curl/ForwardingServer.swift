@@ -74,15 +74,20 @@ final class ForwardingServer: Sendable {
                 unsafe connect(server, address, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
+        let answered = DispatchSemaphore(value: 0)
         Thread.detachNewThread {
             if case .beforeAlerts = place {
                 Self.passRecords(from: server, to: client)
             } else {
                 Self.pass(from: server, to: client)
             }
+            answered.signal()
         }
         Self.pass(from: client, to: server)
+        // A descriptor that is closed earlier may be another connection's when the other thread shuts it down.
+        answered.wait()
         close(server)
+        close(client)
     }
 
     private static func pass(from source: Int32, to destination: Int32) {

@@ -92,6 +92,16 @@ extension CurlConnection.Environment: CustomStringConvertible {
 }
 
 extension CurlConnection.Environment {
+    /// The proxies in the form that libcurl takes.
+    func choice(_ tls: CurlConnection.TLS) -> CurlProxyChoice {
+        let http = httpProxy?.options(tls) ?? []
+        let https = httpsProxy?.options(tls) ?? []
+        return CurlProxyChoice(description: description, options: http + https) { origin in
+            guard proxy(for: origin) != nil else { return [] }
+            return origin.scheme == "https" ? https : http
+        }
+    }
+
     /// TLS with the roots of the environment, unless it has its own.
     func completing(_ tls: CurlConnection.TLS) -> CurlConnection.TLS {
         guard let roots, tls.roots == .system else { return tls }
@@ -119,24 +129,33 @@ extension CurlConnection.Proxy {
     }
 }
 
-/// The proxies of the environment in the form that libcurl takes.
-struct CurlEnvironmentProxies: Sendable {
-    private let environment: CurlConnection.Environment
-    private let http: [CurlOptions.Option]
-    private let https: [CurlOptions.Option]
-
-    init(_ environment: CurlConnection.Environment, _ tls: CurlConnection.TLS) {
-        self.environment = environment
-        http = environment.httpProxy?.options(tls) ?? []
-        https = environment.httpsProxy?.options(tls) ?? []
+extension CurlConnection {
+    /// Creates a connection that uses the proxies and the root certificates of the environment.
+    ///
+    /// - Parameters:
+    ///   - environment: The proxies and roots; they are not read again later.
+    ///   - protocols: The versions of HTTP that are offered.
+    ///   - pool: The number of connections to servers, and how long unused ones are kept.
+    ///   - tls: Which servers are trusted, and how the client identifies itself. Roots other than
+    ///     ``TLS/Roots/system`` replace those of the environment.
+    ///   - routes: The addresses of hosts whose names are not looked up.
+    ///   - idleTimeout: How long a transfer may wait without progress, where the request has no idle timeout.
+    ///   - clock: The clock that measures the idle timeout.
+    /// - Throws: ``CurlUnavailableError`` when libcurl is missing, too old, or does not support an option.
+    public init(
+        environment: Environment,
+        protocols: Protocols = .negotiated,
+        pool: Pool = Pool(),
+        tls: TLS = TLS(),
+        routes: [Route] = [],
+        idleTimeout: Duration = .seconds(60),
+        clock: any DatedClock = SystemClock()
+    ) throws(CurlUnavailableError) {
+        try self.init(
+            library: CurlLibrary(), proxies: environment.choice(environment.completing(tls)), protocols: protocols,
+            pool: pool,
+            tls: environment.completing(tls), routes: routes, idleTimeout: idleTimeout, clock: clock)
     }
 
-    /// All options that a request may have.
-    var options: [CurlOptions.Option] { http + https }
-
-    func options(for origin: Origin) -> [CurlOptions.Option] {
-        guard environment.proxy(for: origin) != nil else { return [] }
-        return origin.scheme == "https" ? https : http
-    }
 }
 #endif

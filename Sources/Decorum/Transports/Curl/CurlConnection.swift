@@ -45,8 +45,8 @@ public struct CurlConnection: ClosableConnection {
     private let protocols: Protocols
     private let showsClientCertificate: Bool
     private let idleTimeout: Duration
-    /// The proxies that the app takes from the environment; nil where it does not.
-    private let environment: CurlEnvironmentProxies?
+    /// The choice of a proxy for each request; nil where it is the same for all.
+    private let proxies: CurlProxyChoice?
 
     /// Creates a connection with its own thread and pool, which exist until the connection and its responses are released.
     ///
@@ -76,35 +76,9 @@ public struct CurlConnection: ClosableConnection {
             routes: routes, idleTimeout: idleTimeout, clock: clock)
     }
 
-    /// Creates a connection that uses the proxies and the root certificates of the environment.
-    ///
-    /// - Parameters:
-    ///   - environment: The proxies and roots; they are not read again later.
-    ///   - protocols: The versions of HTTP that are offered.
-    ///   - pool: The number of connections to servers, and how long unused ones are kept.
-    ///   - tls: Which servers are trusted, and how the client identifies itself. Roots other than
-    ///     ``TLS/Roots/system`` replace those of the environment.
-    ///   - routes: The addresses of hosts whose names are not looked up.
-    ///   - idleTimeout: How long a transfer may wait without progress, where the request has no idle timeout.
-    ///   - clock: The clock that measures the idle timeout.
-    /// - Throws: ``CurlUnavailableError`` when libcurl is missing, too old, or does not support an option.
-    public init(
-        environment: Environment,
-        protocols: Protocols = .negotiated,
-        pool: Pool = Pool(),
-        tls: TLS = TLS(),
-        routes: [Route] = [],
-        idleTimeout: Duration = .seconds(60),
-        clock: any DatedClock = SystemClock()
-    ) throws(CurlUnavailableError) {
-        try self.init(
-            library: CurlLibrary(), environment: environment, protocols: protocols, pool: pool,
-            tls: environment.completing(tls), routes: routes, idleTimeout: idleTimeout, clock: clock)
-    }
-
     init(
         library: CurlLibrary,
-        environment: Environment? = nil,
+        proxies: CurlProxyChoice? = nil,
         protocols: Protocols = .negotiated,
         pool: Pool = Pool(),
         tls: TLS = TLS(),
@@ -129,8 +103,8 @@ public struct CurlConnection: ClosableConnection {
             options.add(.list(DECORUM_CURL_OPTION_RESOLVE, list))
         }
         options.unixSocket = unixSocket
-        self.environment = environment.map { CurlEnvironmentProxies($0, tls) }
-        try options.check(library, and: self.environment?.options ?? [])
+        self.proxies = proxies
+        try options.check(library, and: proxies?.options ?? [])
         engines = try CurlEngines(library, options)
         watch = IdleTimer(clock: clock)
         self.library = library
@@ -145,7 +119,7 @@ public struct CurlConnection: ClosableConnection {
         ]
         if !tls.pinnedKeys.isEmpty { settings.append(.init("pinnedKeys", tls.pinnedKeys.count)) }
         if let proxy { settings.append(.init("proxy", proxy.url)) }
-        if let environment { settings.append(.init("environment", environment)) }
+        if let proxies { settings.append(.init("proxies", proxies)) }
         if let unixSocket { settings.append(.init("unixSocket", unixSocket)) }
         layer = Layer(name: "CurlConnection", role: .transport, settings: settings, facts: [.readsClock])
     }
@@ -166,7 +140,7 @@ public struct CurlConnection: ClosableConnection {
         guard idleTimeout >= .zero else {
             throw InvalidRequestError(.negativeNumber, "The idle timeout is negative.")
         }
-        let head = try CurlRequestHead(request, library, through: environment?.options(for: Origin(request.head)) ?? [])
+        let head = try CurlRequestHead(request, library, through: proxies?.choose(Origin(request.head)) ?? [])
         try Task.checkCancellation()
         guard idleTimeout > .zero else { throw TransportError(idleFor: idleTimeout, at: .connecting) }
 
