@@ -87,6 +87,15 @@ def encoded(text, charset):
         return text.encode()
 
 
+def stored(text, kind, fields):
+    """The bytes of a text in an archive. mitmproxy reads text without a charset as ISO-8859-1; the length tells."""
+    body = encoded(text, charset_of(kind))
+    length = fields.get("content-length", "")
+    if length.isdigit() and len(body) != int(length) == len(text) and max(text) <= "\xff":
+        return text.encode("latin-1")
+    return body
+
+
 def charset_of(kind):
     found = re.search(r'charset="?([^";\s]+)', kind or "", re.I)
     return found.group(1) if found else None
@@ -240,15 +249,10 @@ def content(response, creator, beside):
         return in_base64(text)
     if creator.startswith("replay"):
         return text.encode()
-    body = encoded(text, charset_of(kind))
-    length = fields.get("content-length", "")
-    # mitmproxy decodes text without a charset as ISO-8859-1; the length tells.
-    if length.isdigit() and len(body) != int(length) == len(text) and max(text) <= "\xff":
-        return text.encode("latin-1")
-    return body
+    return stored(text, kind, fields)
 
 
-def post_data(value, creator):
+def post_data(value, creator, fields):
     if not value:
         return b""
     kind = value.get("mimeType") or ""
@@ -259,7 +263,7 @@ def post_data(value, creator):
         unmarked = creator.startswith("replay") and "json" not in kind and not kind.startswith("text/")
         if marked or unmarked:
             return in_base64(value["text"]) or value["text"].encode()
-        return encoded(value["text"], charset_of(kind))
+        return stored(value["text"], kind, fields)
     parameters = value.get("params") or []
     if parameters and "urlencoded" in kind:
         return urllib.parse.urlencode([(item["name"], item.get("value", "")) for item in parameters]).encode()
@@ -285,7 +289,7 @@ def har(root, beside):
         failed = status <= 0 or bool(response.get("_error") or response.get("_failureText"))
         yield exchange(
             request["method"], request["url"].split("#")[0], status, named_pairs(request.get("headers")),
-            post_data(request.get("postData"), creator),
+            post_data(request.get("postData"), creator, dict(named_pairs(request.get("headers")))),
             named_pairs(response.get("headers")) if status > 0 else [],
             content(response, creator, beside) if status > 0 else b"", failed)
 

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Test suites for HTTP caches, run within the process and on virtual time.
-@Suite(.timeLimit(.minutes(3))) struct CacheSuiteTests {
+@Suite(.timeLimit(.minutes(10))) struct CacheSuiteTests {
     enum Store: CaseIterable { case memory, files }
 
     @Test func `The project's own cases are many, and each tells its rule`() throws {
