@@ -1,7 +1,7 @@
 public import Decorum
 public import Foundation
 
-/// `Fixtures/ContentCodings`: one content in each coding, as other programs made it.
+/// `Fixtures/content-codings`: one content in each coding, as other programs made it.
 public enum CodedItems: Sendable {
     /// Each file with the codings that it has, in the order in which they were applied.
     public static let all: [(file: String, codings: [String])] = [
@@ -15,7 +15,7 @@ public enum CodedItems: Sendable {
     public static func content() throws -> Data { try data("items.json") }
 
     /// The coded content.
-    public static func data(_ file: String) throws -> Data { try Fixtures.data("ContentCodings/\(file)") }
+    public static func data(_ file: String) throws -> Data { try Fixtures.data("content-codings/\(file)") }
 }
 
 extension ContentDecoder {

@@ -155,6 +155,6 @@ extension Request {
         guard let url, let proposal = RedirectionDecision.proposal(of: response, to: self, at: url) else {
             return false
         }
-        return proposal.to.scheme == "https" && (try? Origin(proposal.to.absoluteString))?.host == source.host
+        return proposal.to.scheme == "https" && (try? Origin(proposal.to))?.host == source.host
     }
 }
