@@ -80,4 +80,5 @@ SAME_FIELD(struct decorum_zstd_output, ZSTD_outBuffer, pos);
 #if __has_include(<zstd_errors.h>)
 #include <zstd_errors.h>
 SAME(DECORUM_ZSTD_MEMORY_ERROR, ZSTD_error_memory_allocation);
+SAME(DECORUM_ZSTD_WINDOW_ERROR, ZSTD_error_frameParameter_windowTooLarge);
 #endif

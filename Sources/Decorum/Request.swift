@@ -18,7 +18,8 @@ public struct Request: Sendable {
     ///
     /// A body whose ``Body/mediaType`` is known sets the `Content-Type` of the request, both where the request is
     /// created and where the body is replaced. A `Content-Type` that the caller has set stays. A body of unknown type
-    /// changes nothing, so a layer that wraps a body keeps the field, and the head is always as it will be sent.
+    /// changes nothing, so a layer that wraps a body keeps the field, and the head is always as it will be sent. Where the
+    /// head or all of its fields are replaced afterwards, the new head needs a `Content-Type` of its own.
     public var body: Body {
         didSet { adoptMediaType(replacing: oldValue) }
     }

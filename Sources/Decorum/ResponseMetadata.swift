@@ -79,7 +79,8 @@ extension ResponseMetadata {
         set { self[InformationalKey.self] = newValue }
     }
 
-    /// The content codings that the transport or ``Connection/decompressing(_:)`` undoes, outermost first, as in `["gzip"]`.
+    /// The content codings that the transport or ``Connection/decompressing(_:)`` undoes, outermost first, as in
+    /// `["gzip"]`.
     ///
     /// The head then has neither `Content-Encoding` nor the `Content-Length` of the coded content.
     public var decodedContentCodings: [String] {

@@ -99,8 +99,11 @@ static enum decorum_step zstd_step(decorum_decoder *decoder, struct decorum_buff
     size_t result = decoder->zstd->ZSTD_decompressStream(decoder->state, &output, &input);
     decorum_zstd_advance(buffers, input.pos, output.pos);
     if (!decoder->zstd->ZSTD_isError(result)) return result == 0 ? DECORUM_STEP_ENDED : DECORUM_STEP_CONTINUES;
-    int code = decoder->zstd->ZSTD_getErrorCode(result);
-    return code == DECORUM_ZSTD_MEMORY_ERROR ? DECORUM_STEP_OUT_OF_MEMORY : DECORUM_STEP_BROKEN;
+    switch (decoder->zstd->ZSTD_getErrorCode(result)) {
+    case DECORUM_ZSTD_MEMORY_ERROR: return DECORUM_STEP_OUT_OF_MEMORY;
+    case DECORUM_ZSTD_WINDOW_ERROR: return DECORUM_STEP_LARGE_WINDOW;
+    default: return DECORUM_STEP_BROKEN;
+    }
 }
 
 enum decorum_step decorum_decode(decorum_decoder *decoder, struct decorum_buffers *buffers) {

@@ -30,6 +30,7 @@ import Testing
             .followingRedirects()
             .addingDefaultFields([.accept: "application/json"])
             .resolving(against: "https://api.example.com/v1/")
+            .acting(for: Principal("user-42"))
             .observing(statistics)
             .validatingStatus()
 

@@ -34,11 +34,11 @@ final class NetworkActivity {
     }
 
     func watchEvents() async {
-        for await event in eventStream { events.append(event) }
+        for await event in eventStream { events = events.suffix(99) + [event] }
     }
 
     func watchEntries() async {
-        for await entry in entryStream { entries.append(entry) }
+        for await entry in entryStream { entries = entries.suffix(99) + [entry] }
     }
 }
 

@@ -61,8 +61,8 @@ extension Connection {
     /// confirmed it by its strong entity tag; a fresh response to a request without a cookie is used for a request with
     /// one.
     ///
-    /// Apply it inside of ``followingRedirects(upTo:policy:remembering:clock:)``, so that permanent redirections are stored, and
-    /// outside of ``retrying(_:clock:generator:)`` and of layers that add credentials. See <doc:keeping-responses>, RFC
+    /// Apply it inside of ``followingRedirects(upTo:policy:remembering:clock:)``, so that permanent redirections are
+    /// stored, and outside of ``retrying(_:clock:generator:)`` and of layers that add credentials. See <doc:keeping-responses>, RFC
     /// 9111, RFC 5861 and RFC 8246.
     ///
     /// - Parameters:

@@ -26,6 +26,10 @@ import Foundation
         input.count > 1 ? (input[input.startIndex], input[input.startIndex + 1]) : nil
     }
 
+    func discardInput() {
+        input = Data()
+    }
+
     func feed(_ data: Data) {
         input = input.isEmpty ? data : input + data
     }
@@ -34,8 +38,9 @@ import Foundation
     func run(_ coder: (inout decorum_buffers) -> decorum_step) -> (step: decorum_step, moved: Bool) {
         let count = input.count
         let (step, taken, given) = unsafe input.withUnsafeBytes { bytes in
+            // Without input, an address that the libraries do not read.
             var buffers = unsafe decorum_buffers(
-                input: bytes.bindMemory(to: UInt8.self).baseAddress, input_count: count,
+                input: bytes.bindMemory(to: UInt8.self).baseAddress ?? UnsafePointer(output), input_count: count,
                 output: output + filled, output_count: Self.size - filled)
             let step = unsafe coder(&buffers)
             return unsafe (step, count - buffers.input_count, Self.size - filled - buffers.output_count)

@@ -27,7 +27,9 @@ extension Connection {
     /// `Accept-Encoding` that lacks the coding, the request is sent again as it is, if its body can be read again; later
     /// requests to that origin are not compressed. This layer remembers up to 100 such origins.
     ///
-    /// Place it inside of caching and retries, and outside of signing and of layers that compute digests. See RFC 9110,
+    /// Place it inside of caching and retries, and outside of signing and of layers that compute digests. The response to a
+    /// `QUERY` whose content it compresses is stored and shared only with a principal, since the content that was sent is
+    /// not the one that was asked with. See RFC 9110,
     /// sections 8.4, 12.5.3 and 15.5.16.
     ///
     /// - Parameters:

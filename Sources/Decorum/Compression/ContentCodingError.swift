@@ -30,6 +30,8 @@ public struct ContentCodingError: DescribableError, Hashable {
         public static let maximumCodings = Reason("maximumCodings")
         /// The coding is unknown, or its library is not installed.
         public static let unavailable = Reason("unavailable")
+        /// The content needs more memory at a time than HTTP allows for its coding (RFC 9659).
+        public static let largeWindow = Reason("largeWindow")
         /// The library could not get the memory that it needs.
         public static let outOfMemory = Reason("outOfMemory")
     }
@@ -88,6 +90,13 @@ extension ContentCodingError {
     static func unavailable(_ coding: ContentCoding) -> Self {
         Self(
             .unavailable, "The coding \(coding.name.prefix(32).debugDescription) is unknown or its library is missing.")
+    }
+
+    static func largeWindow(_ coding: ContentCoding) -> Self {
+        Self(
+            .largeWindow,
+            "The content in the coding \(coding) needs a window of more than 8 MiB, which HTTP does not allow (RFC 9659); "
+                + "the server has to compress it with a smaller one.")
     }
 
     static func outOfMemory(_ coding: ContentCoding) -> Self {

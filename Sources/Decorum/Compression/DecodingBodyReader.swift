@@ -40,7 +40,10 @@ struct DecodingBodyReader: BodyReader {
 
     private mutating func decoded() async throws -> Data? {
         do {
-            return try await isLarge ? Self.decodeElsewhere(decoder) : decoder.next()
+            let part = try await isLarge ? Self.decodeElsewhere(decoder) : decoder.next()
+            // A few coded bytes may be many decoded ones.
+            if part?.count == CodingBuffers.size { isLarge = true }
+            return part
         } catch {
             reader = nil
             throw error
@@ -62,5 +65,7 @@ struct DecodingBodyReader: BodyReader {
         try decoder.next()
     }
 
-    var trailers: HTTPFields? { reader?.trailers }
+    var trailers: HTTPFields? {
+        reader?.trailers.map { DecompressionDecision.withoutCodedFields($0) }
+    }
 }

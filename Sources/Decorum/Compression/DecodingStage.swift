@@ -11,6 +11,8 @@ import Foundation
     private var mayHoldMore = false
     /// Whether the last member, stream or frame that began has ended; also true before the first.
     private var isComplete = true
+    /// Whether all that follows is ignored.
+    private var ignoresRest = false
 
     init(_ coding: ContentCoding) throws(ContentCodingError) {
         guard let format = coding.format, coding.isDecodable else { throw .unavailable(coding) }
@@ -53,6 +55,7 @@ import Foundation
             isComplete = true
             mayHoldMore = false
         case DECORUM_STEP_OUT_OF_MEMORY: throw .outOfMemory(coding)
+        case DECORUM_STEP_LARGE_WINDOW: throw .largeWindow(coding)
         default: throw .malformed(coding)
         }
     }
@@ -61,6 +64,12 @@ import Foundation
     private func prepare() throws(ContentCodingError) -> Bool {
         if let decoder = unsafe decoder {
             guard isComplete else { return true }
+            // Some servers pad gzip with zeros or a line break, which the program gzip and browsers ignore.
+            if format == DECORUM_FORMAT_GZIP, ignoresRest || buffers.first != Self.gzipStart {
+                ignoresRest = true
+                buffers.discardInput()
+                return false
+            }
             // More members of gzip (RFC 1952, section 2.2) and frames of Zstandard (RFC 8878, section 3.1) may follow.
             guard let first = buffers.first, format.mayStart(with: first), unsafe decorum_decoder_restart(decoder) != 0
             else { throw .trailingData(coding) }
@@ -76,6 +85,8 @@ import Foundation
         return true
     }
 
+    private static let gzipStart: UInt8 = 0x1F
+
     /// Whether two bytes begin a stream of zlib (RFC 1950, section 2.2): the method is 8, and the bytes are a multiple of 31.
     ///
     /// No encoder begins raw data like this: a first byte with these four bits is that of a stored block with bits in its
@@ -89,7 +100,7 @@ extension decorum_format {
     /// Whether a byte may be the first of another member or frame behind the first one.
     fileprivate func mayStart(with byte: UInt8) -> Bool {
         switch self {
-        case DECORUM_FORMAT_GZIP: byte == 0x1F
+        case DECORUM_FORMAT_GZIP: true
         case DECORUM_FORMAT_ZSTD: byte == 0x28 || (0x50...0x5F).contains(byte)
         default: false
         }

@@ -19,8 +19,9 @@ extension Connection {
     ///
     /// A decoded response has no `Content-Encoding`, `Content-Length` and digest of the coded content any more, and its body
     /// has no known length; ``ResponseMetadata/decodedContentCodings`` has the codings. `ETag` and `Last-Modified` stay as
-    /// they are, since conditional requests need them; with a strong `ETag`, they compare the coded content. Trailer fields
-    /// pass.
+    /// they are, since conditional requests need them, and name the coded content: do not resume a decoded body with
+    /// `Range`, and set ``RequestOptions/keepsContentCoding`` for a download that may be resumed. Trailer fields pass, except
+    /// digests of the coded content.
     ///
     /// Reading throws ``ContentCodingError`` when the content is damaged, incomplete, followed by other bytes, or beyond
     /// ``DecompressionPolicy/limits``. The transfer ends then. Chunks of at most 64 KiB are decoded as they are read, so a
@@ -30,7 +31,8 @@ extension Connection {
     /// inside of redirects. `URLSessionConnection` decodes by itself; over it this layer only offers the codings. On
     /// Linux, its bytes wait decoded in its `Backlog`, and no limit of the policy applies to them.
     ///
-    /// Set ``RequestOptions/keepsContentCoding`` for a download that has to arrive as the server has it.
+    /// A client of AsyncHTTPClient that is set to decompress leaves `Content-Encoding` in the head; do not apply this modifier
+    /// over one.
     ///
     /// See RFC 9110, sections 8.4 and 12.5.3.
     ///

@@ -33,7 +33,14 @@ enum DecompressionDecision {
     /// The digests are those of coded bytes (RFC 9530, sections 2 and 3). Validators stay: they name the response that the
     /// server has, which conditional requests ask about.
     static func removeCodedFields(from head: inout HTTPResponse) {
-        for name in codedFields where head.headerFields.contains(name) { head.headerFields[fields: name] = [] }
+        head.headerFields = withoutCodedFields(head.headerFields)
+    }
+
+    /// Header or trailer fields without those that describe the coded bytes.
+    static func withoutCodedFields(_ fields: HTTPFields) -> HTTPFields {
+        var fields = fields
+        for name in codedFields where fields.contains(name) { fields[fields: name] = [] }
+        return fields
     }
 
     private static let codedFields =

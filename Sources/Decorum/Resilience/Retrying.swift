@@ -19,7 +19,8 @@ extension Connection {
     /// dropped. Cancelling the task ends the wait.
     ///
     /// The caller gets the response or the error of the last attempt, which counts the attempts in
-    /// ``TransportError/attempts``. All other responses and errors pass unchanged. A response whose body fails later is not retried, because it has been returned by then.
+    /// ``TransportError/attempts``. All other responses and errors pass unchanged. A response whose body fails later is
+    /// not retried, because it has been returned by then.
     /// ``RequestOptions/retryPolicy`` replaces the policy for one request.
     ///
     /// Place it inside of redirects and caching, so that only a failed hop is repeated, and outside of authentication

@@ -30,6 +30,8 @@ enum decorum_step {
     DECORUM_STEP_ENDED,
     DECORUM_STEP_BROKEN,
     DECORUM_STEP_OUT_OF_MEMORY,
+    /// The frame needs a window of more than 8 MiB.
+    DECORUM_STEP_LARGE_WINDOW,
 };
 
 enum decorum_flush {

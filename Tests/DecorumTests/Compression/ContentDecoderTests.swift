@@ -29,12 +29,19 @@ import Testing
     }
 
     @Test(arguments: CodedItems.all)
-    func `Bytes behind the end are an error`(item: (file: String, codings: [String])) throws {
+    func `Bytes behind the end are an error, and padding of gzip is none`(item: (file: String, codings: [String])) throws {
         let coded = try CodedItems.data(item.file)
         for size in [1, 1 << 20] {
             for rest in ["\0", "\r\n", "<html>"] {
+                let padded = coded + Data(rest.utf8)
+                // Behind gzip alone, padding is usual.
+                guard item.codings.last?.hasSuffix("gzip") != true else {
+                    let content = try ContentDecoder.decode(padded, inPiecesOf: size, from: item.codings)
+                    #expect(content == (try CodedItems.data("items.json")))
+                    continue
+                }
                 let error = #expect(throws: ContentCodingError.self) {
-                    try ContentDecoder.decode(coded + Data(rest.utf8), inPiecesOf: size, from: item.codings)
+                    try ContentDecoder.decode(padded, inPiecesOf: size, from: item.codings)
                 }
                 #expect(error?.reason == .trailingData)
             }
@@ -61,7 +68,7 @@ import Testing
         let error = #expect(throws: ContentCodingError.self) {
             try ContentDecoder.decode(CodedItems.data("items.window.zst"), inPiecesOf: 1000, from: ["zstd"])
         }
-        #expect(error?.reason == .malformed)
+        #expect(error?.reason == .largeWindow)
     }
 
     @Test func `A decoder without codings gives what it gets`() throws {

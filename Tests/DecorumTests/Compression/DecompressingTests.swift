@@ -16,9 +16,10 @@ import Testing
         -> Response
     {
         let data = try CodedItems.data(file)
+        let digest = try #require(HTTPField.Name("Content-Digest"))
         var response = Response(
             status: .ok, fields: [.contentEncoding: coding, .contentLength: "\(data.count)"],
-            body: Body(chunksOf: data, of: 1000, trailers: [.server: "trailer"]))
+            body: Body(chunksOf: data, of: 1000, trailers: [.server: "trailer", digest: "sha-256=:AAAA:"]))
         response.head.headerFields.append(contentsOf: fields)
         return response
     }
