@@ -35,8 +35,8 @@ import Testing
             .validatingStatus()
 
         let names = [
-            "validatingStatus", "observing", "resolving", "addingDefaultFields", "followingRedirects", "decompressing",
-            "caching", "retrying", "authenticating", "observing", "logging",
+            "validatingStatus", "observing", "acting", "resolving", "addingDefaultFields", "followingRedirects",
+            "decompressing", "caching", "retrying", "authenticating", "observing", "logging",
         ]
         #expect(connection.layers.map(\.name) == names + SystemConnection().layers.map(\.name))
     }

@@ -29,7 +29,9 @@ import Testing
     }
 
     @Test(arguments: CodedItems.all)
-    func `Bytes behind the end are an error, and padding of gzip is none`(item: (file: String, codings: [String])) throws {
+    func `Bytes behind the end are an error, and padding of gzip is none`(item: (file: String, codings: [String]))
+        throws
+    {
         let coded = try CodedItems.data(item.file)
         for size in [1, 1 << 20] {
             for rest in ["\0", "\r\n", "<html>"] {

@@ -24,7 +24,8 @@ extension ResponseFileChanges {
         }
         // Without access to the directory, no file of the variant is found either.
         let result = isKept ?? keep()
-        if result, !isDone { refused.add(.key(digest), at: fileSystem.time.wall) }
+        // A removal at the time of the request itself would remove its response from memory too.
+        if result, !isDone { refused.add(.key(digest), at: (ticket.time?.wall ?? fileSystem.time.wall) - 1) }
         return result
     }
 

@@ -82,6 +82,12 @@ import Testing
         await store.store(SampleResponse.response(1, version: 1, fields: [.setCookie: "a=b"]), for: key)
         let found = await store.responses(for: key)
         #expect(found.map { $0.head.headerFields[.setCookie] } == ["a=b"])
+
+        // A later attempt to remove the file leaves a mark for other stores.
+        fileSystem.refuse([])
+        await store.removeResponses(for: try SampleResponse.key(2))
+        #expect(folder.files.isEmpty)
+        #expect(await store.responses(for: key).count == 1)
     }
 
     @Test func `More failed removals than the store records remove everything`() async throws {
