@@ -25,8 +25,9 @@ import Synchronization
 ///
 /// It is used for requests with the same URL, the same principal, the same fields that name a user or a tenant, and the
 /// same values of the fields in `Vary`, unless the request has a secret field, or `no-cache`, `no-store` or `max-age=0` in
-/// `Cache-Control`. The policy decides about it each time. A policy that refuses it gets the answer of the server, and it
-/// stays remembered. It counts as a redirection in ``ResponseMetadata/redirects``, but not as an attempt.
+/// `Cache-Control`. The policy decides about it each time. Where the policy refuses it, the server is asked, and the
+/// redirection stays remembered if the server repeats it. A redirection that is followed counts in
+/// ``ResponseMetadata/redirects``, but not as an attempt.
 ///
 /// It is forgotten when its lifetime ends; when the chain that it leads to ends with a status of 4xx or 5xx, with an error
 /// or in a circle, which is then asked for again; when an unsafe request to its URL succeeds; or when there are more than
