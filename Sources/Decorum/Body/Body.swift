@@ -51,23 +51,6 @@ public struct Body: Sendable {
         self.init(.bytes(data))
     }
 
-    /// Creates a body from text in UTF-8, with the media type `text/plain; charset=utf-8`.
-    ///
-    /// - Parameter text: The content.
-    public init(_ text: String) {
-        self.init(.bytes(Data(text.utf8)), mediaType: "text/plain; charset=utf-8")
-    }
-
-    /// Creates a body from a value, as JSON, with the media type `application/json`.
-    ///
-    /// - Parameters:
-    ///   - value: The value to encode.
-    ///   - encoder: The encoder.
-    /// - Throws: The encoder's error.
-    public init(json value: some Encodable, using encoder: JSONEncoder = JSONEncoder()) throws {
-        self.init(.bytes(try encoder.encode(value)), mediaType: "application/json")
-    }
-
     /// Creates a body from a file, which is read each time the body is read.
     ///
     /// The length is the current length of the file. If the file is shorter when it is read, reading throws. The media
@@ -232,15 +215,6 @@ extension Body: AsyncSequence {
 
 @available(*, unavailable)
 extension Body.AsyncIterator: Sendable {}
-
-extension Body: ExpressibleByStringLiteral {
-    /// Creates a body from text in UTF-8.
-    ///
-    /// - Parameter value: The content.
-    public init(stringLiteral value: String) {
-        self.init(value)
-    }
-}
 
 extension Body: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The kind and the length; never the content.

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 extension Body {
     /// The content, alone or beside a media type.
@@ -13,6 +13,23 @@ extension Body {
         switch holding {
         case .plain(let storage), .typed(let storage, _): storage
         }
+    }
+
+    /// Creates a body from text in UTF-8, with the media type `text/plain; charset=utf-8`.
+    ///
+    /// - Parameter text: The content.
+    public init(_ text: String) {
+        self.init(.bytes(Data(text.utf8)), mediaType: "text/plain; charset=utf-8")
+    }
+
+    /// Creates a body from a value, as JSON, with the media type `application/json`.
+    ///
+    /// - Parameters:
+    ///   - value: The value to encode.
+    ///   - encoder: The encoder.
+    /// - Throws: The encoder's error.
+    public init(json value: some Encodable, using encoder: JSONEncoder = JSONEncoder()) throws {
+        self.init(.bytes(try encoder.encode(value)), mediaType: "application/json")
     }
 
     /// The media type of the content (RFC 9110, section 8.3.1); nil when not known.
@@ -42,6 +59,15 @@ extension Body {
     /// Takes over the media type of the body that this body was made from.
     func typed(like other: Body) -> Body {
         other.mediaType.map { typed(as: $0) } ?? self
+    }
+}
+
+extension Body: ExpressibleByStringLiteral {
+    /// Creates a body from text in UTF-8.
+    ///
+    /// - Parameter value: The content.
+    public init(stringLiteral value: String) {
+        self.init(value)
     }
 }
 

@@ -40,6 +40,9 @@ extension Connection {
     ///     .followingRedirects(remembering: PermanentRedirections())
     /// ```
     ///
+    /// A redirection is remembered only if it came over TLS, or leads from `http` to `https` on the same host. See
+    /// ``PermanentRedirections`` for the other conditions.
+    ///
     /// Place it outside of cookies, caching, retries and authentication, which then get every request of a chain, and
     /// inside of ``resolving(against:)``. See RFC 9110, sections 10.2.2 and 15.4, and the Fetch standard.
     ///

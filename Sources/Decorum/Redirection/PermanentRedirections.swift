@@ -15,14 +15,19 @@ import Synchronization
 /// ```
 ///
 /// A redirection is remembered for ``lifetime``, or for the freshness that the response states if that is shorter:
-/// - if it answered a `GET` or `HEAD`, and was followed;
+/// - if it answered a `GET` or `HEAD`, and was followed; a chain that starts with another method asks each time;
 /// - if it came over TLS, or leads to the same host over TLS: others could be forged, and would stay;
 /// - if it has no `Set-Cookie`, no `no-store` and no `no-cache`, and the request has no `no-store`;
-/// - if the request names a principal, or was sent without anything that may identify a user: see ``SentRequests``.
+/// - if the request has no secret field, such as `Authorization` or `Cookie`, so that no credential is kept here;
+/// - if the request names a principal, or no layer further in added anything that may identify a user: see
+///   ``SentRequests``;
+/// - if its URL, its target and the fields that select it take no more than 8 KiB.
 ///
-/// It is used for requests with the same URL, the same principal, the same credentials, and the same values of the fields
-/// in `Vary`, unless the request has `no-cache`, `no-store` or `max-age=0` in `Cache-Control`. The policy decides about it
-/// each time, and it counts as a redirection in ``ResponseMetadata/redirects``, but not as an attempt.
+/// It is used for requests with the same URL, the same principal, the same fields that name a user or a tenant, and the
+/// same values of the fields in `Vary`, unless the request has a secret field, or `no-cache`, `no-store` or `max-age=0` in
+/// `Cache-Control`. The policy decides about it each time. Where the policy refuses it, the server is asked, and the
+/// redirection stays remembered if the server repeats it. A redirection that is followed counts in
+/// ``ResponseMetadata/redirects``, but not as an attempt.
 ///
 /// It is forgotten when its lifetime ends; when the chain that it leads to ends with a status of 4xx or 5xx, with an error
 /// or in a circle, which is then asked for again; when an unsafe request to its URL succeeds; or when there are more than
@@ -37,7 +42,18 @@ public final class PermanentRedirections: Sendable {
         let response: HTTPResponse
         let selecting: [HTTPField.Name: [String]]
         let end: ContinuousClock.Instant
+
+        /// The bytes of the texts that the entry holds.
+        var byteCount: Int {
+            let target = response.headerFields[.location]?.utf8.count ?? 0
+            return selecting.reduce(target) { sum, field in
+                field.value.reduce(sum + field.key.rawName.utf8.count) { $0 + $1.utf8.count }
+            }
+        }
     }
+
+    /// The largest number of bytes of one redirection, with its key.
+    private static let entryLimit = 8192
 
     private let entries = Mutex<[ResponseKey: Entry]>([:])
 
@@ -96,13 +112,15 @@ public final class PermanentRedirections: Sendable {
     }
 
     func learn(_ response: HTTPResponse, answering request: Request, at clock: any DatedClock) {
-        guard limit > 0, let key = ResponseKey(request), let location = response.headerFields[.location],
+        guard limit > 0, let key = ResponseKey(request), !key.holdsSecret,
+            let location = response.headerFields[.location],
             let lifetime = Self.lifetime(of: response, answering: request, at: clock.date, upTo: lifetime)
         else { return }
         let selecting = Vary(response.headerFields).names.map { ($0, request.head.headerFields[values: $0]) }
         let entry = Entry(
             response: HTTPResponse(status: response.status, headerFields: [.location: location]),
             selecting: Dictionary(uniqueKeysWithValues: selecting), end: clock.now + lifetime)
+        guard key.byteCount + entry.byteCount <= Self.entryLimit else { return }
         entries.withLock { entries in
             if entries[key] == nil, entries.count >= limit, let first = entries.min(by: { $0.value.end < $1.value.end })
             {

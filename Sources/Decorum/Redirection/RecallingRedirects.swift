@@ -5,7 +5,8 @@ extension FollowingRedirectsConnection {
     func send(_ request: consuming Request, recallingFrom memory: PermanentRedirections) async throws -> Response {
         guard request.isRecallable else {
             let request = request
-            let response = try await send(request, recallingFrom: memory, recalled: RecalledKeys())
+            // A request that must not be sent twice could not recover from a redirection that is wrong by now.
+            let response = try await follow(request)
             // An unsafe request may have changed the resource (RFC 9111, section 4.4), and a reload asks anew.
             if !request.head.method.isSafe || request.head.method == .get, response.status.code < 400 {
                 memory.forget(request)
@@ -33,19 +34,27 @@ extension FollowingRedirectsConnection {
         let outer = request.options.sentRequests
         var trail = RedirectionTrail()
         while true {
-            if let response = memory.response(to: request, at: clock.now) {
-                let key = ResponseKey(request)
-                // Where the redirection is refused now, the server's own response is the answer.
-                guard try await answer(from: response, to: &request, trail: &trail) != nil else {
-                    if let key { recalled.keys.append(key) }
-                    continue
-                }
-                memory.forget(request)
+            var refused: RefusedRedirection?
+            if let response = memory.response(to: request, at: clock.now), let key = ResponseKey(request) {
+                let head = response.head
+                // The redirection that closes a circle throws here, and must be forgotten too.
+                recalled.keys.append(key)
+                guard let answer = try await answer(from: response, to: &request, trail: &trail) else { continue }
+                recalled.keys.removeLast()
+                refused = RefusedRedirection(key: key, head: head, refusal: answer.metadata.redirectionRefusal)
             }
             request.options.sentRequests = outer
             let sent = request.collectSent()
             let asked = copy request
-            let response = try await base.send(copy request)
+            var response = try await base.send(copy request)
+            if let refused {
+                // The policy has decided about this redirection already.
+                guard !refused.isRepeated(by: response.head) else {
+                    response.metadata.redirectionRefusal = refused.refusal
+                    return trail.end(with: response, to: request)
+                }
+                memory.forget([refused.key])
+            }
             guard RedirectionDecision.isRedirection(response.status) else {
                 return trail.end(with: response, to: request)
             }
@@ -60,4 +69,16 @@ extension FollowingRedirectsConnection {
 /// The keys of the remembered redirections that one call has followed.
 private final class RecalledKeys {
     var keys: [ResponseKey] = []
+}
+
+/// A remembered redirection that the policy of a request refuses, so that the server's own response is the answer.
+private struct RefusedRedirection {
+    let key: ResponseKey
+    let head: HTTPResponse
+    let refusal: RedirectionRefusal?
+
+    func isRepeated(by response: HTTPResponse) -> Bool {
+        response.status == head.status
+            && response.headerFields[values: .location] == head.headerFields[values: .location]
+    }
 }

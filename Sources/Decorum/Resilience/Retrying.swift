@@ -71,9 +71,9 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             case .answer(let response):
                 return response
             case .retry(let instant):
-                request.options.callContext?.addRetry()
                 try await clock.sleep(until: instant, tolerance: nil)
                 try Task.checkCancellation()
+                request.options.callContext?.addRetry()
             }
         }
     }

@@ -34,7 +34,7 @@ enum DecoratorRows {
             try row("retrying", 2290, 0, memory.retrying()),
             try row("followingRedirects", 1760, 0, memory.followingRedirects()),
             try row("authenticating", 3460, 1, memory.authenticating(with: .bearer("token"), for: api)),
-            try row("validatingStatus", 820, 0, memory.validatingStatus()),
+            try row("validatingStatus", 910, 0, memory.validatingStatus()),
             try row("intercepting", 405, 0, memory.intercepting { request, base in try await base.send(request) }),
         ]
     }
@@ -89,8 +89,8 @@ enum DecoratorRows {
 
     private static func observation(_ memory: MemoryConnection) throws -> [Row] {
         [
-            try row("observing", 4650, 1, memory.observing { _ in }),
-            try row("observing, statistics", 7650, 2, memory.observing(ExchangeStatistics())),
+            try row("observing", 5380, 1, memory.observing { _ in }),
+            try row("observing, statistics", 8360, 2, memory.observing(ExchangeStatistics())),
             try row("logging", 28_200, 7, memory.logging(to: LogSink { _ in })),
         ]
     }

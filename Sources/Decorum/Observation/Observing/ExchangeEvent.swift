@@ -32,7 +32,7 @@ public struct ExchangeEvent: Sendable, Hashable {
     public var attempt: Int?
     /// The method.
     public var method: HTTPRequest.Method
-    /// The name of the route in the options of the request, cut to 128 characters.
+    /// The name of the route in the options of the request, cut to 128 bytes of UTF-8.
     public var routeName: String?
     /// The origin that was asked, before any redirection.
     ///
@@ -98,7 +98,7 @@ public struct ExchangeEvent: Sendable, Hashable {
         self.callID = callID
         self.attempt = attempt
         self.method = method
-        self.routeName = routeName.map { String($0.prefix(128)) }
+        self.routeName = routeName?.cut(toBytes: 128)
         self.origin = origin
         statusCode = status?.code
         self.outcome = outcome

@@ -14,6 +14,8 @@ import Synchronization
 /// route name; calls and attempts have separate rows. When the number of rows has reached the limit, all further
 /// exchanges are counted in one row named `(other)` for calls and one for attempts.
 ///
+/// An exchange ends with its body. An error in later work is not counted, such as content that cannot be decoded.
+///
 /// The counts are those since the creation or the last reset. With a ``Window``, they are those of the last minute or
 /// hour. One layer can feed several statistics:
 ///
@@ -76,7 +78,8 @@ public final class ExchangeStatistics: ExchangeObserver {
     public func record(_ event: ExchangeEvent) {
         let route = event.routeName ?? event.origin?.description ?? "(no origin)"
         let key = StatisticsTable.Key(
-            scope: event.scope, method: event.method.rawValue.start(32), route: route.start(128))
+            scope: event.scope, method: event.method.rawValue.cut(toBytes: 32),
+            route: route.cut(toBytes: 128))
         // The clock is read under the lock, so that time never runs back in the table.
         table.withLock { $0.add(event, as: key, in: part) }
     }
@@ -103,11 +106,4 @@ public final class ExchangeStatistics: ExchangeObserver {
 extension ExchangeStatistics: CustomStringConvertible {
     /// The table of all counts at this moment.
     public var description: String { snapshot().description }
-}
-
-extension String {
-    /// The first characters; nearly always the whole text.
-    fileprivate func start(_ limit: Int) -> String {
-        utf8.count <= limit ? self : String(prefix(limit))
-    }
 }

@@ -40,9 +40,17 @@ public struct StatisticsSnapshot: Sendable, Hashable {
             count > cancelled ? Double(errors) / Double(count - cancelled) : 0
         }
 
-        /// The share of ``hits`` among the ``responses``, from 0 to 1; nil without a response, and for attempts.
-        public var hitRatio: Double? {
-            scope == .call && responses > 0 ? Double(hits) / Double(responses) : nil
+        /// The share of ``hits``, which are fresh only, among the ``responses``, from 0 to 1; nil without a response, and
+        /// for attempts.
+        ///
+        /// It is 0 for a route whose stored responses are all confirmed by the server: see ``revalidationRatio``.
+        public var hitRatio: Double? { share(of: hits) }
+
+        /// The share of ``revalidations`` among the ``responses``, from 0 to 1; nil without a response, and for attempts.
+        public var revalidationRatio: Double? { share(of: revalidations) }
+
+        private func share(of part: Int) -> Double? {
+            scope == .call && responses > 0 ? Double(part) / Double(responses) : nil
         }
     }
 
@@ -83,7 +91,8 @@ extension StatisticsSnapshot.Row {
     fileprivate var cells: [String] {
         [scope.rawValue, method, route, "\(count)", Self.percent(errorRate), "\(cancelled)"]
             + [p50, p90, p99].map { $0?.shortText ?? "-" }
-            + [hitRatio.map(Self.percent) ?? "-", "\(retries)", "\(attempts)", "\(bytesSent)", "\(bytesReceived)"]
+            + [hitRatio, revalidationRatio].map { $0.map(Self.percent) ?? "-" }
+            + ["\(retries)", "\(attempts)", "\(bytesSent)", "\(bytesReceived)"]
     }
 
     private static func percent(_ share: Double) -> String {
@@ -96,9 +105,8 @@ extension StatisticsSnapshot: CustomStringConvertible {
     /// A table in plain text, with a line for each row.
     public var description: String {
         let titles = [
-            "scope", "method", "route", "count", "errors", "cancelled", "p50", "p90", "p99", "hits", "retries",
-            "attempts",
-            "sent", "received",
+            "scope", "method", "route", "count", "errors", "cancelled", "p50", "p90", "p99", "hits", "revalidated",
+            "retries", "attempts", "sent", "received",
         ]
         let table = [titles] + rows.map(\.cells)
         let widths = titles.indices.map { column in table.map { $0[column].count }.max() ?? 0 }

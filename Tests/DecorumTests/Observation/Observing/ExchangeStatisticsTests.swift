@@ -109,13 +109,38 @@ import Testing
         #expect(rows.map(\.revalidations) == [1, 0])
         #expect(rows.map(\.hitRatio) == [0.5, nil])
         #expect(rows.map(\.retries) == [5, 0])
-        #expect(statistics.description.contains("50.0 %        5"))
+        #expect(rows.map(\.revalidationRatio) == [0.25, nil])
+        let lines = statistics.description.split(separator: "\n")
+        #expect(lines[0].contains("hits  revalidated  retries"))
+        #expect(lines[1].contains("50.0 %       25.0 %        5"))
+    }
+
+    @Test func `A route whose answers are all confirmed shows it in the table`() throws {
+        let statistics = ExchangeStatistics()
+        for _ in 1...4 { try statistics.record(event("feed", source: .revalidated)) }
+        #expect(statistics.snapshot().rows.map(\.hitRatio) == [0])
+        #expect(statistics.description.contains("0.0 %      100.0 %"))
+    }
+
+    @Test func `A route is cut by bytes, between characters`() throws {
+        let statistics = ExchangeStatistics()
+        let marks = String(repeating: "\u{301}", count: 1000)
+        for route in ["a" + marks, String(repeating: "ä", count: 1000), String(repeating: "a", count: 128)] {
+            var event = try event(route)
+            #expect((event.routeName ?? "").utf8.count <= 128)
+            event.routeName = route
+            statistics.record(event)
+        }
+        let routes = statistics.snapshot().rows.map(\.route)
+        #expect(routes.map(\.utf8.count).sorted() == [127, 128, 128])
+        #expect(!routes.contains { $0.contains("\u{FFFD}") })
     }
 
     @Test func `Without a response there is no hit ratio`() throws {
         let statistics = ExchangeStatistics()
         try statistics.record(event("feed", nil, .cancelled))
         #expect(statistics.snapshot().rows.map(\.hitRatio) == [nil])
+        #expect(statistics.snapshot().rows.map(\.revalidationRatio) == [nil])
     }
 
     @Test func `A reset removes everything`() throws {

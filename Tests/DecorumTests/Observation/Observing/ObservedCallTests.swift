@@ -89,6 +89,17 @@ import Testing
         #expect(events.all.map(\.attempts) == [1, 3, 4, nil])
     }
 
+    @Test func `A retry that was cancelled while it waited is not counted`() async throws {
+        let stub = StubConnection(Response(status: .serviceUnavailable, fields: [.retryAfter: "7"]))
+        let connection = stub.retrying(clock: clock).observing(events, clock: clock)
+        let call = Task { try await connection.send(.get("https://a.example/")) }
+        try await clock.waitForSleepers()
+        call.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await call.value }
+        #expect(events.all.map(\.retries) == [0])
+        #expect(events.all.map(\.outcome) == [.cancelled])
+    }
+
     @Test func `A response that a layer further in refused still counts with its source`() async throws {
         let stub = StubConnection(Response(status: .notFound, fields: [.cacheControl: "max-age=60"]))
         let connection = stub.caching(in: MemoryResponseStore(), clock: clock).validatingStatus().observing(events)
