@@ -1,4 +1,5 @@
 #if os(Linux)
+import DecorumCurl
 import HTTPTypes
 
 /// The head of a request in the form that libcurl takes.
@@ -11,12 +12,16 @@ struct CurlRequestHead: Sendable {
     let fields: CurlList
     /// The options of the proxy, where it depends on the request.
     let proxy: [CurlOptions.Option]
+    /// The proxy of all requests; nil for none.
+    let commonProxy: CurlConnection.Proxy?
 
     /// Converts the head of a request, which was validated.
     init(
-        _ request: borrowing Request, _ library: CurlLibrary, through proxy: [CurlOptions.Option] = []
+        _ request: borrowing Request, _ library: CurlLibrary, through proxy: [CurlOptions.Option] = [],
+        or commonProxy: CurlConnection.Proxy? = nil
     ) throws(InvalidRequestError) {
         self.proxy = proxy
+        self.commonProxy = commonProxy
         let head = request.head
         let path = head.path ?? "/"
         guard !path.utf8.contains(UInt8(ascii: "#")) else { throw .invalidURL }
@@ -30,6 +35,15 @@ struct CurlRequestHead: Sendable {
         url = "\(head.scheme ?? "")://\(head.authority ?? "")\(path == "*" ? "/" : path)"
         fields = CurlList(library)
         append(head.headerFields, announcing: Self.announcement(of: request.body, head.method))
+    }
+
+    /// Returns the proxy for a request to an origin; nil for none.
+    func proxyAddress(for origin: Origin?) -> CurlProxyAddress? {
+        for case .text(DECORUM_CURL_OPTION_PROXY, let url) in proxy where !url.isEmpty { return CurlProxyAddress(url) }
+        guard proxy.isEmpty, let commonProxy, let origin,
+            !ProxyExceptions(commonProxy.exceptions.joined(separator: ",")).contains(origin)
+        else { return nil }
+        return CurlProxyAddress(commonProxy.url)
     }
 
     private func append(_ headerFields: HTTPFields, announcing announcement: HTTPField?) {
