@@ -72,9 +72,10 @@ extension StatusError: CustomDebugStringConvertible, CustomReflectable {
     /// The code of the status.
     public var shortDescription: String { "\(status.code)" }
 
-    /// The method, the URL without its query, the route name, the code of the status and that of the problem; why a
-    /// redirection was not followed, how long to wait, and how often the request was sent. It never has the words of the
-    /// server.
+    /// The request, the codes of the status and of the problem, and what to do next.
+    ///
+    /// The request has its method, its URL without the query, and its route name. Further sentences say why a redirection
+    /// was not followed, how long to wait, and how often the request was sent. The words of the server are left out.
     public var description: String { ([event] + notes).joined(separator: " ") }
 
     /// The same as the description.
@@ -107,7 +108,7 @@ extension StatusError: CustomDebugStringConvertible, CustomReflectable {
         }
         let tries = response.metadata.attempts - response.metadata.redirects.count
         if tries > 1 { notes.append("The request was tried \(tries) times.") }
-        if problem != nil { notes.append("The words of the server are in `problem`.") }
+        if let problem, problem != problemCode { notes.append("The words of the server are in `problem`.") }
         return notes
     }
 }

@@ -56,7 +56,6 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
     let state: Locked<State>
     let transfer: CurlTransfer
     private let target: Target?
-    private let routeName: String?
     private let idleTimeout: Duration
     private let beginning: ContinuousClock.Instant
     let watch: IdleTimer
@@ -72,7 +71,6 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
     ) {
         method = request.head.method
         target = request.target
-        routeName = request.options.routeName
         self.request = head
         uploadLength = upload.length
         self.idleTimeout = idleTimeout
@@ -82,11 +80,6 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         transfer = CurlTransfer(answersHead: request.head.method == .head)
         beginning = watch.clock.now
         state = Locked(State(upload: upload, lastProgress: beginning))
-    }
-
-    /// The proxy that the request is to be sent through; nil for none.
-    var proxyAddress: CurlProxyAddress? {
-        request.proxyAddress(for: target.flatMap { try? Origin($0) })
     }
 
     /// The longest time that libcurl may take to connect, which it divides between the addresses of a host.
@@ -133,7 +126,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         var metadata = ResponseMetadata()
         metadata.source = .network
         metadata.target = target
-        if let routeName { metadata.routeName = routeName }
+        if let routeName = request.routeName { metadata.routeName = routeName }
         metadata.timings = head.timings
         if !head.informational.isEmpty {
             metadata.informational = head.informational.compactMap(\.response)

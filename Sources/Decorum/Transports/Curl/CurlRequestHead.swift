@@ -14,6 +14,7 @@ struct CurlRequestHead: Sendable {
     let proxy: [CurlOptions.Option]
     /// The proxy of all requests; nil for none.
     let commonProxy: CurlConnection.Proxy?
+    let routeName: String?
 
     /// Converts the head of a request, which was validated.
     init(
@@ -22,6 +23,7 @@ struct CurlRequestHead: Sendable {
     ) throws(InvalidRequestError) {
         self.proxy = proxy
         self.commonProxy = commonProxy
+        routeName = request.options.routeName
         let head = request.head
         let path = head.path ?? "/"
         guard !path.utf8.contains(UInt8(ascii: "#")) else { throw .invalidURL }
@@ -37,10 +39,10 @@ struct CurlRequestHead: Sendable {
         append(head.headerFields, announcing: Self.announcement(of: request.body, head.method))
     }
 
-    /// Returns the proxy for a request to an origin; nil for none.
-    func proxyAddress(for origin: Origin?) -> CurlProxyAddress? {
+    /// The proxy that the request is to be sent through; nil for none.
+    var proxyAddress: CurlProxyAddress? {
         for case .text(DECORUM_CURL_OPTION_PROXY, let url) in proxy where !url.isEmpty { return CurlProxyAddress(url) }
-        guard proxy.isEmpty, let commonProxy, let origin,
+        guard proxy.isEmpty, let commonProxy, let origin = try? Origin(Target(url)),
             !ProxyExceptions(commonProxy.exceptions.joined(separator: ",")).contains(origin)
         else { return nil }
         return CurlProxyAddress(commonProxy.url)
