@@ -62,6 +62,10 @@ extension InvalidRequestError {
         .invalidURL, "The URL cannot be parsed; percent-encode what a URL cannot contain (RFC 3986), such as blanks.")
     static let missingOrigin = Self(
         .missingOrigin, "The request has no scheme and host; give it an absolute URL, or apply resolving(against:).")
+    static let missingScheme = Self(
+        .missingOrigin,
+        "The URL has no scheme. A URL that begins with two slashes names another host: write https:// and the host, or "
+            + "begin a path with one slash.")
     static let invalidHost = Self(.invalidHost, "The host is empty or has characters that no host has.")
     static let emptyHost = Self(.invalidHost, "The URL names no host; a host comes after the scheme and two slashes.")
     static let userinfo = Self(
@@ -114,7 +118,7 @@ extension InvalidRequestError {
     static func path(behind origin: Origin) -> Self {
         Self(
             .invalidPath,
-            "An origin ends with the host and the port, and a path, a query or a fragment follows here; write \(origin)."
+            "The text has a path, a query or a fragment, and an origin ends with its port. Write \(origin)."
         )
     }
 }

@@ -52,7 +52,9 @@ public struct Origin: Sendable, Hashable {
     }
 
     init(_ target: Target) throws(InvalidRequestError) {
-        guard let scheme = target.scheme, let authority = target.authority else { throw .missingOrigin }
+        guard let scheme = target.scheme, let authority = target.authority else {
+            throw target.authority == nil ? .missingOrigin : .missingScheme
+        }
         try self.init(scheme: scheme, authority: authority)
     }
 
@@ -61,7 +63,9 @@ public struct Origin: Sendable, Hashable {
     /// - Parameter head: The head of the request.
     /// - Throws: ``InvalidRequestError`` when the request has no origin or names one that cannot be sent to.
     public init(_ head: HTTPRequest) throws(InvalidRequestError) {
-        guard let scheme = head.scheme, let authority = head.authority else { throw .missingOrigin }
+        guard let scheme = head.scheme, let authority = head.authority else {
+            throw head.authority == nil ? .missingOrigin : .missingScheme
+        }
         try self.init(scheme: scheme, authority: authority)
     }
 

@@ -33,6 +33,7 @@ public struct ResponseMetadata: Sendable {
     public init(answering request: borrowing Request, from source: Source) {
         target = request.target
         self.source = source
+        if let routeName = request.options.routeName { self.routeName = routeName }
     }
 
     /// The fact of a key.
@@ -73,6 +74,13 @@ extension ResponseMetadata {
         set { self[AttemptsKey.self] = newValue }
     }
 
+    /// The route name of the request that the response answers; nil where it has none, or where the connection that
+    /// answered does not tell.
+    public var routeName: String? {
+        get { self[RouteNameKey.self] }
+        set { self[RouteNameKey.self] = newValue }
+    }
+
     /// The informational responses (1xx) that came before this one, such as 103 Early Hints.
     public var informational: [HTTPResponse] {
         get { self[InformationalKey.self] }
@@ -107,6 +115,10 @@ extension ResponseMetadata {
 
 private enum AttemptsKey: ResponseMetadataKey {
     static let defaultValue = 1
+}
+
+private enum RouteNameKey: ResponseMetadataKey {
+    static let defaultValue: String? = nil
 }
 
 private enum InformationalKey: ResponseMetadataKey {

@@ -105,6 +105,9 @@ public struct TransportError: DescribableError, Sendable {
     public var detail: String?
     /// The server that the request was for; nil where the transport does not tell.
     public var origin: Origin?
+    /// The host and the port of the proxy, where the way to it has failed; nil for any other failure, and where the
+    /// transport does not tell.
+    public var proxy: String?
     /// The time from the start of the exchange to the failure; nil where the transport does not tell.
     public var elapsed: Duration?
     /// The idle timeout that has passed; nil unless it has caused the failure.

@@ -9,7 +9,7 @@ struct PolicyListings {
             let response = try await connection.send(request)
             return try await response.decode([Item].self, upTo: 1 << 20)
         } catch let error as StatusError where error.status == .serviceUnavailable {
-            print(error)  // GET https://api.example.com (route “items”) was answered with the status 503: “Overloaded”.
+            print(error)  // GET https://api.example.com/items (route “items”) was answered with the status 503.
             print(try await error.response.body.text(upTo: 1 << 16))
             return []
         }

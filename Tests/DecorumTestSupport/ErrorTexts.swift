@@ -8,7 +8,7 @@ public struct ErrorTexts: Sendable {
     private static let golden = "errors.txt"
     private static let note = """
         The texts of errors as a developer reads them. Ports, times and the words of a platform are left out.
-        DECORUM_RENEW=errors swift test --enable-all-traits --filter ErrorTextTests
+        DECORUM_RENEW=errors swift test --no-parallel --enable-all-traits --filter ErrorTextTests
         writes this file anew; read the difference before you keep it.
 
         """

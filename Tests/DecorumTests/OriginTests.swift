@@ -47,7 +47,7 @@ import Testing
         let text = "https://example.com:8443" + rest
         let error = #expect(throws: InvalidRequestError.self) { try Origin(text) }
         #expect(error?.reason == .invalidPath)
-        #expect(error?.description.hasSuffix("; write https://example.com:8443.") == true)
+        #expect(error?.description.hasSuffix(" Write https://example.com:8443.") == true)
         #expect(error?.description.contains("s3cret") == false)
 
         let url = try #require(URL(string: text))

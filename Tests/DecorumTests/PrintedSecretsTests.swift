@@ -3,6 +3,7 @@ import DecorumArchive
 import DecorumTesting
 import Foundation
 import HTTPTypes
+import Synchronization
 import Testing
 
 /// Puts a secret into every value that can hold one, and prints the value in every way.
@@ -119,6 +120,25 @@ import Testing
         }
         let invalid = #expect(throws: InvalidRequestError.self) { try Request.get("https://me:s3cret@a.example/") }
         expectNoSecret(in: [try #require(invalid)])
+    }
+
+    @Test(arguments: [
+        #"{"message": "Password s3cret is wrong for alice@x.com"}"#, #"{"title": "s3cret", "detail": "s3cret"}"#,
+        #"{"error": "Password s3cret is wrong"}"#, #"{"error": {"message": "s3cret", "code": "wrong password"}}"#,
+        #"{"error": "wrong_password", "error_description": "s3cret"}"#,
+    ]) func `The words of a server are only in the property for them`(json: String) async throws {
+        let response = Response(
+            status: .unauthorized, fields: [.contentType: "application/problem+json"], body: Body(json))
+        let lines = Mutex<[String]>([])
+        let connection = StubConnection(response).validatingStatus()
+            .logging(to: LogSink { entry in lines.withLock { $0.append(entry) } })
+        let error = try await #require(throws: StatusError.self) {
+            try await connection.send(.get("https://a.example/"))
+        }
+
+        #expect(error.problem?.contains("s3cret") == true)
+        expectNoSecret(in: [error, Redaction.standard.description(of: error), error.localizedDescription])
+        #expect(lines.withLock { !$0.isEmpty && !$0.joined().contains("s3cret") })
     }
 
     @Test func `Events show no reason phrase`() throws {

@@ -1,9 +1,10 @@
-import Decorum
 import DecorumTestSupport
 import DecorumTesting
 import Foundation
 import HTTPTypes
 import Testing
+
+@testable import Decorum
 
 /// The texts of errors, as a developer meets them.
 @Suite(.timeLimit(.minutes(3))) struct ErrorTextTests {
@@ -18,6 +19,15 @@ import Testing
         try await failures.addPlain(to: &texts)
         try await failures.addUntrusted(to: &texts)
         try await failures.addTrusted(to: &texts)
+        await texts.add("proxy that is not found") {
+            let proxy = try CurlConnection.Proxy("http://proxy.decorum.invalid:3128", user: "me", password: "s3cret")
+            _ = try await CurlConnection(proxy: proxy).send(.get("http://a.example/items?key=s3cret"))
+        }
+        let refusing = try LoopbackOrigin.refusing()
+        await texts.add("proxy that refuses the connection") {
+            let proxy = try CurlConnection.Proxy(refusing.url, user: "me", password: "s3cret")
+            _ = try await CurlConnection(proxy: proxy).send(.get("https://a.example/items?key=s3cret"))
+        }
         let server = try await SecureServer.openssl("-www")
         await texts.add("pinned key") {
             var tls = CurlConnection.TLS()
@@ -56,6 +66,18 @@ import Testing
         }
         origin.enqueue(.init(body: String(repeating: "x", count: 200)))
         await texts.add("body over the limit") { _ = try await connection.send(.get(url)).body.data(upTo: 100) }
+        origin.enqueue(
+            .init(.ok, fields: ["Content-Type": "application/json"], body: String(repeating: " ", count: 200)))
+        await texts.add("decoding: over the limit") {
+            var request = try Request.get(url)
+            request.options.routeName = "items"
+            _ = try await connection.send(request).decode([Item].self, upTo: 100)
+        }
+        origin.enqueue(
+            .init(.ok, fields: ["Content-Encoding": "gzip", "Content-Type": "application/json"], body: "no gzip"))
+        await texts.add("decoding: damaged coding") {
+            _ = try await connection.decompressing().send(.get(url)).decode([Item].self, upTo: 100)
+        }
         let contents: [(String, String, String)] = [
             (
                 "wrong type", "application/json",
@@ -81,6 +103,15 @@ import Testing
                 _ = try await validating.send(request)
             }
         }
+        origin.enqueue(
+            .init(
+                .tooManyRequests, fields: ["Content-Type": "application/json", "Retry-After": "120"],
+                body: #"{"error": "rate_limited"}"#))
+        await texts.add("status with a code and a wait") { _ = try await validating.send(.get(url)) }
+        origin.enqueue(.init(.permanentRedirect, fields: ["Location": "ftp://a.example/?key=s3cret"]))
+        await texts.add("redirection that was not followed") {
+            _ = try await connection.followingRedirects().validatingStatus().send(.get(url))
+        }
         origin.route(.get, "/a", .init(.found, fields: ["Location": "/b?key=s3cret"]))
         origin.route(.get, "/b", .init(.found, fields: ["Location": "/c"]))
         await texts.add("too many redirections") {
@@ -103,11 +134,33 @@ import Testing
         for invalid in [
             "https://a.example/a b?key=s3cret", "https://a.example:99999/", "ftp://a.example/",
             "https://me:s3cret@a.example/",
-            "https://a_b<.example/", "https:///path", "https://a.example/\n?key=s3cret",
+            "https://a_b<.example/", "https:///path", "https://a.example/\n?key=s3cret", "//evil.example/x?key=s3cret",
         ] {
             await texts.add("URL \(invalid.debugDescription)") { _ = try await connection.send(.get(invalid)) }
         }
         await texts.add("origin with a path") { _ = try Origin("https://a.example/b?key=s3cret") }
+        try await addCodings(to: &texts)
         try texts.check()
+    }
+
+    private func addCodings(to texts: inout ErrorTexts) async throws {
+        let coded = try CodedItems.data("items.gz")
+        var length = ContentDecodingLimits.standard
+        length.maximumLength = 10
+        let bomb = try #require(try ContentEncoder(.gzip)?.encode(Data(count: 4 << 20), flush: .end))
+        var codings = ContentDecodingLimits.standard
+        codings.maximumCodings = 1
+        let cases: [(String, Data, [String], ContentDecodingLimits)] = [
+            ("malformed", Data(repeating: 0xFF, count: 20), ["gzip"], .standard),
+            ("truncated", coded.prefix(20), ["gzip"], .standard),
+            ("trailing data", coded + Data([0x78]), ["gzip"], .standard), ("length", coded, ["gzip"], length),
+            ("ratio", bomb, ["gzip"], .standard), ("codings", coded, ["gzip", "gzip"], codings),
+            ("unknown", coded, ["x-own"], .standard),
+        ]
+        for (name, data, names, limits) in cases {
+            await texts.add("content coding: \(name)") {
+                _ = try ContentDecoder.decode(data, inPiecesOf: 1 << 20, from: names, limits: limits)
+            }
+        }
     }
 }

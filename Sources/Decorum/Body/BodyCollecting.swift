@@ -46,6 +46,8 @@ public struct BodyLimitError: DescribableError, Hashable {
     public let limit: Int
     /// The number of bytes of the body; nil where it was not announced.
     public let length: Int64?
+    /// The response with the body; nil where only the body was read.
+    var response: ResponseSubject?
 
     /// Creates an error.
     ///
@@ -57,9 +59,10 @@ public struct BodyLimitError: DescribableError, Hashable {
         self.length = length
     }
 
-    /// The limit, the length where it is known, and the parameter to raise.
+    /// The limit, the length where it is known, the parameter to raise, and the response where it is known.
     public var description: String {
         let event = length.map { "The body has \($0) bytes, and \(limit) are accepted" }
-        return "\(event ?? "The body has more than \(limit) bytes"). Raise `upTo:`, or read it chunk by chunk."
+        let owner = response.map { " It belongs to the \($0.text())." } ?? ""
+        return "\(event ?? "The body has more than \(limit) bytes"). Raise `upTo:`, or read it chunk by chunk.\(owner)"
     }
 }

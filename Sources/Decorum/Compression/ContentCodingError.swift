@@ -38,8 +38,9 @@ public struct ContentCodingError: DescribableError, Hashable {
 
     /// The cause of the failure.
     public let reason: Reason
-    /// A sentence that says what happened and, for a limit, which one to raise.
-    public let description: String
+    /// The response with the content; nil where only its body was read.
+    var response: ResponseSubject?
+    private let event: String
 
     /// Creates an error.
     ///
@@ -48,8 +49,11 @@ public struct ContentCodingError: DescribableError, Hashable {
     ///   - description: A sentence that holds no content.
     public init(_ reason: Reason, _ description: String) {
         self.reason = reason
-        self.description = description
+        event = description
     }
+
+    /// A sentence that says what happened and, for a limit, which one to raise; and the response where it is known.
+    public var description: String { event + (response.map { " The content belongs to the \($0.text())." } ?? "") }
 }
 
 extension ContentCodingError {

@@ -87,4 +87,11 @@ extension Redaction {
         guard let end = url.utf8.firstIndex(of: UInt8(ascii: "#")) else { return standard.applied(toURL: url) }
         return standard.applied(toURL: String(url[..<end]))
     }
+
+    /// A URL for the description of an error: without its query and its fragment, and without the secrets that
+    /// ``standard`` knows.
+    static func describedPath(_ url: String) -> String {
+        let end = url.utf8.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
+        return standard.applied(toURL: end.map { String(url[..<$0]) } ?? url)
+    }
 }

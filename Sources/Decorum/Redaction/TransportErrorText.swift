@@ -3,7 +3,7 @@ import Foundation
 extension TransportError {
     /// One or two sentences: the failure with the server and the time, and how to avoid it where that is known.
     ///
-    /// They hold the host and the port of the request, and no other part of it.
+    /// They hold the host and the port of the request, or those of the proxy that was not reached, and no other part.
     public var description: String {
         let text = advice.map { "\(event). \($0)" } ?? "\(event)."
         return attempts > 1 ? "\(text) The request was tried \(attempts) times." : text
@@ -11,7 +11,7 @@ extension TransportError {
 
     private var event: String {
         switch code {
-        case .hostNotFound: "The host \(origin?.host ?? "of the request") was not found\(after)\(words)"
+        case .hostNotFound: "\(missingHost) was not found\(after)\(words)"
         case .connectionRefused: "The connection to \(server) was refused\(after)\(words)"
         case .unreachable: "There is no way through the network to \(server)\(after)\(words)"
         case .timedOut: timeout
@@ -54,6 +54,9 @@ extension TransportError {
 
     private var advice: String? {
         switch code {
+        case .hostNotFound where proxy != nil:
+            "Check the name of the proxy, and whether this machine can resolve names."
+        case .connectionRefused where proxy != nil: "Check the address of the proxy, and whether it runs."
         case .hostNotFound: "Check the name, and whether this machine can resolve names."
         case .connectionRefused: "Check the port, and whether a server listens there."
         case .unreachable: "Check the network of this machine."
@@ -94,7 +97,13 @@ extension TransportError {
         }
     }
 
-    private var server: String { origin.map { "\($0.host):\($0.port)" } ?? "the server" }
+    private var missingHost: String {
+        proxy.map { "The proxy \($0)" } ?? "The host \(origin?.host ?? "of the request")"
+    }
+
+    private var server: String {
+        proxy.map { "the proxy \($0)" } ?? origin.map { "\($0.host):\($0.port)" } ?? "the server"
+    }
 
     private var after: String { elapsed.map { " after \($0.shortText)" } ?? "" }
 
@@ -137,7 +146,8 @@ extension TransportError: CustomDebugStringConvertible, CustomReflectable {
 extension Redaction {
     /// Words of a platform or a server for a description: one line of at most 200 characters, without secrets.
     static func shownWords(_ words: String) -> String {
-        let line = words.prefix(1000).map { $0.isNewline || $0.isControl ? " " : $0 }
+        let line = words.map { $0.isNewline || $0.isControl ? " " : $0 }
+        // A secret that was cut would no longer be found.
         let shown = standard.applied(toText: String(line)).prefix(200)
         return String(shown).trimmingSuffix(".")
     }

@@ -164,7 +164,8 @@ public struct RedirectionLimitError: DescribableError, Hashable {
 
     /// The limit, the origin that redirected last, and the parameter to raise.
     public var description: String {
-        "The request was redirected more than \(limit) times, lastly by \(redirections.lastOrigin). "
+        let times = limit == 1 ? "once" : "\(limit) times"
+        return "The request was redirected more than \(times), lastly by \(redirections.lastOrigin). "
             + "Raise `followingRedirects(upTo:)` if so many are intended."
     }
 }

@@ -1,13 +1,35 @@
 extension TransportError.TLSProblem {
     /// Finds the problem that a TLS library names, in the words of OpenSSL, BoringSSL, GnuTLS or Apple's systems.
     ///
+    /// The names of hosts and files among the words have no effect.
+    ///
     /// - Parameter words: The words of the library.
     public init?(words: String) {
-        let words = words.lowercased()
-        guard let row = Self.table.first(where: { row in row.phrases.contains { words.contains($0) } }) else {
-            return nil
+        self.init(words: words, mayBeAlert: true)
+    }
+
+    /// Finds the problem, which can be ``refused`` only where the server may have sent an alert.
+    init?(words: String, mayBeAlert: Bool) {
+        let text = " " + Self.withoutNames(words.lowercased()) + " "
+        let row = Self.table.first { row in
+            (mayBeAlert || row.problem != .refused) && row.phrases.contains { text.contains(" \($0) ") }
         }
+        guard let row else { return nil }
         self = row.problem
+    }
+
+    /// The words with one blank between them, without quoted text, hosts, addresses and paths.
+    private static func withoutNames(_ words: String) -> String {
+        words
+            .replacing(/(^|[\s(])(?:'[^']*'|"[^"]*"|“[^”]*”)/) { " \($0.1)" }
+            .replacing(/\bconnection to \S+/, with: " ")
+            // A word with a dot, a colon and a port, or a slash within it is the name of a host or a file. Names that
+            // start with the name of a module are of errors.
+            .replacing(/(?:nio|boring)ssl\w*\./, with: " ")
+            .replacing(/[\w\-\*]*[\w\-\*][.\/][\w\-][\w\-.\/]*(?::[0-9]+)?/, with: " ")
+            .replacing(/\b[a-z][\w\-]*:[0-9]+\b/, with: " ")
+            .split { !$0.isLetter && !$0.isNumber && $0 != "-" }
+            .joined(separator: " ")
     }
 
     // The first row with a phrase counts. An alert comes from the server, and names the client's certificate.
@@ -20,8 +42,8 @@ extension TransportError.TLSProblem {
         (
             .wrongName,
             [
-                "does not match", "no alternative certificate subject name", "mismatch", "validatehostname",
-                "other hosts",
+                "does not match", "no alternative certificate subject name", "mismatch",
+                "failedtovalidatehostname", "other hosts",
             ]
         ),
         (
@@ -38,6 +60,11 @@ extension TransportError.TLSProblem {
                 "http request", "record overflow", "unexpected message",
             ]
         ),
-        (.unverified, ["certificate verif", "certificate is invalid", "cannot authenticate"]),
+        (
+            .unverified,
+            [
+                "certificate verify", "certificate verification", "certificate is invalid", "cannot authenticate",
+            ]
+        ),
     ]
 }

@@ -15,11 +15,17 @@ extension Response {
     ///   - limit: The largest number of bytes to accept.
     ///   - decoder: The decoder.
     /// - Returns: The decoded value.
-    /// - Throws: As ``Body/collect(upTo:)``, or ``ResponseDecodingError`` with the status, the media type and the URL.
+    /// - Throws: As ``Body/collect(upTo:)``, or ``ResponseDecodingError``. The descriptions of these errors name the
+    ///   response: its status, its media type, its URL without the query, and the route name.
     public func decode<Value: Decodable>(
         _ type: Value.Type, upTo limit: Int, using decoder: JSONDecoder = JSONDecoder()
     ) async throws -> Value {
-        let data = try await body.data(upTo: limit)
+        let data: Data
+        do {
+            data = try await body.data(upTo: limit)
+        } catch {
+            throw ResponseSubject.complete(error, self)
+        }
         do {
             return try decoder.decode(type, from: data)
         } catch {

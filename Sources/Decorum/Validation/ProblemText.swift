@@ -1,128 +1,86 @@
 import Foundation
-import HTTPTypes
 
-/// The text in which a server says what is wrong with a request.
-enum ProblemText {
-    /// A problem in the form of RFC 9457, of OAuth (RFC 6749, section 5.2), or of the many servers with a `message`.
-    private struct Problem: Decodable {
-        let title: Text?
-        let detail: Text?
-        let message: Text?
-        let error: Text?
-        let errorDescription: Text?
+/// The problem with a request, as a server describes it.
+struct ProblemText: Equatable {
+    /// The words of the server, for a person; nil where there are none.
+    let words: String?
+    /// The server's name for the kind of problem, such as `invalid_grant`; nil where there is none.
+    let code: String?
 
-        enum CodingKeys: String, CodingKey {
-            case title, detail, message, error
-            case errorDescription = "error_description"
-        }
-
-        var text: String? {
-            let parts = [title ?? error, detail ?? message ?? errorDescription].compactMap { $0?.value }
-            return parts.isEmpty ? nil : parts.joined(separator: ": ")
-        }
-    }
-
-    /// A string, or an object with the string as its `message`; any other value counts as absent.
-    private struct Text: Decodable {
-        private struct Object: Decodable { let message: String? }
-
-        let value: String?
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.singleValueContainer()
-            value = (try? container.decode(String.self)) ?? (try? container.decode(Object.self))?.message
-        }
-    }
+    static let absent = ProblemText(words: nil, code: nil)
 
     // A problem is short; more content is not searched.
-    private static let limit = 64 << 10
+    static let limit = 64 << 10
 
-    /// Finds the text in JSON, for a description; nil where there is none, or where the JSON is not complete.
-    static func find(in content: Data) -> String? {
-        guard content.count <= limit, let text = try? JSONDecoder().decode(Problem.self, from: content).text else {
-            return nil
+    /// Finds the problem in JSON, which is absent too where the JSON is not complete.
+    static func find(in content: Data) -> ProblemText {
+        guard content.count <= limit, let problem = try? JSONDecoder().decode(Problem.self, from: content) else {
+            return .absent
         }
-        let shown = Redaction.shownWords(text)
-        return shown.isEmpty ? nil : shown
+        let words = problem.words.map(Redaction.shownWords)
+        return ProblemText(words: words?.isEmpty == true ? nil : words, code: problem.name.flatMap(code))
     }
-}
 
-extension StatusError {
-    /// Creates the error for a response whose problem is read where it is JSON: from the first chunk of the body, which
-    /// then still gives all of its bytes.
-    init(
-        method: HTTPRequest.Method, origin: Origin?, routeName: String?, reading response: consuming Response
-    ) async throws {
-        guard response.body.bytes == nil, response.body.replay == .once, response.problemKind == .json else {
-            self.init(method: method, origin: origin, routeName: routeName, response: response)
-            return
+    /// A code is shown in descriptions, so a text with anything but the characters of a name is none.
+    private static func code(_ text: String) -> String? {
+        let isName = text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."): true
+            default: false
+            }
         }
-        let (chunk, body) = try await response.body.readingAhead()
-        response.body = body
-        self.init(
-            method: method, origin: origin, routeName: routeName, response: response,
-            problem: chunk.flatMap(ProblemText.find))
+        guard isName, text.first?.isLetter == true, text.utf8.count <= 40,
+            Redaction.standard.applied(toText: text) == text
+        else { return nil }
+        return text
     }
 }
 
-extension Response {
-    var problemKind: ContentKind { ContentKind(mediaType: head.headerFields[.contentType]) }
-}
+/// A problem in the form of RFC 9457, of OAuth (RFC 6749, section 5.2), or of the many servers with a `message`.
+private struct Problem: Decodable {
+    let title: Text?
+    let detail: Text?
+    let message: Text?
+    let error: Text?
+    let errorDescription: Text?
+    let code: Text?
 
-extension Body {
-    /// Reads the first chunk; returns it, and a body with all bytes, which throws where the first chunk did.
-    fileprivate func readingAhead() async throws -> (chunk: Data?, body: Body) {
-        let length = length
-        let opened = ReadAheadBody(self)
-        let chunk = try await opened.readAhead()
-        return (chunk, Body(trustedLength: length, replay: .once) { _ in ReadAheadBodyReader(body: opened) })
-    }
-}
-
-/// A body that is open, whose first chunk waits for the reader.
-private actor ReadAheadBody {
-    private var body: Body?
-    private var reader: (any BodyReader)?
-    private var first: Result<Data?, any Error>?
-
-    init(_ body: Body) {
-        self.body = body
+    enum CodingKeys: String, CodingKey {
+        case title, detail, message, error, code
+        case errorDescription = "error_description"
     }
 
-    /// Reads the first chunk; nil where there is none or where reading fails, which the reader learns too.
-    func readAhead() async throws -> Data? {
-        do {
-            reader = try await body.take()?.open()
-            let chunk = try await readNext()
-            first = .success(chunk)
-            return chunk
-        } catch let error as CancellationError {
-            throw error
-        } catch {
-            first = .failure(error)
-            return nil
+    var words: String? {
+        let parts = [title ?? error, detail ?? message ?? errorDescription].compactMap { $0?.value }
+        return parts.isEmpty ? nil : parts.joined(separator: ": ")
+    }
+
+    var name: String? { code?.value ?? error?.code ?? error?.value }
+}
+
+/// A string, or an object with the string as its `message`; any other value counts as absent.
+private struct Text: Decodable {
+    private struct Object: Decodable {
+        let message: String?
+        let code: String?
+
+        enum CodingKeys: CodingKey { case message, code }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            message = try? container.decode(String.self, forKey: .message)
+            code = try? container.decode(String.self, forKey: .code)
         }
     }
 
-    func next() async throws -> (chunk: Data?, trailers: HTTPFields?) {
-        let chunk = if let first = first.take() { try first.get() } else { try await readNext() }
-        return (chunk, chunk == nil ? reader?.trailers : nil)
-    }
+    let value: String?
+    let code: String?
 
-    private func readNext() async throws -> Data? {
-        var reader = reader.take()
-        defer { self.reader = reader }
-        return try await reader?.next()
-    }
-}
-
-private struct ReadAheadBodyReader: BodyReader {
-    let body: ReadAheadBody
-    private(set) var trailers: HTTPFields?
-
-    mutating func next() async throws -> Data? {
-        let (chunk, trailers) = try await body.next()
-        if chunk == nil { self.trailers = trailers }
-        return chunk
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let object = try? container.decode(Object.self)
+        value = (try? container.decode(String.self)) ?? object?.message
+        code = object?.code
     }
 }

@@ -15,6 +15,9 @@ public struct ResponseDecodingError: DescribableError {
     public let contentType: String?
     /// The URL that answered; nil where it is not known.
     public let url: URL?
+    /// The route name of the request; nil where it has none, or where the transport does not tell.
+    public let routeName: String?
+    private let subject: String
     private let fault: ContentFault
 
     init(_ type: Any.Type, _ content: Data, _ error: any Error, response: Response?) {
@@ -24,12 +27,16 @@ public struct ResponseDecodingError: DescribableError {
         status = response?.status
         contentType = response?.head.headerFields[.contentType]
         url = response?.metadata.url
+        routeName = response?.metadata.routeName
+        subject =
+            response.map { "The " + ResponseSubject($0).text(length: content.count) }
+            ?? "The content (\(content.count) bytes)"
         fault = ContentFault(error, in: content, coding: response?.head.headerFields[.contentEncoding])
     }
 }
 
 extension ResponseDecodingError: CustomDebugStringConvertible, CustomReflectable {
-    /// The response, without the secrets of its URL, and the place and kind of the fault; never a value of the content.
+    /// The response, with its URL but without the query, and the place and kind of the fault; never a value of the content.
     public var description: String {
         "\(subject) cannot be decoded as \(type): \(fault)" + (advice.map { " \($0)" } ?? "")
     }
@@ -39,13 +46,6 @@ extension ResponseDecodingError: CustomDebugStringConvertible, CustomReflectable
 
     /// A mirror with only the description, since the decoder's error may quote the content.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
-
-    private var subject: String {
-        let kind = contentType.map { Redaction.shownWords($0) + ", " } ?? ""
-        guard let status else { return "The content (\(kind)\(length) bytes)" }
-        let place = url.map { " of " + Redaction.described($0.absoluteString) } ?? ""
-        return "The response \(status.code)\(place) (\(kind)\(length) bytes)"
-    }
 
     private var advice: String? {
         if let status, !AcceptedStatuses.successful.contains(status) {

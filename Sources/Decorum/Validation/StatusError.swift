@@ -13,11 +13,21 @@ public struct StatusError: DescribableError {
     public let routeName: String?
     /// The response, whose body can be read.
     public let response: Response
-    /// The text in which the server says what is wrong; nil where it does not, or where that is not known.
+    /// The words in which the server says what is wrong; nil where it does not, or where that is not known.
     ///
-    /// It comes from the members `title`, `detail` (RFC 9457), `message`, `error` and `error_description` of JSON, is
-    /// cut to 200 characters, and has no secret that ``Redaction/standard`` knows.
+    /// They come from the members `title`, `detail` (RFC 9457), `message`, `error` and `error_description` of JSON, and
+    /// are cut to 200 characters. The secrets that ``Redaction/standard`` knows are replaced; but a server may quote any
+    /// part of the request, so no description and no log has these words.
     public let problem: String?
+    /// The server's name for the kind of problem, such as `invalid_grant`; nil where there is none.
+    ///
+    /// It comes from the members `code` and `error` of JSON, and is a name of at most 40 letters, digits, hyphens, dots and
+    /// underscores.
+    public let problemCode: String?
+    /// The time for which the server asks to wait before the next request, counted from the arrival of the response; nil
+    /// where it does not ask (RFC 9110, section 10.2.3).
+    public let retryAfter: Duration?
+    private let place: String?
 
     /// Creates an error.
     ///
@@ -25,19 +35,33 @@ public struct StatusError: DescribableError {
     ///   - method: The method of the request.
     ///   - origin: The origin that answered.
     ///   - routeName: The route name of the request.
-    ///   - response: The response; the problem is taken from its body where that is in memory.
+    ///   - response: The response; the problem is taken from its body where that is in memory. A date in `Retry-After`
+    ///     counts from its `Date`.
     public init(method: HTTPRequest.Method, origin: Origin?, routeName: String? = nil, response: Response) {
-        self.init(
-            method: method, origin: origin, routeName: routeName, response: response,
-            problem: response.problemKind == .json ? response.body.bytes.flatMap(ProblemText.find) : nil)
+        let date = response.head.headerFields[.date].flatMap { HTTPDate($0, at: Date(timeIntervalSince1970: 0)) }?.date
+        self.init(method: method, origin: origin, routeName: routeName, response: response, path: nil, at: date)
     }
 
-    init(method: HTTPRequest.Method, origin: Origin?, routeName: String?, response: Response, problem: String?) {
+    /// Creates the error for a response that was received at a date.
+    init(
+        method: HTTPRequest.Method, origin: Origin?, routeName: String?, response: Response, path: String?,
+        problem: ProblemText? = nil, at date: Date?
+    ) {
+        let kind = ContentKind(mediaType: response.head.headerFields[.contentType])
+        let problem = problem ?? (kind == .json ? response.body.bytes.map(ProblemText.find) : nil) ?? .absent
         self.method = method
         self.origin = origin
         self.routeName = routeName
         self.response = response
-        self.problem = problem
+        self.problem = problem.words
+        problemCode = problem.code
+        retryAfter = response.head.headerFields[values: .retryAfter].compactMap { value in
+            let date = date ?? Date(timeIntervalSince1970: 0)
+            return RetryAfter(value, at: date)?.delay(from: date)
+        }.max()
+        place =
+            response.metadata.url.map { Redaction.describedPath($0.absoluteString) }
+            ?? origin.map { Redaction.describedPath("\($0)\(path ?? "")") }
     }
 
     /// The status that was not accepted.
@@ -48,24 +72,60 @@ extension StatusError: CustomDebugStringConvertible, CustomReflectable {
     /// The code of the status.
     public var shortDescription: String { "\(status.code)" }
 
-    /// A sentence with only the method, the origin, the route name, the code of the exchange, and the problem.
-    public var description: String {
-        let asked = origin.map { "\(method) \($0)" } ?? "\(method)"
-        let route = routeName.map { " (route “\(Redaction.shownWords($0))”)" } ?? ""
-        let problem = problem.map { ": “\($0)”" } ?? ""
-        return "\(asked)\(route) was answered with the status \(status.code)\(problem)."
-    }
+    /// The request, the codes of the status and of the problem, and what to do next.
+    ///
+    /// The request has its method, its URL without the query, and its route name. Further sentences say why a redirection
+    /// was not followed, how long to wait, and how often the request was sent. The words of the server are left out.
+    public var description: String { ([event] + notes).joined(separator: " ") }
 
     /// The same as the description.
     public var debugDescription: String { description }
 
-    /// A mirror that leaves out the response, whose fields and content may hold secrets.
+    /// A mirror that leaves out the response and the words of the server, which may hold secrets.
     public var customMirror: Mirror {
         Mirror(
             self,
             children: [
                 "method": method.rawValue, "origin": origin?.description as Any, "code": status.code,
-                "route": routeName as Any, "problem": problem as Any,
+                "route": routeName as Any, "problemCode": problemCode as Any,
             ])
+    }
+
+    private var event: String {
+        let asked = place.map { "\(method) \($0)" } ?? "\(method)"
+        let route = routeName.map { " (route “\(Redaction.shownWords($0))”)" } ?? ""
+        let code = problemCode.map { " and the code “\($0)”" } ?? ""
+        return "\(asked)\(route) was answered with the status \(status.code)\(code)."
+    }
+
+    private var notes: [String] {
+        var notes: [String] = []
+        if let refusal = response.metadata.redirectionRefusal {
+            notes.append("The redirection was not followed, because \(refusal.reason).")
+        }
+        if let retryAfter {
+            notes.append("The server asks to wait for \(retryAfter.shortText), which is in `retryAfter`.")
+        }
+        let tries = response.metadata.attempts - response.metadata.redirects.count
+        if tries > 1 { notes.append("The request was tried \(tries) times.") }
+        if let problem, problem != problemCode { notes.append("The words of the server are in `problem`.") }
+        return notes
+    }
+}
+
+extension RedirectionRefusal {
+    fileprivate var reason: String {
+        switch self {
+        case .missingLocation: "the response has no Location"
+        case .invalidLocation: "its Location is not one URL that can be requested"
+        case .unsupportedScheme: "its Location is neither http nor https"
+        case .userinfo: "its Location holds a user name or password"
+        case .downgrade: "it leads from https to http"
+        case .bodyReadOnce: "the body of the request can be read only once; collect it, or make it from bytes or a file"
+        case .bodyAcrossOrigins: "the body of the request would be sent to another origin"
+        case .limit: "the limit of redirections is 0"
+        case .policy: "the policy does not allow it"
+        default: "a layer has refused it (\(Redaction.shownWords(description)))"
+        }
     }
 }

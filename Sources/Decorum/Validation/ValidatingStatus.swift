@@ -12,25 +12,30 @@ extension Connection {
     ///     let response = try await connection.send(request)
     ///     return try await response.decode([Item].self, upTo: 1 << 20)
     /// } catch let error as StatusError where error.status == .serviceUnavailable {
-    ///     print(error)  // GET https://api.example.com (route “items”) was answered with the status 503: “Overloaded”.
+    ///     print(error)  // GET https://api.example.com/items (route “items”) was answered with the status 503.
     ///     print(try await error.response.body.text(upTo: 1 << 16))
     ///     return []
     /// }
     /// ```
     ///
     /// No other layer turns a status into an error. The error holds the whole response, whose body is still being
-    /// received: read it, or drop the error. Where the content is JSON, the error is thrown once its first chunk has
-    /// arrived, so that ``StatusError/problem`` has the text of the server. An accepted response passes unchanged.
+    /// received: read it, or drop the error. Where the content is JSON of at most 64 KiB, the error waits for its first chunk
+    /// for up to a second, so that ``StatusError/problem`` has the words of the server. An accepted response passes
+    /// unchanged.
     ///
     /// Place it outermost: layers such as `retrying` and `followingRedirects` decide by the status of a response, which
     /// they do not get if this layer throws further in.
     ///
     /// See RFC 9110, section 15.
     ///
-    /// - Parameter accepted: The statuses that do not cause an error.
+    /// - Parameters:
+    ///   - accepted: The statuses that do not cause an error.
+    ///   - clock: The clock that bounds the wait for the words of the server, and that dates its `Retry-After`.
     /// - Returns: A connection that answers with accepted statuses only.
-    public func validatingStatus(_ accepted: AcceptedStatuses = .successful) -> some Connection {
-        StatusValidatingConnection(base: self, accepted: accepted)
+    public func validatingStatus(
+        _ accepted: AcceptedStatuses = .successful, clock: any DatedClock = SystemClock()
+    ) -> some Connection {
+        StatusValidatingConnection(base: self, accepted: accepted, clock: clock)
     }
 }
 
@@ -82,9 +87,12 @@ extension AcceptedStatuses: CustomStringConvertible {
 struct StatusValidatingConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let accepted: AcceptedStatuses
+    let clock: any DatedClock
 
     var layer: Layer {
-        Layer(name: "validatingStatus", role: .validation, settings: [Layer.Setting("accepted", accepted)])
+        Layer(
+            name: "validatingStatus", role: .validation, settings: [Layer.Setting("accepted", accepted)],
+            facts: [.readsClock])
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
@@ -93,19 +101,33 @@ struct StatusValidatingConnection<Base: Connection>: ComposedConnection {
         let method = request.head.method
         let scheme = request.head.scheme
         let authority = request.head.authority
+        let path = request.head.path
         let routeName = request.options.routeName
-        let response = try await base.send(request)
-        guard accepted.contains(response.status) else {
-            let asked = try? Origin(HTTPRequest(method: method, scheme: scheme, authority: authority, path: nil))
-            throw try await StatusError(
-                method: method, origin: response.answeringOrigin ?? asked, routeName: routeName, reading: response)
-        }
-        return response
+        var response = try await base.send(request)
+        guard !accepted.contains(response.status) else { return response }
+        let asked = try? Origin(HTTPRequest(method: method, scheme: scheme, authority: authority, path: nil))
+        let date = clock.date
+        let problem = try await response.readProblem(on: clock)
+        throw StatusError(
+            method: method, origin: response.answeringOrigin ?? asked, routeName: routeName, response: response,
+            path: path, problem: problem, at: date)
     }
 }
 
 extension Response {
     fileprivate var answeringOrigin: Origin? {
         metadata.url.flatMap { try? Origin($0) }
+    }
+
+    /// Finds the problem in the first chunk of a body that is still being received, and leaves it a body with all bytes.
+    ///
+    /// - Returns: The problem; nil where the body is in memory, or was not read.
+    fileprivate mutating func readProblem(on clock: any DatedClock) async throws -> ProblemText? {
+        guard body.bytes == nil, body.replay == .once, (1...Int64(ProblemText.limit)).contains(body.length ?? 1),
+            ContentKind(mediaType: head.headerFields[.contentType]) == .json
+        else { return nil }
+        let (chunk, whole) = try await body.readingAhead(within: Body.discardTime, on: clock)
+        body = whole
+        return chunk.map(ProblemText.find)
     }
 }

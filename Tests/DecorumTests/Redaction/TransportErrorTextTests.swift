@@ -104,6 +104,14 @@ import Testing
             ("gnutls_handshake() failed: A TLS fatal alert has been received: Certificate is required", .refused),
             ("could not load PEM client certificate from a.pem", .unusableIdentity),
             ("certificate verify failed", .unverified),
+            ("certificate verify failed for alertmanager.corp", .unverified),
+            ("SSL_ERROR_SYSCALL in connection to expired.example:443", nil),
+            ("OpenSSL SSL_connect: SSL_ERROR_SYSCALL in connection to alert:443", nil),
+            ("certificate subject name 'expired' does not match target host name 'alert'", .wrongName),
+            ("certificate subject name (expired.example) does not match target host name 'alert'", .wrongName),
+            ("unable to get local issuer certificate of self-signed-alert.expired.example:8443", .untrusted),
+            ("certificate of alerting.example: certificate has expired", .expired),
+            ("SSL certificate problem: alertness", nil),
             ("something else", nil),
         ] as [(String, TransportError.TLSProblem?)])
     func `Words of TLS libraries name the problem`(words: String, problem: TransportError.TLSProblem?) {

@@ -37,7 +37,23 @@ import Testing
     @Test func `A response is decoded under a limit`() async throws {
         #expect(try await response(#"[{"id": 1, "kind": "book"}]"#).decode([Item].self, upTo: 30).map(\.id) == [1])
         let long = try await response(#"[{"id": 1}]"#)
-        await #expect(throws: BodyLimitError(limit: 3, length: 11)) { try await long.decode([Item].self, upTo: 3) }
+        let error = await #expect(throws: BodyLimitError.self) { try await long.decode([Item].self, upTo: 3) }
+        #expect(error?.limit == 3 && error?.length == 11)
+        #expect(
+            error?.description
+                == "The body has 11 bytes, and 3 are accepted. Raise `upTo:`, or read it chunk by chunk. "
+                + "It belongs to the response 200 of https://api.example.com/items (application/json).")
+    }
+
+    @Test func `Damaged content and the route are named`() async throws {
+        let damaged = Body(replay: .once) { _ in throw ContentCodingError(.malformed, "The content is damaged.") }
+        var response = try await response(damaged)
+        response.metadata.routeName = "items"
+        let error = await #expect(throws: ContentCodingError.self) { try await response.decode([Item].self, upTo: 3) }
+        #expect(
+            error?.description
+                == "The content is damaged. The content belongs to the response 200 of https://api.example.com/items "
+                + "(route “items”, application/json).")
     }
 
     @Test(arguments: [
@@ -62,7 +78,7 @@ import Testing
         let error = try await error(Body(content))
         #expect(
             error.description
-                == "The response 200 of https://api.example.com/items?token=REDACTED (application/json, "
+                == "The response 200 of https://api.example.com/items (application/json, "
                 + "\(content.utf8.count) bytes) cannot be decoded as Array<Item>: \(reason)")
         #expect(error.underlying is DecodingError)
         var dumped = ""
@@ -89,7 +105,7 @@ import Testing
         let error = try await error("<html>", status: .badGateway, fields: [.contentType: "text/html"])
         #expect(
             error.description
-                == "The response 502 of https://api.example.com/items?token=REDACTED (text/html, 6 bytes) cannot be "
+                == "The response 502 of https://api.example.com/items (text/html, 6 bytes) cannot be "
                 + "decoded as Array<Item>: it is HTML or XML, not JSON. "
                 + "Apply `validatingStatus()` to get such a response as an error.")
         #expect(error.status == .badGateway)

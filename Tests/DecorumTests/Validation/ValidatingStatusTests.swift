@@ -62,7 +62,7 @@ import Testing
         let error = try await #require(throws: StatusError.self) {
             try await StubConnection(response).validatingStatus().send(request)
         }
-        #expect(error.description == "GET https://cdn.example:8443 was answered with the status 404.")
+        #expect(error.description == "GET https://cdn.example:8443/file was answered with the status 404.")
     }
 
     @Test func `A relative request is described without an origin`() async throws {
@@ -85,9 +85,9 @@ import Testing
         let shown = ["\(error)", String(reflecting: error), String(reflecting: [error]), dumped]
         for text in shown + [error.localizedDescription] {
             #expect(!text.contains("hunter2"))
-            #expect(!text.contains("items"))
+            #expect(!text.contains("token"))
         }
-        #expect(error.description == "GET https://api.example.com was answered with the status 500.")
+        #expect(error.description == "GET https://api.example.com/items/42 was answered with the status 500.")
     }
 
     private static func problem(_ chunks: [String], length: Int64? = nil) -> Response {
@@ -99,16 +99,25 @@ import Testing
         return Response(status: .notFound, fields: [.contentType: "application/problem+json"], body: body)
     }
 
-    @Test(arguments: [
-        (#"{"title": "Gone", "detail": "Item 7 was deleted.", "token": "hunter2"}"#, "Gone: Item 7 was deleted"),
-        (#"{"message": "Validation Failed", "errors": [1]}"#, "Validation Failed"),
-        (#"{"error": "invalid_grant", "error_description": "Expired"}"#, "invalid_grant: Expired"),
-        (#"{"error": {"message": "No such model", "code": 7}}"#, "No such model"),
-        (
-            #"{"title": 7, "detail": null, "message": "https://a.example/?token=hunter2"}"#,
-            "https://a.example/?token=REDACTED"
-        ),
-    ]) func `The problem of a response is shown, and its body is whole`(json: String, problem: String) async throws {
+    @Test(
+        arguments: [
+            (
+                #"{"title": "Gone", "detail": "Item 7 was deleted.", "token": "hunter2"}"#, "Gone: Item 7 was deleted",
+                nil
+            ),
+            (#"{"message": "Validation Failed", "errors": [1]}"#, "Validation Failed", nil),
+            (#"{"error": "invalid_grant", "error_description": "Expired"}"#, "invalid_grant: Expired", "invalid_grant"),
+            (#"{"error": {"message": "No such model", "code": "no_model"}}"#, "No such model", "no_model"),
+            (#"{"error": "Password hunter3 is wrong"}"#, "Password hunter3 is wrong", nil),
+            (#"{"message": "No", "code": "ghp_0123456789abcdefghijABCDEFGHIJ012345"}"#, "No", nil),
+            (
+                #"{"title": 7, "detail": null, "message": "https://a.example/?token=hunter2"}"#,
+                "https://a.example/?token=REDACTED", nil
+            ),
+        ] as [(String, String, String?)])
+    func `The problem of a response is found, and its body is whole`(
+        json: String, problem: String, code: String?
+    ) async throws {
         var routed = request
         routed.options.routeName = "items/{id}"
         let inMemory = Response(
@@ -118,10 +127,12 @@ import Testing
                 try await StubConnection(response).validatingStatus().send(routed)
             }
             #expect(error.problem == problem)
+            #expect(error.problemCode == code)
+            let name = code.map { " and the code “\($0)”" } ?? ""
             #expect(
                 error.description
-                    == "GET https://api.example.com (route “items/{id}”) was answered with the status 404: “\(problem)”."
-            )
+                    == "GET https://api.example.com/items/42 (route “items/{id}”) was answered with the status 404\(name). "
+                    + "The words of the server are in `problem`.")
             #expect(error.response.body.length == response.body.length)
             #expect(try await error.response.body.text(upTo: 1000) == json)
             #expect(!String(reflecting: error).contains("hunter2"))
@@ -209,6 +220,6 @@ import Testing
                 "validatingStatus(accepted: 2xx, 304)", "validatingStatus(accepted: 200..<400)",
                 "validatingStatus(accepted: custom)", "validatingStatus(accepted: not 5xx)",
             ])
-        #expect(names.allSatisfy { $0.role == .validation && $0.facts.isEmpty })
+        #expect(names.allSatisfy { $0.role == .validation && $0.facts == [.readsClock] })
     }
 }

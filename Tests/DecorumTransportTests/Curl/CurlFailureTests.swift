@@ -73,6 +73,44 @@ import Testing
         #expect((error as? InvalidRequestError)?.reason == .invalidURL)
     }
 
+    @Test(
+        arguments: [
+            (5, "http://p.example:3128", 0, "p.example:3128"), (7, "p.example", 0, "p.example:1080"),
+            (7, "socks5h://me:s3cret@[::1]:9/", 0, "[::1]:9"), (60, "https://p.example", 0, "p.example:443"),
+            (35, "https://p.example", 0, "p.example:443"), (60, "https://p.example", 200, nil),
+            (60, "http://p.example", 0, nil), (6, "socks5://p.example", 0, nil), (97, "socks5://p.example", 0, nil),
+        ] as [(Int32, String, Int, String?)])
+    func `A failure on the way to a proxy names the proxy`(
+        code: Int32, url: String, status: Int, proxy: String?
+    ) throws {
+        let failure = CurlFailure(
+            code: code, stage: .connecting, proxyStatus: status, proxy: CurlProxyAddress(url), detail: "text")
+        let error = failure.error(underlying: CurlError(code: Int(code), text: "text"))
+        let located = TransportError.locate(error, at: try Origin("https://a.example"), after: nil)
+        let named = try #require(located as? TransportError)
+        #expect(named.proxy == proxy)
+        let text = named.description
+        if let proxy {
+            #expect(text.contains("roxy \(proxy)") && !text.contains("a.example"), "\(text)")
+        } else {
+            #expect(text.contains("a.example"), "\(text)")
+        }
+        #expect(!text.contains("s3cret"))
+    }
+
+    @Test(arguments: ["socks5://p.example:1080"])
+    func `A proxy that does not reach the server is named beside it`(url: String) throws {
+        let failure = CurlFailure(code: 97, stage: .connecting, proxy: CurlProxyAddress(url))
+        let error = failure.error(underlying: CurlError(code: 97, text: ""))
+        #expect("\(error)".contains("(“the proxy p.example:1080 does not connect to it”)"))
+    }
+
+    @Test func `A certificate that the client has refused is not an alert of the server`() throws {
+        let failure = CurlFailure(code: 60, stage: .connecting, detail: "alert: certificate has expired")
+        let error = failure.error(underlying: CurlError(code: 60, text: "")) as? TransportError
+        #expect(error?.tlsProblem == .expired)
+    }
+
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let answer: LoopbackOrigin.Answer

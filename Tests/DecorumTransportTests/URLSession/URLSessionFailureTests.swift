@@ -107,6 +107,19 @@ import FoundationNetworking
         #expect(!String(describing: (underlying as NSError).userInfo).contains("s3cret"))
     }
 
+    @Test(arguments: [
+        (URLError.Code.unknown, "Unsupported proxy 'ftp://me:s3cret@p.example'"),
+        (.secureConnectionFailed, "SSL: proxy me:s3cret@p.example"), (.unknown, "HTTP of https://me:s3cret@p.example"),
+        (.unknown, "Proxy password is s3cret"),
+    ])
+    func `Words that may hold the password of a proxy are not passed on`(code: URLError.Code, text: String) throws {
+        let error = try #require(URLSessionFailure.error(for: code, text, at: .head) as? TransportError)
+        #expect(error.detail == "URLError \(code.rawValue)")
+        var dumped = ""
+        dump(error, to: &dumped)
+        #expect(!"\(error) \(String(reflecting: error)) \(dumped)".contains("s3cret"))
+    }
+
     @Test func `An error of another kind has the code other`() throws {
         let error = URLSessionFailure.error(for: CocoaError(.fileNoSuchFile), at: .body)
 

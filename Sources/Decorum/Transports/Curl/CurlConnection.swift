@@ -45,6 +45,8 @@ public struct CurlConnection: ClosableConnection {
     private let protocols: Protocols
     private let showsClientCertificate: Bool
     private let idleTimeout: Duration
+    /// The proxy for all requests; nil for none, and where there is a choice.
+    private let proxy: Proxy?
     /// The choice of a proxy for each request; nil where it is the same for all.
     private let proxies: CurlProxyChoice?
 
@@ -104,6 +106,7 @@ public struct CurlConnection: ClosableConnection {
         }
         options.unixSocket = unixSocket
         self.proxies = proxies
+        self.proxy = proxy
         try options.check(library, and: proxies?.options ?? [])
         engines = try CurlEngines(library, options)
         watch = IdleTimer(clock: clock)
@@ -140,7 +143,8 @@ public struct CurlConnection: ClosableConnection {
         guard idleTimeout >= .zero else {
             throw InvalidRequestError(.negativeNumber, "The idle timeout is negative.")
         }
-        let head = try CurlRequestHead(request, library, through: proxies?.choose(Origin(request.head)) ?? [])
+        let head = try CurlRequestHead(
+            request, library, through: proxies?.choose(Origin(request.head)) ?? [], or: proxy)
         try Task.checkCancellation()
         guard idleTimeout > .zero else { throw TransportError(idleFor: idleTimeout, at: .connecting) }
 

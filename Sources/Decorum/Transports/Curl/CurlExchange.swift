@@ -126,6 +126,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         var metadata = ResponseMetadata()
         metadata.source = .network
         metadata.target = target
+        if let routeName = request.routeName { metadata.routeName = routeName }
         metadata.timings = head.timings
         if !head.informational.isEmpty {
             metadata.informational = head.informational.compactMap(\.response)

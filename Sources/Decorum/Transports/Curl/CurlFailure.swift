@@ -12,6 +12,8 @@ struct CurlFailure: Sendable {
     var proxyStatus = 0
     /// Whether the system had no descriptor or memory for a socket.
     var lacksSockets = false
+    /// The proxy that was to be used; nil for none.
+    var proxy: CurlProxyAddress?
     /// The detailed text of libcurl, which may contain parts of the request.
     var detail = ""
 
@@ -64,7 +66,18 @@ struct CurlFailure: Sendable {
         var error = TransportError(cause, at: stage, underlying: underlying)
         error.detail = words(of: underlying)
         if cause == .tls { error.tlsProblem = tlsProblem }
+        if isOnWayToProxy { error.proxy = proxy?.description }
         return error
+    }
+
+    /// Whether the proxy was not reached, so that the failure says nothing about the server.
+    private var isOnWayToProxy: Bool {
+        guard let proxy, stage == .connecting, !lacksSockets else { return false }
+        return switch code {
+        case 5, 7: true
+        // A TLS connection to the proxy comes before the request to it, and one to the server after its answer.
+        default: cause == .tls && proxy.isSecure && proxyStatus == 0
+        }
     }
 
     /// The words that are passed on, where they cannot contain a part of the request, such as a proxy's password.
@@ -72,6 +85,7 @@ struct CurlFailure: Sendable {
         switch cause {
         case .tls, .malformedResponse: detail.isEmpty ? underlying.text : detail
         case .proxyRefused: "status \(proxyStatus)"
+        case .unreachable where code == 97: proxy.map { "the proxy \($0) does not connect to it" }
         case .other: underlying.text
         default: nil
         }
@@ -82,7 +96,7 @@ struct CurlFailure: Sendable {
         case 58: .unusableIdentity
         case 90: .wrongKey
         case 98: .refused
-        case 51, 60: .init(words: detail) ?? .unverified
+        case 51, 60: .init(words: detail, mayBeAlert: false) ?? .unverified
         default: .init(words: detail)
         }
     }

@@ -1,4 +1,5 @@
 #if os(Linux)
+import DecorumCurl
 import HTTPTypes
 
 /// The head of a request in the form that libcurl takes.
@@ -11,12 +12,18 @@ struct CurlRequestHead: Sendable {
     let fields: CurlList
     /// The options of the proxy, where it depends on the request.
     let proxy: [CurlOptions.Option]
+    /// The proxy of all requests; nil for none.
+    let commonProxy: CurlConnection.Proxy?
+    let routeName: String?
 
     /// Converts the head of a request, which was validated.
     init(
-        _ request: borrowing Request, _ library: CurlLibrary, through proxy: [CurlOptions.Option] = []
+        _ request: borrowing Request, _ library: CurlLibrary, through proxy: [CurlOptions.Option] = [],
+        or commonProxy: CurlConnection.Proxy? = nil
     ) throws(InvalidRequestError) {
         self.proxy = proxy
+        self.commonProxy = commonProxy
+        routeName = request.options.routeName
         let head = request.head
         let path = head.path ?? "/"
         guard !path.utf8.contains(UInt8(ascii: "#")) else { throw .invalidURL }
@@ -30,6 +37,15 @@ struct CurlRequestHead: Sendable {
         url = "\(head.scheme ?? "")://\(head.authority ?? "")\(path == "*" ? "/" : path)"
         fields = CurlList(library)
         append(head.headerFields, announcing: Self.announcement(of: request.body, head.method))
+    }
+
+    /// The proxy that the request is to be sent through; nil for none.
+    var proxyAddress: CurlProxyAddress? {
+        for case .text(DECORUM_CURL_OPTION_PROXY, let url) in proxy where !url.isEmpty { return CurlProxyAddress(url) }
+        guard proxy.isEmpty, let commonProxy, let origin = try? Origin(Target(url)),
+            !ProxyExceptions(commonProxy.exceptions.joined(separator: ",")).contains(origin)
+        else { return nil }
+        return CurlProxyAddress(commonProxy.url)
     }
 
     private func append(_ headerFields: HTTPFields, announcing announcement: HTTPField?) {

@@ -152,7 +152,7 @@ final class CurlTransfer {
             code: code, stage: exchange.stage,
             systemError: Int32(truncatingIfNeeded: easy?.number(DECORUM_CURL_INFORMATION_OS_ERRNO) ?? 0),
             proxyStatus: easy?.number(DECORUM_CURL_INFORMATION_HTTP_CONNECTCODE) ?? 0,
-            lacksSockets: lacksSockets, detail: easy?.detail ?? "")
+            lacksSockets: lacksSockets, proxy: exchange.request.proxyAddress, detail: easy?.detail ?? "")
         return failure.error(underlying: exchange.library.error(code))
     }
 

@@ -15,8 +15,9 @@ enum URLSessionFailure {
 
     static func error(for code: URLError.Code, _ text: String, at stage: TransportError.Stage) -> any Error {
         guard code != .cancelled else { return CancellationError() }
-        // A new error without the URL, whose query may hold secrets.
-        let underlying = URLError(code, userInfo: [NSLocalizedDescriptionKey: text])
+        // A new error without the URL, whose query may hold secrets. The words may quote the URL of a proxy.
+        let words = text.contains("@") || text.contains("://") ? "URLError \(code.rawValue)" : text
+        let underlying = URLError(code, userInfo: [NSLocalizedDescriptionKey: words])
         var cause = Self.cause(code) ?? Self.cause(text) ?? .other
         let neverSent = stage == .head && Self.precedesSending.contains(cause)
         if cause == .unreachable, URLSessionPlatform.isOutOfDescriptors { cause = .limitExceeded }
@@ -24,8 +25,10 @@ enum URLSessionFailure {
         switch cause {
         case .tls:
             error.tlsProblem = Self.tlsProblem(code) ?? .init(words: text)
-            error.detail = text
-        case .malformedResponse, .other: error.detail = text
+            error.detail = words
+        case .malformedResponse: error.detail = words
+        // Words that are not known may hold a part of the request, or the password of a proxy.
+        case .other: error.detail = "URLError \(code.rawValue)"
         default: break
         }
         return error

@@ -1,0 +1,41 @@
+import Foundation
+import HTTPTypes
+
+/// The response that an error is about, as its description names it.
+struct ResponseSubject: Sendable, Hashable {
+    let status: HTTPResponse.Status
+    let contentType: String?
+    let url: URL?
+    let routeName: String?
+
+    init(_ response: Response) {
+        status = response.status
+        contentType = response.head.headerFields[.contentType]
+        url = response.metadata.url
+        routeName = response.metadata.routeName
+    }
+
+    /// The status, the URL without its query, the route name, the media type, and the length where it is given.
+    func text(length: Int? = nil) -> String {
+        let place = url.map { " of " + Redaction.describedPath($0.absoluteString) } ?? ""
+        let facts = [
+            routeName.map { "route “\(Redaction.shownWords($0))”" }, contentType.map(Redaction.shownWords),
+            length.map { "\($0) bytes" },
+        ].compactMap { $0 }
+        let list = facts.isEmpty ? "" : " (\(facts.joined(separator: ", ")))"
+        return "response \(status.code)\(place)\(list)"
+    }
+
+    /// Names the response in an error that reading its body has thrown.
+    static func complete(_ error: any Error, _ response: Response) -> any Error {
+        switch error {
+        case var error as BodyLimitError:
+            error.response = ResponseSubject(response)
+            return error
+        case var error as ContentCodingError:
+            error.response = ResponseSubject(response)
+            return error
+        default: return error
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// The wait for the words of a server, and the sentences of the error.
+@Suite(.timeLimit(.minutes(1))) struct StatusErrorTests {
+    private let json: HTTPFields = [.contentType: "application/json"]
+
+    /// A body that gives one chunk when its gate opens.
+    private func gated(
+        _ text: String, length: Int64? = nil, by gate: AsyncStream<Never>
+    ) -> Body {
+        Body(length: length, replay: .once) { _ in
+            for await _ in gate {}
+            try Task.checkCancellation()
+            return try await Body(text).open()
+        }
+    }
+
+    @Test func `A server that stalls behind the head does not delay the error, and the body is whole`() async throws {
+        let (gate, key) = AsyncStream.makeStream(of: Never.self)
+        let clock = VirtualClock()
+        let text = #"{"message": "late"}"#
+        let response = Response(status: .serviceUnavailable, fields: json, body: gated(text, by: gate))
+        let connection = StubConnection(response).validatingStatus(clock: clock)
+        let task = Task { try await connection.send(.get("https://a.example/")) }
+        try await clock.waitForSleepers()
+        #expect(clock.pendingSleeps == [.seconds(1)])
+        clock.advance(by: .seconds(1))
+
+        let error = try await #require(throws: StatusError.self) { try await task.value }
+        #expect(error.problem == nil)
+        key.finish()
+        #expect(try await error.response.body.text(upTo: 100) == text)
+    }
+
+    @Test func `A reader that is cancelled while the server stalls ends the reading`() async throws {
+        let (gate, key) = AsyncStream.makeStream(of: Never.self)
+        defer { key.finish() }
+        let clock = VirtualClock()
+        let response = Response(status: .serviceUnavailable, fields: json, body: gated("{}", by: gate))
+        let connection = StubConnection(response).validatingStatus(clock: clock)
+        let task = Task { try await connection.send(.get("https://a.example/")) }
+        try await clock.waitForSleepers()
+        clock.advance(by: .seconds(1))
+        let error = try await #require(throws: StatusError.self) { try await task.value }
+        let reading = Task { try await error.response.body.data(upTo: 100) }
+        reading.cancel()
+        await #expect(throws: CancellationError.self) { try await reading.value }
+    }
+
+    @Test func `A call that is cancelled while the server stalls is cancelled`() async throws {
+        let (gate, key) = AsyncStream.makeStream(of: Never.self)
+        defer { key.finish() }
+        let clock = VirtualClock()
+        let response = Response(status: .serviceUnavailable, fields: json, body: gated("{}", by: gate))
+        let connection = StubConnection(response).validatingStatus(clock: clock)
+        let task = Task { try await connection.send(.get("https://a.example/")) }
+        try await clock.waitForSleepers()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test(arguments: [0, 64 << 10 + 1] as [Int64])
+    func `Content that is empty or long is not read before the error`(length: Int64) async throws {
+        let body = Body(length: length, replay: .once) { _ in throw CancellationError() }
+        let connection = StubConnection(Response(status: .notFound, fields: json, body: body)).validatingStatus()
+        await #expect(throws: StatusError.self) { try await connection.send(.get("https://a.example/")) }
+    }
+
+    @Test(arguments: [
+        (RedirectionRefusal.missingLocation, "the response has no Location"),
+        (.downgrade, "it leads from https to http"),
+        (.policy, "the policy does not allow it"),
+        (.bodyReadOnce, "the body of the request can be read only once; collect it, or make it from bytes or a file"),
+        (RedirectionRefusal("mine"), "a layer has refused it (mine)"),
+    ])
+    func `A redirection that was not followed says why`(refusal: RedirectionRefusal, reason: String) async throws {
+        var response = Response(status: .permanentRedirect)
+        response.metadata.redirectionRefusal = refusal
+        let error = await #expect(throws: StatusError.self) {
+            try await StubConnection(response).validatingStatus().send(.get("https://a.example/b?c"))
+        }
+        #expect(
+            error?.description
+                == "GET https://a.example/b was answered with the status 308. "
+                + "The redirection was not followed, because \(reason).")
+    }
+
+    @Test func `The wait that a server asks for is offered, and the tries are counted`() async throws {
+        let clock = VirtualClock()
+        let date = "\(HTTPDate(clock.date.addingTimeInterval(90)))"
+        for (value, delay) in [("120", Duration.seconds(120)), (date, .seconds(90)), ("soon", nil)] {
+            var response = Response(status: .tooManyRequests, fields: [.retryAfter: value])
+            response.metadata.attempts = 3
+            let error = await #expect(throws: StatusError.self) {
+                try await StubConnection(response).validatingStatus(clock: clock).send(.get("https://a.example/"))
+            }
+            #expect(error?.retryAfter == delay)
+            let wait = delay.map {
+                "The server asks to wait for \($0.components.seconds).00 s, which is in `retryAfter`. "
+            }
+            #expect(
+                error?.description
+                    == "GET https://a.example/ was answered with the status 429. \(wait ?? "")The request was tried 3 times."
+            )
+        }
+    }
+}
