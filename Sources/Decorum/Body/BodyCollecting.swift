@@ -46,8 +46,8 @@ public struct BodyLimitError: DescribableError, Hashable {
     public let limit: Int
     /// The number of bytes of the body; nil where it was not announced.
     public let length: Int64?
-    /// The response with the body; nil where only the body was read.
-    var response: ResponseSubject?
+    /// The response with the body, in words; nil where only the body was read.
+    var response: String?
 
     /// Creates an error.
     ///
@@ -62,7 +62,7 @@ public struct BodyLimitError: DescribableError, Hashable {
     /// The limit, the length where it is known, the parameter to raise, and the response where it is known.
     public var description: String {
         let event = length.map { "The body has \($0) bytes, and \(limit) are accepted" }
-        let owner = response.map { " It belongs to the \($0.text())." } ?? ""
+        let owner = response.map { " It belongs to the \($0)." } ?? ""
         return "\(event ?? "The body has more than \(limit) bytes"). Raise `upTo:`, or read it chunk by chunk.\(owner)"
     }
 }

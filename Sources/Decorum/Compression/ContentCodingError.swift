@@ -38,8 +38,8 @@ public struct ContentCodingError: DescribableError, Hashable {
 
     /// The cause of the failure.
     public let reason: Reason
-    /// The response with the content; nil where only its body was read.
-    var response: ResponseSubject?
+    /// The response with the content, in words; nil where only its body was read.
+    var response: String?
     private let event: String
 
     /// Creates an error.
@@ -53,7 +53,7 @@ public struct ContentCodingError: DescribableError, Hashable {
     }
 
     /// A sentence that says what happened and, for a limit, which one to raise; and the response where it is known.
-    public var description: String { event + (response.map { " The content belongs to the \($0.text())." } ?? "") }
+    public var description: String { event + (response.map { " The content belongs to the \($0)." } ?? "") }
 }
 
 extension ContentCodingError {

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 
 /// The response that an error is about, as its description names it.
-struct ResponseSubject: Sendable, Hashable {
+struct ResponseSubject: Sendable {
     let status: HTTPResponse.Status
     let contentType: String?
     let url: URL?
@@ -30,10 +30,10 @@ struct ResponseSubject: Sendable, Hashable {
     static func complete(_ error: any Error, _ response: Response) -> any Error {
         switch error {
         case var error as BodyLimitError:
-            error.response = ResponseSubject(response)
+            error.response = ResponseSubject(response).text()
             return error
         case var error as ContentCodingError:
-            error.response = ResponseSubject(response)
+            error.response = ResponseSubject(response).text()
             return error
         default: return error
         }

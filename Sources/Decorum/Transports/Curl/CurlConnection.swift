@@ -144,7 +144,8 @@ public struct CurlConnection: ClosableConnection {
             throw InvalidRequestError(.negativeNumber, "The idle timeout is negative.")
         }
         let head = try CurlRequestHead(
-            request, library, through: proxies?.choose(Origin(request.head)) ?? [], or: proxy)
+            request, library, through: proxies?.choose(Origin(request.head)) ?? [],
+            or: proxy.map { ($0.url, $0.exceptions) })
         try Task.checkCancellation()
         guard idleTimeout > .zero else { throw TransportError(idleFor: idleTimeout, at: .connecting) }
 

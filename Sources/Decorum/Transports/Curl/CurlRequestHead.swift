@@ -12,14 +12,14 @@ struct CurlRequestHead: Sendable {
     let fields: CurlList
     /// The options of the proxy, where it depends on the request.
     let proxy: [CurlOptions.Option]
-    /// The proxy of all requests; nil for none.
-    let commonProxy: CurlConnection.Proxy?
+    /// The URL of the proxy of all requests, and the hosts that it is not for; nil for none.
+    let commonProxy: (url: String, exceptions: [String])?
     let routeName: String?
 
     /// Converts the head of a request, which was validated.
     init(
         _ request: borrowing Request, _ library: CurlLibrary, through proxy: [CurlOptions.Option] = [],
-        or commonProxy: CurlConnection.Proxy? = nil
+        or commonProxy: (url: String, exceptions: [String])? = nil
     ) throws(InvalidRequestError) {
         self.proxy = proxy
         self.commonProxy = commonProxy
