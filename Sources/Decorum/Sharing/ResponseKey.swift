@@ -155,9 +155,10 @@ private final class Parts: Sendable, Equatable {
         }
         var hasher = Hasher()
         hasher.combine(uri)
-        hasher.combine(principal)
-        hasher.combine(credentials)
-        hasher.combine(content?.bytes)
+        // An absent part need not be hashed: unequal keys may have one hash.
+        if let principal { hasher.combine(principal) }
+        if !credentials.isEmpty { hasher.combine(credentials) }
+        if let content { hasher.combine(content.bytes) }
         hash = hasher.finalize()
     }
 
