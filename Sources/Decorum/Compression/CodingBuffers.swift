@@ -26,6 +26,9 @@ import Foundation
         input.count > 1 ? (input[input.startIndex], input[input.startIndex + 1]) : nil
     }
 
+    /// Whether zeros, blanks and line breaks alone wait, with which some servers pad gzip.
+    var hasOnlyPadding: Bool { input.allSatisfy { [0, 0x0A, 0x0D, 0x20].contains($0) } }
+
     func discardInput() {
         input = Data()
     }

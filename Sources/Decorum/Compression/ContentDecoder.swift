@@ -45,7 +45,7 @@ public struct ContentDecodingLimits: Sendable, Hashable {
 ///
 /// Several members of gzip or frames of Zstandard count as one content. `deflate` may be with or without the header of zlib.
 /// No bytes at all decode to no bytes, since many servers give an empty body a coding. Anything else that ends too early is
-/// an error. Bytes behind the end are one too, except behind gzip, where many servers send padding, which is ignored.
+/// an error. Bytes behind the end are one too, except zeros, blanks and line breaks behind gzip, with which some servers pad.
 ///
 /// After an error, each call throws it again. One decoder is for one content; it may be used by one task after another.
 ///

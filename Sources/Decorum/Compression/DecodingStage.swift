@@ -11,8 +11,8 @@ import Foundation
     private var mayHoldMore = false
     /// Whether the last member, stream or frame that began has ended; also true before the first.
     private var isComplete = true
-    /// Whether all that follows is ignored.
-    private var ignoresRest = false
+    /// Whether padding has come behind the last member, behind which no other member comes.
+    private var isPadded = false
 
     init(_ coding: ContentCoding) throws(ContentCodingError) {
         guard let format = coding.format, coding.isDecodable else { throw .unavailable(coding) }
@@ -64,9 +64,10 @@ import Foundation
     private func prepare() throws(ContentCodingError) -> Bool {
         if let decoder = unsafe decoder {
             guard isComplete else { return true }
-            // Some servers pad gzip with zeros or a line break, which the program gzip and browsers ignore.
-            if format == DECORUM_FORMAT_GZIP, ignoresRest || buffers.first != Self.gzipStart {
-                ignoresRest = true
+            if format == DECORUM_FORMAT_GZIP, isPadded || buffers.first != Self.gzipStart {
+                // Other bytes may be those of a damaged member, whose content must not be lost in silence.
+                guard buffers.hasOnlyPadding else { throw .trailingData(coding) }
+                isPadded = true
                 buffers.discardInput()
                 return false
             }

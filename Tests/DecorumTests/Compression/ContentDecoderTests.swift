@@ -37,7 +37,7 @@ import Testing
             for rest in ["\0", "\r\n", "<html>"] {
                 let padded = coded + Data(rest.utf8)
                 // Behind gzip alone, padding is usual.
-                guard item.codings.last?.hasSuffix("gzip") != true else {
+                guard item.codings.last?.hasSuffix("gzip") != true || rest == "<html>" else {
                     let content = try ContentDecoder.decode(padded, inPiecesOf: size, from: item.codings)
                     #expect(content == (try CodedItems.data("items.json")))
                     continue
