@@ -92,8 +92,10 @@ public final class PermanentRedirections: Sendable {
         entries.withLock { entries in entries = entries.filter { $0.key.uri != uri } }
     }
 
-    /// The response that redirected an equal request.
-    func response(to request: borrowing Request, at now: ContinuousClock.Instant) -> Response? {
+    /// The response that redirected an equal request, and the key under which it is remembered.
+    func recall(
+        _ request: borrowing Request, at now: ContinuousClock.Instant
+    ) -> (key: ResponseKey, response: Response)? {
         guard request.isRecallable, let key = ResponseKey(request) else { return nil }
         let fields = request.head.headerFields
         let head = entries.withLock { entries -> HTTPResponse? in
@@ -108,7 +110,7 @@ public final class PermanentRedirections: Sendable {
         var response = Response(head: head)
         response.metadata.source = .cache
         response.metadata.attempts = 0
-        return response
+        return (key, response)
     }
 
     func learn(_ response: HTTPResponse, answering request: Request, at clock: any DatedClock) {

@@ -35,7 +35,7 @@ extension FollowingRedirectsConnection {
         var trail = RedirectionTrail()
         while true {
             var refused: RefusedRedirection?
-            if let response = memory.response(to: request, at: clock.now), let key = ResponseKey(request) {
+            if let (key, response) = memory.recall(request, at: clock.now) {
                 let head = response.head
                 // The redirection that closes a circle throws here, and must be forgotten too.
                 recalled.keys.append(key)

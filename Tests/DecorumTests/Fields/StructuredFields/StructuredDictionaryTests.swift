@@ -5,26 +5,16 @@ import Testing
 
 /// RFC 9651, sections 3.2 and 4.2.2.
 @Suite struct StructuredDictionaryTests {
-    struct CanonicalRow: Decodable, Sendable {
-        let text: String
-        let canonical: String
-    }
-
-    struct InvalidRow: Decodable, Sendable {
-        let text: String
-        let offset: Int
-    }
-
-    @Test(arguments: try Fixtures.rows("tables/structured-fields/dictionaries.json", of: CanonicalRow.self))
-    func `A dictionary is read and written canonically`(row: CanonicalRow) throws {
+    @Test(arguments: try Fixtures.rows("tables/structured-fields/dictionaries.json", of: CanonicalFieldRow.self))
+    func `A dictionary is read and written canonically`(row: CanonicalFieldRow) throws {
         let dictionary = try StructuredDictionary(parsing: row.text)
 
         #expect(try dictionary.serialized() == row.canonical)
         #expect(try StructuredDictionary(parsing: row.canonical) == dictionary)
     }
 
-    @Test(arguments: try Fixtures.rows("tables/structured-fields/invalid-dictionaries.json", of: InvalidRow.self))
-    func `An invalid dictionary is refused, with the offset of the first invalid byte`(row: InvalidRow) {
+    @Test(arguments: try Fixtures.rows("tables/structured-fields/invalid-dictionaries.json", of: InvalidFieldRow.self))
+    func `An invalid dictionary is refused, with the offset of the first invalid byte`(row: InvalidFieldRow) {
         let error = #expect(throws: StructuredFieldError.self) { try StructuredDictionary(parsing: row.text) }
         #expect(error?.offset == row.offset)
     }

@@ -5,26 +5,16 @@ import Testing
 
 /// RFC 9651, sections 3.1 and 4.2.1.
 @Suite struct StructuredListTests {
-    struct CanonicalRow: Decodable, Sendable {
-        let text: String
-        let canonical: String
-    }
-
-    struct InvalidRow: Decodable, Sendable {
-        let text: String
-        let offset: Int
-    }
-
-    @Test(arguments: try Fixtures.rows("tables/structured-fields/lists.json", of: CanonicalRow.self))
-    func `A list is read and written canonically`(row: CanonicalRow) throws {
+    @Test(arguments: try Fixtures.rows("tables/structured-fields/lists.json", of: CanonicalFieldRow.self))
+    func `A list is read and written canonically`(row: CanonicalFieldRow) throws {
         let list = try StructuredList(parsing: row.text)
 
         #expect(try list.serialized() == row.canonical)
         #expect(try StructuredList(parsing: row.canonical) == list)
     }
 
-    @Test(arguments: try Fixtures.rows("tables/structured-fields/invalid-lists.json", of: InvalidRow.self))
-    func `An invalid list is refused, with the offset of the first invalid byte`(row: InvalidRow) {
+    @Test(arguments: try Fixtures.rows("tables/structured-fields/invalid-lists.json", of: InvalidFieldRow.self))
+    func `An invalid list is refused, with the offset of the first invalid byte`(row: InvalidFieldRow) {
         let error = #expect(throws: StructuredFieldError.self) { try StructuredList(parsing: row.text) }
         #expect(error?.offset == row.offset)
     }

@@ -28,11 +28,6 @@ import Testing
         let seconds: Int
     }
 
-    struct InvalidRow: Decodable, Sendable {
-        let text: String
-        let offset: Int
-    }
-
     @Test(arguments: try Fixtures.rows("tables/structured-fields/integers.json", of: IntegerRow.self))
     func `An integer has up to fifteen digits`(row: IntegerRow) throws {
         try expect(row.text, is: .integer(row.number), written: row.canonical)
@@ -72,8 +67,8 @@ import Testing
         try expect(row.text, is: .displayString(row.content), written: row.canonical)
     }
 
-    @Test(arguments: try Fixtures.rows("tables/structured-fields/invalid-items.json", of: InvalidRow.self))
-    func `An invalid item is refused, with the offset of the first invalid byte`(row: InvalidRow) {
+    @Test(arguments: try Fixtures.rows("tables/structured-fields/invalid-items.json", of: InvalidFieldRow.self))
+    func `An invalid item is refused, with the offset of the first invalid byte`(row: InvalidFieldRow) {
         let error = #expect(throws: StructuredFieldError.self) { try StructuredItem(parsing: row.text) }
         #expect(error?.offset == row.offset)
     }
