@@ -126,9 +126,8 @@ extension String {
     var isPlainHost: Bool {
         !isEmpty
             && allUTF8 { byte in
-                // A bit for each small letter, and for each digit, hyphen and dot, in two halves of ASCII.
-                let set: UInt64 = byte < 64 ? 0x03FF_6000_0000_0000 : 0x07FF_FFFE_0000_0000
-                return byte < 0x80 && set >> UInt64(byte & 63) & 1 == 1
+                // Letters are the most of a host. The range after them has the hyphen, the dot, the slash and the digits.
+                byte &- UInt8(ascii: "a") < 26 || (0x2D...0x39).contains(byte) && byte != UInt8(ascii: "/")
             }
     }
 }

@@ -25,9 +25,10 @@ struct FieldNames: Sendable {
 
     func contains(_ name: HTTPField.Name) -> Bool {
         // This reads the bytes only once: a stack calls it for each field of each request.
-        var text = name.canonicalName
-        let (group, length) = text.withUTF8 { unsafe Self.place(of: $0) }
-        return groups[group].lengths & length != 0 && groups[group].names.contains(text)
+        let bytes = name.canonicalName.utf8
+        let place = unsafe bytes.withContiguousStorageIfAvailable { unsafe Self.place(of: $0) }
+        let (group, length) = place ?? Self.place(of: bytes)
+        return groups[group].lengths & length != 0 && groups[group].names.contains(name.canonicalName)
     }
 
     private static func place(of name: some BidirectionalCollection<UInt8>) -> (group: Int, length: UInt64) {
