@@ -16,7 +16,7 @@ extension TransportError {
         case .unreachable: "There is no way through the network to \(server)\(after)\(words)"
         case .timedOut: timeout
         case .connectionLost: "The connection to \(server) was lost\(when)\(words)"
-        case .truncated: "The response of \(server) ended before its content was complete\(words)"
+        case .truncated: "The response of \(server) ended\(after), before its content was complete\(words)"
         case .malformedResponse: "The response of \(server) is not valid HTTP, \(place)\(words)"
         case .tls: tlsEvent + words
         case .undecodableContent: "The content coding of the response of \(server) cannot be undone\(words)"
@@ -64,6 +64,8 @@ extension TransportError {
             "Raise `idleTimeout` in the request's options if the server needs more time."
         case .connectionLost where stage == .head:
             "The server may have processed the request; send it again only if its method is idempotent."
+        case .truncated:
+            "The server or a proxy closed the connection; send the request again if its method is idempotent."
         case .malformedResponse where stage != .body: "Check the port and the scheme."
         case .tls: tlsAdvice
         case .expectationFailed: "Send it without Expect."

@@ -83,7 +83,8 @@ struct CurlFailure: Sendable {
     /// The words that are passed on, where they cannot contain a part of the request, such as a proxy's password.
     private func words(of underlying: CurlError) -> String? {
         switch cause {
-        case .tls, .malformedResponse: detail.isEmpty ? underlying.text : detail
+        // The words about a truncated response count the missing bytes.
+        case .tls, .malformedResponse, .truncated: detail.isEmpty ? underlying.text : detail
         case .proxyRefused: "status \(proxyStatus)"
         case .unreachable where code == 97: proxy.map { "the proxy \($0) does not connect to it" }
         case .other: underlying.text

@@ -26,7 +26,8 @@ enum URLSessionFailure {
         case .tls:
             error.tlsProblem = Self.tlsProblem(code) ?? .init(words: text)
             error.detail = words
-        case .malformedResponse: error.detail = words
+        // The words about a truncated response count the missing bytes.
+        case .malformedResponse, .truncated: error.detail = words
         // Words that are not known may hold a part of the request, or the password of a proxy.
         case .other: error.detail = "URLError \(code.rawValue)"
         default: break
