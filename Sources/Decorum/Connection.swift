@@ -36,7 +36,9 @@
 /// throw only when there is no answer, rethrow the errors of `base` unchanged, and never replace `CancellationError`.
 /// ``send(_:)`` runs on the actor of its caller, so that an answer from memory costs no switch between executors. Do
 /// heavy work, such as hashing or reading files, in a separate `@concurrent` function.
-public protocol Connection: Sendable {
+///
+/// A connection is printed as its ``layers``, also where it is a property of another value that is printed.
+public protocol Connection: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Sends a request and returns the response as soon as its head has arrived.
     ///
     /// The body of the response is still being received. Read it or drop it: dropping an unread body ends its transfer.
@@ -56,4 +58,13 @@ extension Connection {
     public var layers: [Layer] {
         [Layer(describing: Self.self, role: .transport)]
     }
+
+    /// The layers, outermost first.
+    public var description: String { "\(layers)" }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// A mirror with only the layers, since the parts of a connection are many and may hold secrets.
+    public var customMirror: Mirror { Mirror(self, children: ["layers": layers]) }
 }

@@ -64,6 +64,8 @@ public struct Layer: Sendable, Hashable {
         public static let changesSignedParts = Fact("changes signed parts")
         /// Reads the clock, so that what it sends or answers depends on the time.
         public static let readsClock = Fact("reads the clock")
+        /// Decodes the content of responses by itself, in the codings that its platform knows.
+        public static let decodesContent = Fact("decodes content")
         /// May answer without forwarding the request.
         public static let answers = Fact("answers")
         /// Writes requests or responses to a place outside of memory.

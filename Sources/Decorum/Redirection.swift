@@ -95,6 +95,18 @@ extension ResponseMetadata {
     }
 }
 
+extension ResponseMetadata {
+    /// How many of the redirections were remembered, so that no server was asked for them.
+    var recalledRedirects: Int {
+        get { self[RecalledRedirectsKey.self] }
+        set { self[RecalledRedirectsKey.self] = newValue }
+    }
+}
+
+private enum RecalledRedirectsKey: ResponseMetadataKey {
+    static let defaultValue = 0
+}
+
 private enum RedirectsKey: ResponseMetadataKey {
     static let defaultValue: [Redirection] = []
 }

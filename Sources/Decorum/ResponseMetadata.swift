@@ -68,7 +68,9 @@ extension ResponseMetadata {
         public static let stub = Source("stub")
     }
 
-    /// The number of requests sent to get this response, with all retries and redirections.
+    /// The number of answers that it took to get this response: 1, and 1 more for each retry and each redirection.
+    ///
+    /// An answer from a store counts too, so a hit has 1. ``source`` tells whether the last answer came over the network.
     public var attempts: Int {
         get { self[AttemptsKey.self] }
         set { self[AttemptsKey.self] = newValue }

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// A failure to get a complete answer from a server.
 ///
@@ -88,6 +88,8 @@ public struct TransportError: DescribableError, Sendable {
         public static let noTLS = TLSProblem("noTLS")
         /// The server ended the handshake with an alert, such as for a missing certificate of the client.
         public static let refused = TLSProblem("refused")
+        /// The file of the root certificates that the client trusts cannot be read.
+        public static let unusableRoots = TLSProblem("unusableRoots")
         /// The client's own certificate or key cannot be used.
         public static let unusableIdentity = TLSProblem("unusableIdentity")
     }
@@ -105,6 +107,10 @@ public struct TransportError: DescribableError, Sendable {
     public var detail: String?
     /// The server that the request was for; nil where the transport does not tell.
     public var origin: Origin?
+    /// The route name of the request; nil where it has none.
+    public var routeName: String?
+    /// The URL that redirected the request to ``origin``; nil where it was not redirected.
+    public var redirectedFrom: URL?
     /// The host and the port of the proxy, where the way to it has failed; nil for any other failure, and where the
     /// transport does not tell.
     public var proxy: String?
@@ -143,11 +149,15 @@ public struct TransportError: DescribableError, Sendable {
     ///   - error: The error; one of another type is returned unchanged.
     ///   - origin: The server that the request was for.
     ///   - elapsed: The time from the start of the exchange to the failure.
+    ///   - routeName: The route name of the request.
     /// - Returns: The error; a server and a time that it has already stay.
-    public static func locate(_ error: any Error, at origin: Origin?, after elapsed: Duration?) -> any Error {
+    public static func locate(
+        _ error: any Error, at origin: Origin?, after elapsed: Duration?, routeName: String? = nil
+    ) -> any Error {
         guard var error = error as? TransportError else { return error }
         error.origin = error.origin ?? origin
         error.elapsed = error.elapsed ?? elapsed
+        error.routeName = error.routeName ?? routeName
         return error
     }
 }

@@ -164,7 +164,8 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
             content = try await .make(request.body, for: client, isSecure: request.head.scheme == "https")
         } catch {
             client.transfers.end()
-            throw TransportError.locate(error, at: try? Origin(request.head), after: nil)
+            throw TransportError.locate(
+                error, at: try? Origin(request.head), after: nil, routeName: request.options.routeName)
         }
         let exchange = AsyncHTTPClientExchange(
             request, content: content, by: client, authority: outgoing.headers.first(name: "Host") ?? "",

@@ -289,7 +289,8 @@ extension AsyncHTTPClientExchange {
     private func finish(_ end: Result<Void, any Error>, isUnwanted: Bool = false) {
         let end = end.mapError {
             TransportError.locate(
-                $0, at: metadata.url.flatMap { try? Origin($0) }, after: beginning.duration(to: timer.clock.now))
+                $0, at: metadata.url.flatMap { try? Origin($0) }, after: beginning.duration(to: timer.clock.now),
+                routeName: metadata.routeName)
         }
         let waiters = state.withLock { state in
             let waiters = state.end(with: end)

@@ -98,7 +98,8 @@ static enum decorum_step zstd_step(
     size_t result =
         encoder->zstd->ZSTD_compressStream2(encoder->state, &output, &input, operations[flush]);
     decorum_zstd_advance(buffers, input.pos, output.pos);
-    return encoder->zstd->ZSTD_isError(result) ? DECORUM_STEP_BROKEN : DECORUM_STEP_CONTINUES;
+    if (encoder->zstd->ZSTD_isError(result)) return DECORUM_STEP_BROKEN;
+    return flush == DECORUM_FLUSH_END && result == 0 ? DECORUM_STEP_ENDED : DECORUM_STEP_CONTINUES;
 }
 
 enum decorum_step decorum_encode(

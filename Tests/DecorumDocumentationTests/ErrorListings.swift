@@ -14,6 +14,8 @@ import Testing
         let response = Response(status: .notFound)
         #expect(message(for: StatusError(method: .get, origin: nil, response: response)) == "This page is gone.")
         #expect(message(for: TransportError(.hostNotFound, at: .connecting)) == "You seem to be offline.")
+        let lost = TransportError(.connectionLost, at: .head)
+        #expect(message(for: lost) == "The server does not answer as it should.")
         #expect(message(for: CancellationError()) == nil)
     }
 
@@ -21,7 +23,8 @@ import Testing
         switch error {
         case is CancellationError: nil
         case let error as TransportError where error.tlsProblem == .expired: "Is the date of this device right?"
-        case let error as TransportError where error.meansServerNotReached: "You seem to be offline."
+        case let error as TransportError where error.code == .hostNotFound: "You seem to be offline."
+        case is TransportError: "The server does not answer as it should."
         case let error as StatusError where error.status == .notFound: "This page is gone."
         case let error as StatusError: error.problem ?? "The server has a problem."
         default: "Something went wrong."

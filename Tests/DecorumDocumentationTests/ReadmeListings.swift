@@ -25,6 +25,25 @@ import Testing
         return feed
     }
 
+    func value(name: String) throws -> Request {
+        let repository = try Request.get("repos/\(PercentCoding.encode(name))?page=2")
+        return repository
+    }
+
+    func failing(_ connection: some Connection) async throws -> Feed {
+        do {
+            return try await connection.send(.get("feed")).decode(Feed.self, upTo: 1 << 20)
+        } catch let error as StatusError {
+            print(error)  // GET https://api.example.com/v1/feed was answered with the status 403. …
+            print(error.problem ?? "", error.retryAfter ?? .zero)  // the words of the server, and its Retry-After
+            print(try await error.response.body.text(upTo: 1 << 16))
+            throw error
+        } catch let error as TransportError {
+            print(error)  // The connection to api.example.com:443 was refused after 0.4 ms. Check the port, and …
+            throw error
+        }
+    }
+
     func keepingResponses(caches: URL, api: Origin, token: String, request: Request) async throws {
         let responses = FileResponseStore(directory: caches.appending(path: "Responses"))
         let connection = try SystemConnection()

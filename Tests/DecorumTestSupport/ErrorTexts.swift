@@ -32,6 +32,7 @@ public struct ErrorTexts: Sendable {
             if "\(error)" != error.localizedDescription {
                 Issue.record("“\(name)” is localized as \(error.localizedDescription)")
             }
+            #expect(!"\(error)".contains("s3cret"), "“\(name)” shows a secret")
             texts.append((name, Self.normalized("\(error)")))
         }
     }

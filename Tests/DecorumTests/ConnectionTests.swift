@@ -61,6 +61,23 @@ import Testing
         #expect("\(layers)" == "[retrying(upTo: 3, base: 1 s), t]")
     }
 
+    @Test func `A connection is printed as its layers, also as a part of another value`() throws {
+        struct Client { let connection: any Connection }
+        let connection = StubConnection().retrying().logging(to: .standardError)
+        let text = "\(connection.layers)"
+        var dumped = ""
+        dump(Client(connection: connection), to: &dumped)
+        #expect("\(connection)" == text && String(reflecting: connection) == text)
+        #expect("\(Client(connection: connection))".contains(text))
+        #expect(dumped.contains("retrying") && dumped.utf8.count < 4000)
+    }
+
+    @Test func `A text keeps to its segment of a path`() throws {
+        let names = ["octo/hello#1?a&b=c d", "../user", "ö%"]
+        let paths = try names.map { try Request.get("repos/\(PercentCoding.encode($0))/x").head.path }
+        #expect(paths == ["repos/octo%2Fhello%231%3Fa%26b%3Dc%20d/x", "repos/..%2Fuser/x", "repos/%C3%B6%25/x"])
+    }
+
     @Test func `Errors of a closure are thrown unchanged`() async {
         let connection = ClosureConnection { _ in throw TransportError(.timedOut, at: .head) }
             .intercepting { request, base in try await base.send(request) }

@@ -79,8 +79,18 @@ struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
         // This also applies to fields that the caller set, and to other origins: the name already marks the field as
         // secret.
         request.options.declareSecret(credentials.secretFields)
-        if needsCredentials(request) { try await credentials.write(to: &request) }
+        guard needsCredentials(request) else { return try await sendUnchanged(request) }
+        try await credentials.write(to: &request)
         return try await base.send(request)
+    }
+
+    private func sendUnchanged(_ request: consuming Request) async throws -> Response {
+        let lacksCredentials =
+            !request.options.skipsAuthentication
+            && !credentials.secretFields.contains(where: request.head.headerFields.contains)
+        var response = try await base.send(request)
+        if lacksCredentials, response.status == .unauthorized { response.metadata.lacksCredentials = true }
+        return response
     }
 
     private func needsCredentials(_ request: borrowing Request) -> Bool {
@@ -98,6 +108,19 @@ struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
         if origins.contains(where: { $0.isPlainOrigin(of: head) }) { return true }
         return (try? Origin(head)).map(origins.contains) ?? false
     }
+}
+
+extension ResponseMetadata {
+    /// Whether a layer has sent the request without its credentials, since they are not for its origin, and the answer is
+    /// `401 Unauthorized`.
+    public var lacksCredentials: Bool {
+        get { self[LacksCredentialsKey.self] }
+        set { self[LacksCredentialsKey.self] = newValue }
+    }
+}
+
+private enum LacksCredentialsKey: ResponseMetadataKey {
+    static let defaultValue = false
 }
 
 private enum SkipsAuthenticationKey: RequestOptionKey {

@@ -85,6 +85,8 @@ private actor ReadAheadBody {
     }
 
     func next() async throws -> (chunk: Data?, trailers: HTTPFields?) {
+        // A body that has failed does not seem to end at the next reading.
+        if case .failure(let error) = first { throw error }
         let chunk = if let first = first.take() { try first.get() } else { try await readNext() }
         return (chunk, chunk == nil ? reader?.trailers : nil)
     }

@@ -57,7 +57,6 @@ extension ResponseCache {
     /// Answers a request that must not be sent (RFC 9111, section 5.2.1.7).
     func refuse(because cause: ForwardCause) -> Response {
         var response = Response(status: .gatewayTimeout)
-        response.metadata.source = .cache
         var status = CacheStatus(cache: policy.name)
         let obstacle = cause.detail ?? "nothing is stored"
         status.detail = "only-if-cached (RFC 9111, 5.2.1.7); \(obstacle)"
@@ -78,6 +77,7 @@ extension ResponseCache {
         }
         response.metadata.source = .cache
         response.metadata.target = request.target
+        if let routeName = request.options.routeName { response.metadata.routeName = routeName }
         if !stored.decodedContentCodings.isEmpty {
             response.metadata.decodedContentCodings = stored.decodedContentCodings
         }

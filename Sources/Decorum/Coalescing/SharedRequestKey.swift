@@ -10,6 +10,8 @@ struct SharedRequestKey: Sendable {
     private let idleTimeout: Duration?
     private let retryPolicy: RetryPolicy?
     private let skipsAuthentication: Bool
+    private let keepsContentCoding: Bool
+    private let redirectionPolicy: String?
     // The tables look at it more than once.
     private let hash: Int
 
@@ -24,6 +26,9 @@ struct SharedRequestKey: Sendable {
         idleTimeout = request.options.idleTimeout
         retryPolicy = request.options.retryPolicy
         skipsAuthentication = request.options.skipsAuthentication
+        keepsContentCoding = request.options.keepsContentCoding
+        // Two rules cannot be compared, so policies are told apart by their names.
+        redirectionPolicy = request.options.redirectionPolicy?.description
         var hasher = Hasher()
         hasher.combine(resource)
         hasher.combine(method)
@@ -39,6 +44,7 @@ extension SharedRequestKey: Hashable {
         lhs.hash == rhs.hash && lhs.resource == rhs.resource && lhs.method == rhs.method
             && lhs.fragment == rhs.fragment && lhs.idleTimeout == rhs.idleTimeout
             && lhs.retryPolicy == rhs.retryPolicy && lhs.skipsAuthentication == rhs.skipsAuthentication
+            && lhs.keepsContentCoding == rhs.keepsContentCoding && lhs.redirectionPolicy == rhs.redirectionPolicy
             && lhs.fields.hasSame(as: rhs.fields)
     }
 

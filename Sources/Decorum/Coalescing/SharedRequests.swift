@@ -47,13 +47,10 @@ final class SharedRequests: Sendable {
         case .first(let shared):
             return try await sendForAll(shared, as: SharedRequest.first, sent, send)
         case .joined(_, .responded(let copy)):
-            copy.sent.reportSending(of: request)
-            return copy.response
+            return copy.response(to: request)
         case .joined(let shared, .waiting(let number)):
             switch try await shared.outcome(for: number) {
-            case .shared(let copy):
-                copy.sent.reportSending(of: request)
-                return copy.response
+            case .shared(let copy): return copy.response(to: request)
             case .send: return try await sendForAll(shared, as: number, sent, send)
             case .alone: break
             }

@@ -5,6 +5,15 @@ struct SharedResponse {
         let response: Response
         /// The collector of the requests that were sent.
         let sent: SentRequests
+
+        /// The response to the request of one caller, whose route has a name of its own.
+        func response(to request: borrowing Request) -> Response {
+            sent.reportSending(of: request)
+            var response = response
+            let routeName = request.options.routeName
+            if routeName != response.metadata.routeName { response.metadata.routeName = routeName }
+            return response
+        }
     }
 
     private let response: Response

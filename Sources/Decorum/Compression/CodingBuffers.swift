@@ -34,7 +34,7 @@ import Foundation
     }
 
     func feed(_ data: Data) {
-        input = input.isEmpty ? data : input + data
+        if input.isEmpty { input = data } else { input.append(data) }
     }
 
     /// Runs a coder once; returns its result, and whether it took or gave anything.

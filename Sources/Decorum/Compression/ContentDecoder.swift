@@ -131,6 +131,7 @@ private struct ContentDecoding {
     }
 
     mutating func feed(_ data: Data) {
+        guard failure == nil else { return }
         inputLength += Int64(data.count)
         if let stage = stages.first { stage.feed(data) } else { plain.append(data) }
     }

@@ -57,7 +57,8 @@ final class ContentEncoder: Sendable {
         while mayHoldMore {
             let (step, _) = unsafe buffers.run { unsafe decorum_encode(encoder, &$0, flush.mode) }
             guard step == DECORUM_STEP_CONTINUES || step == DECORUM_STEP_ENDED else { throw .outOfMemory(coding) }
-            mayHoldMore = buffers.isFull || buffers.hasInput
+            // A coder that is asked again after its end would begin another, empty frame.
+            mayHoldMore = step != DECORUM_STEP_ENDED && (buffers.isFull || buffers.hasInput)
             if let part = buffers.takeOutput() { result.append(part) }
         }
         return result

@@ -28,7 +28,7 @@ extension Connection {
     /// slow reader slows down the server and the memory needed is constant.
     ///
     /// Place it outside of caching, coalescing and retries, so that they keep and compare the bytes that came, and
-    /// inside of redirects. `URLSessionConnection` decodes by itself; over it this layer only offers the codings. On
+    /// inside of redirects. `URLSessionConnection` decodes by itself, so over it this layer offers gzip alone. On
     /// Linux, its bytes wait decoded in its `Backlog`, and no limit of the policy applies to them.
     ///
     /// A client of AsyncHTTPClient that is set to decompress leaves `Content-Encoding` in the head; do not apply this modifier
@@ -91,7 +91,9 @@ struct DecompressingConnection<Base: Connection>: ComposedConnection {
     init(base: Base, policy: DecompressionPolicy) {
         self.base = base
         limits = policy.limits
-        offer = DecompressionDecision.offer(policy.codings) { $0.isDecodable }
+        // A platform that decodes by itself fails at a coding that it does not know, and every one knows gzip.
+        let decodesItself = base.layers.contains { $0.facts.contains(.decodesContent) }
+        offer = DecompressionDecision.offer(policy.codings) { decodesItself ? $0 == .gzip : $0.isDecodable }
         layer = Layer(
             name: "decompressing", role: .preparation,
             settings: [.init("codings", offer), .init("maximumRatio", limits.maximumRatio)],

@@ -3,10 +3,15 @@ import Foundation
 extension TransportError {
     /// One or two sentences: the failure with the server and the time, and how to avoid it where that is known.
     ///
-    /// They hold the host and the port of the request, or those of the proxy that was not reached, and no other part.
+    /// They hold the host and the port of the request, or those of the proxy that was not reached; its route name; and the
+    /// URL that redirected it, without the query.
     public var description: String {
-        let text = advice.map { "\(event). \($0)" } ?? "\(event)."
-        return attempts > 1 ? "\(text) The request was tried \(attempts) times." : text
+        let redirection = redirectedFrom.map {
+            "\(Redaction.describedPath($0.absoluteString)) redirected the request there."
+        }
+        let route = routeName.map { "The route is “\(Redaction.shownWords($0))”." }
+        let tries = attempts > 1 ? "The request was tried \(attempts) times." : nil
+        return ["\(event).", redirection, advice, route, tries].compactMap { $0 }.joined(separator: " ")
     }
 
     private var event: String {
@@ -32,6 +37,9 @@ extension TransportError {
 
     private var timeout: String {
         guard let idleTimeout else { return "The request to \(server) timed out\(when)" }
+        guard stage > .connecting else {
+            return "No connection to \(server) was made: nothing was received for \(idleTimeout.shortText)"
+        }
         let wait = "Nothing was received from \(server) for \(idleTimeout.shortText), \(moment)"
         guard stage == .body, let elapsed else { return wait }
         return "\(wait), \(elapsed.shortText) after the request"
@@ -47,6 +55,7 @@ extension TransportError {
         case .wrongKey: "The key of the certificate of \(server) is none of the pinned keys"
         case .noTLS: "There is no TLS at \(server)"
         case .refused: "The TLS handshake was refused by \(server)"
+        case .unusableRoots: "The root certificates that the client trusts cannot be read"
         case .unusableIdentity: "The client's certificate or key for \(server) cannot be used"
         default: "No secure connection to \(server) could be made"
         }
@@ -60,13 +69,15 @@ extension TransportError {
         case .hostNotFound: "Check the name, and whether this machine can resolve names."
         case .connectionRefused: "Check the port, and whether a server listens there."
         case .unreachable: "Check the network of this machine."
+        case .timedOut where idleTimeout != nil && stage == .connecting:
+            "Check the host and the port, and whether a firewall, a proxy or the TLS handshake keeps the connection waiting."
         case .timedOut where idleTimeout != nil:
             "Raise `idleTimeout` in the request's options if the server needs more time."
-        case .connectionLost where stage == .head:
-            "The server may have processed the request; send it again only if its method is idempotent."
+        case .connectionLost where stage == .head: lossAdvice
         case .truncated:
             "The server or a proxy closed the connection; send the request again if its method is idempotent."
-        case .malformedResponse where stage != .body: "Check the port and the scheme."
+        case .malformedResponse where stage != .body:
+            hasInvalidLength ? "The server, or a proxy, has to be corrected." : "Check the port and the scheme."
         case .tls: tlsAdvice
         case .expectationFailed: "Send it without Expect."
         case .proxyRefused: "Check the address and the credentials of the proxy, and its rules."
@@ -86,10 +97,25 @@ extension TransportError {
         case .wrongKey: "Pin the new key if the server's owner has changed it; otherwise somebody may be in between."
         case .noTLS: "Check the port and the scheme."
         case .refused: "It may demand a certificate of the client, or another version of TLS."
+        case nil: "Check that the server speaks TLS at this port, and which versions."
+        case .unusableRoots: "Check its path, its format and its permissions."
         case .unusableIdentity: "Check the files, their format, and the password of the key."
         default: nil
         }
     }
+
+    private var lossAdvice: String? {
+        // An attempt after others shows that the request may be sent again.
+        let advice = "The server may have processed the request; send it again only if its method is idempotent."
+        let parts = [
+            attempts > 1 ? nil : advice,
+            origin?.scheme == "http" ? "If the server expects TLS at this port, use https." : nil,
+        ].compactMap { $0 }
+        return parts.isEmpty ? nil : parts.joined(separator: " ")
+    }
+
+    /// Whether the head is of HTTP, and its length is not valid.
+    private var hasInvalidLength: Bool { detail?.lowercased().contains("length") == true }
 
     private var limitAdvice: String {
         switch stage {
@@ -146,17 +172,20 @@ extension TransportError: CustomDebugStringConvertible, CustomReflectable {
 }
 
 extension Redaction {
-    /// Words of a platform or a server for a description: one line of at most 200 characters, without secrets.
+    /// Words of a platform or a server for a description: one line of at most 200 bytes, without secrets and without
+    /// characters that control a terminal.
     static func shownWords(_ words: String) -> String {
         let line = words.map { $0.isNewline || $0.isControl ? " " : $0 }
         // A secret that was cut would no longer be found.
-        let shown = standard.applied(toText: String(line)).prefix(200)
-        return String(shown).trimmingSuffix(".")
+        let shown = standard.applied(toText: String(line)).cut(toBytes: 200)
+        return shown.trimmingCharacters(in: .whitespaces).trimmingSuffix(".")
     }
 }
 
 extension Character {
-    fileprivate var isControl: Bool { unicodeScalars.contains { $0.properties.generalCategory == .control } }
+    fileprivate var isControl: Bool {
+        unicodeScalars.contains { [.control, .format].contains($0.properties.generalCategory) }
+    }
 }
 
 extension String {

@@ -70,7 +70,7 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
     let policy: RedirectionPolicy
     let memory: PermanentRedirections?
     let clock: any DatedClock
-    private let secretFields: Set<HTTPField.Name>
+    let secretFields: Set<HTTPField.Name>
 
     init(
         base: Base, limit: Int, policy: RedirectionPolicy, memory: PermanentRedirections?, clock: any DatedClock
@@ -101,7 +101,12 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
     @inline(__always) func follow(_ request: consuming Request) async throws -> Response {
         var trail = RedirectionTrail()
         while true {
-            let response = try await base.send(copy request)
+            let response: Response
+            do {
+                response = try await base.send(copy request)
+            } catch {
+                throw trail.naming(error)
+            }
             guard RedirectionDecision.isRedirection(response.status) else {
                 return trail.end(with: response, to: request)
             }
@@ -162,10 +167,10 @@ public struct RedirectionLimitError: DescribableError, Hashable {
     /// The redirections; the last one was not followed.
     public let redirections: [Redirection]
 
-    /// The limit, the origin that redirected last, and the parameter to raise.
+    /// The limit, the URL that redirected last, without its query, and the parameter to raise.
     public var description: String {
         let times = limit == 1 ? "once" : "\(limit) times"
-        return "The request was redirected more than \(times), lastly by \(redirections.lastOrigin). "
+        return "The request was redirected more than \(times), lastly by \(redirections.lastPlace). "
             + "Raise `followingRedirects(upTo:)` if so many are intended."
     }
 }
@@ -175,16 +180,16 @@ public struct RedirectionLoopError: DescribableError, Hashable {
     /// The redirections; the last one was not followed.
     public let redirections: [Redirection]
 
-    /// The number of the redirection, the origin that redirected, and a common reason.
+    /// The number of the redirection, the URL that redirected, without its query, and a common reason.
     public var description: String {
-        "Redirection \(redirections.count), by \(redirections.lastOrigin), leads to a URL that was requested before. "
+        "Redirection \(redirections.count), by \(redirections.lastPlace), leads to a URL that was requested before. "
             + "Some servers redirect until they get their cookie or a credential."
     }
 }
 
 extension [Redirection] {
-    /// The origin that redirected last; a whole URL may hold secrets.
-    fileprivate var lastOrigin: String {
-        last.flatMap { try? Origin($0.from) }?.description ?? "an unknown origin"
+    /// The URL that redirected last, without its query and secrets.
+    fileprivate var lastPlace: String {
+        last.map { Redaction.describedPath($0.from.absoluteString) } ?? "an unknown URL"
     }
 }

@@ -142,14 +142,17 @@ public final class PermanentRedirections: Sendable {
             !control.contains("no-store"), !control.contains("no-cache"), !fields.contains(.setCookie),
             !Vary(fields).isAny, request.isSecurelyMoved(by: response)
         else { return nil }
-        var lifetime = limit
+        let now = HTTPDate(date).seconds
+        let sent = fields[.date].flatMap { HTTPDate($0, at: date)?.seconds } ?? now
+        // The larger of the two ages, as in RFC 9111, section 4.2.3.
+        let age = max(fields.firstValue(of: .age).flatMap { DeltaSeconds.parse($0[...]) } ?? 0, now - sent)
+        var freshness: Duration?
         if let seconds = control.seconds(of: "max-age") {
-            let age = fields[.age].flatMap { DeltaSeconds.parse($0[...]) } ?? 0
-            lifetime = min(lifetime, .seconds(seconds - age))
+            freshness = .seconds(seconds)
         } else if let expires = fields[.expires] {
-            let sent = fields[.date].flatMap { HTTPDate($0, at: date)?.seconds } ?? HTTPDate(date).seconds
-            lifetime = min(lifetime, .seconds((HTTPDate(expires, at: date)?.seconds ?? sent) - sent))
+            freshness = .seconds((HTTPDate(expires, at: date)?.seconds ?? sent) - sent)
         }
+        let lifetime = min(limit, freshness.map { $0 - .seconds(age) } ?? limit)
         return lifetime > .zero ? lifetime : nil
     }
 }

@@ -5,13 +5,19 @@ extension FollowingRedirectsConnection {
     func send(_ request: consuming Request, recallingFrom memory: PermanentRedirections) async throws -> Response {
         guard request.isRecallable else {
             let request = request
-            // A request that must not be sent twice could not recover from a redirection that is wrong by now.
-            let response = try await follow(request)
             // An unsafe request may have changed the resource (RFC 9111, section 4.4), and a reload asks anew.
-            if !request.head.method.isSafe || request.head.method == .get, response.status.code < 400 {
-                memory.forget(request)
+            let changes = !request.head.method.isSafe || request.head.method == .get
+            do {
+                // A request that must not be sent twice could not recover from a redirection that is wrong by now.
+                let response = try await follow(request)
+                // A redirection means that the first response was no error.
+                let hasSucceeded = response.status.code < 400 || !response.metadata.redirects.isEmpty
+                if changes, hasSucceeded { memory.forget(request) }
+                return response
+            } catch {
+                if changes, error is RedirectionLoopError || error is RedirectionLimitError { memory.forget(request) }
+                throw error
             }
-            return response
         }
         let original = copy request
         let recalled = RecalledKeys()
@@ -35,7 +41,9 @@ extension FollowingRedirectsConnection {
         var trail = RedirectionTrail()
         while true {
             var refused: RefusedRedirection?
-            if let (key, response) = memory.recall(request, at: clock.now) {
+            // A field that a layer further in declares secret has no place in the key.
+            let holdsSecret = secretFields.contains(where: request.head.headerFields.contains)
+            if !holdsSecret, let (key, response) = memory.recall(request, at: clock.now) {
                 let head = response.head
                 // The redirection that closes a circle throws here, and must be forgotten too.
                 recalled.keys.append(key)
@@ -60,7 +68,7 @@ extension FollowingRedirectsConnection {
             }
             let head = response.head
             if let answer = try await answer(from: consume response, to: &request, trail: &trail) { return answer }
-            if sent.allowsSharing { memory.learn(head, answering: asked, at: clock) }
+            if sent.allowsSharing, !holdsSecret { memory.learn(head, answering: asked, at: clock) }
             try Task.checkCancellation()
         }
     }

@@ -15,6 +15,7 @@ struct RedirectionTrail {
 
     private var redirections: [Redirection] = []
     private var attempts = 0
+    private var recalled = 0
     private var visits: Set<Visit> = []
 
     mutating func add(
@@ -22,6 +23,7 @@ struct RedirectionTrail {
     ) throws {
         redirections.append(redirection)
         attempts += response.metadata.attempts
+        if response.metadata.attempts == 0 { recalled += 1 }
         guard redirections.count <= limit else {
             throw RedirectionLimitError(limit: limit, redirections: redirections)
         }
@@ -36,11 +38,19 @@ struct RedirectionTrail {
         }
     }
 
+    /// Adds the URL that redirected last to the error of a transport.
+    func naming(_ error: any Error) -> any Error {
+        guard let last = redirections.last, var error = error as? TransportError else { return error }
+        error.redirectedFrom = error.redirectedFrom ?? last.from
+        return error
+    }
+
     /// Adds the redirections, the attempts and the URL to the metadata of the answer.
     func end(with response: consuming Response, to request: Request) -> Response {
         guard !redirections.isEmpty else { return response }
         response.metadata.redirects = redirections + response.metadata.redirects
         response.metadata.attempts += attempts
+        if recalled > 0 { response.metadata.recalledRedirects += recalled }
         response.metadata.url = request.url
         return response
     }

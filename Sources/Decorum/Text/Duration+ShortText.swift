@@ -1,7 +1,14 @@
 extension Duration {
-    /// The duration as short text, as in `0.4 ms`, `12.3 ms` or `2.51 s`; a negative duration counts as zero.
+    /// The duration as short text, as in `0.4 ms`, `12.3 ms`, `2.51 s`, `15 min`, `3 h` or `90 days`; a negative duration
+    /// counts as zero.
     var shortText: String {
         let (seconds, attoseconds) = max(self, .zero).components
+        switch seconds {
+        case 172_800...: return "\(seconds / 86_400) days"
+        case 7_200...: return "\(seconds / 3_600) h"
+        case 600...: return "\(seconds / 60) min"
+        default: break
+        }
         if seconds > 0 {
             let hundredths = attoseconds / 10_000_000_000_000_000
             return "\(seconds).\(hundredths < 10 ? "0" : "")\(hundredths) s"

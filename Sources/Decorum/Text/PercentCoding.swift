@@ -40,6 +40,22 @@ public enum PercentCoding: Sendable {
         }
     }
 
+    /// Encodes a text for one segment of a path, or for one name or value of a query (RFC 3986, section 3).
+    ///
+    /// Without it, a `/`, `?`, `#`, `&` or `..` in a text that somebody has typed leads to another resource:
+    ///
+    /// ```swift
+    /// let repository = try Request.get("repos/\(PercentCoding.encode(name))?page=2")
+    /// ```
+    ///
+    /// The segments `.` and `..` stay as they are, since no encoding keeps them (RFC 3986, section 6.2.2.3).
+    ///
+    /// - Parameter text: The text.
+    /// - Returns: The text with all but its unreserved characters encoded.
+    public static func encode(_ text: String) -> String {
+        String(decoding: encode(text.utf8), as: UTF8.self)
+    }
+
     /// The value of a hexadecimal digit in either letter case.
     ///
     /// - Parameter byte: The byte.

@@ -9,25 +9,56 @@ enum ContentFault: Sendable, Equatable {
     case coded(String)
     /// It is not JSON from a place on, which may be its end.
     case malformed(line: Int, column: Int, isEnd: Bool)
-    case missingKey(String, path: String)
-    case wrongType(expected: String, found: String?, path: String)
-    case invalidValue(path: String)
+    /// Bytes of a string are not UTF-8, in which JSON is sent (RFC 8259, section 8.1).
+    case notUTF8
+    case missingKey(String, path: String, similar: String?)
+    case wrongType(expected: String, found: String?, path: String, isDate: Bool)
+    case invalidValue(String, path: String)
+    /// A number that the decoder names no place of.
+    case unfitNumber
     /// An error of the app's own, or one that this package does not know.
     case other(String)
 
     init(_ error: any Error, in content: Data, coding: String?) {
         switch error as? DecodingError {
-        case .keyNotFound(let key, let context): self = .missingKey(key.stringValue, path: context.path)
+        case .keyNotFound(let key, let context):
+            let value = JSONValue(at: context.codingPath, in: content)
+            self = .missingKey(key.stringValue, path: context.path, similar: value.keyInSnakeCase(of: key.stringValue))
         case .valueNotFound(let type, let context):
-            self = .wrongType(expected: String(describing: type), found: "null", path: context.path)
+            self = .wrongType(expected: Self.kind(type), found: "null", path: context.path, isDate: false)
         case .typeMismatch(let type, let context):
-            self = .wrongType(expected: String(describing: type), found: context.foundKind, path: context.path)
+            let isDate = type is Double.Type && JSONValue(at: context.codingPath, in: content).isDate
+            self = .wrongType(
+                expected: Self.kind(type), found: context.foundKind, path: context.path, isDate: isDate)
         case .dataCorrupted(let context):
-            self =
-                Self.malformed(content, coding: coding)
-                ?? .invalidValue(path: context.codingPath.isEmpty ? "" : context.path)
+            self = Self.malformed(content, coding: coding) ?? Self.invalid(context, in: content)
         default: self = .other(Redaction.standard.description(of: error))
         }
+    }
+
+    /// The name of a type, or of the kind of JSON value that it stands for.
+    private static func kind(_ type: Any.Type) -> String {
+        switch type {
+        case is [String: Any].Type: "an object"
+        case is [Any].Type: "an array"
+        default: String(describing: type)
+        }
+    }
+
+    /// The fault of a value in content that is JSON.
+    private static func invalid(_ context: DecodingError.Context, in content: Data) -> ContentFault {
+        // The decoder names the kind of value only in its text, which may quote the value too.
+        let words = context.debugDescription.lowercased()
+        let value = [
+            ("iso8601", "a date that is not in the format of ISO 8601"),
+            ("date string", "a date that is not in the format that the decoder expects"),
+            ("url string", "a text that is no URL"), ("base64", "a text that is not Base64"),
+        ].first { words.contains($0.0) }?.1
+        if let value { return .invalidValue("holds \(value)", path: context.path) }
+        guard context.codingPath.isEmpty else {
+            return .invalidValue("has a value that its type does not accept", path: context.path)
+        }
+        return String(validating: content, as: UTF8.self) == nil ? .notUTF8 : .unfitNumber
     }
 
     /// Finds the fault of content that is not JSON; nil where it is.
@@ -56,11 +87,12 @@ extension ContentFault: CustomStringConvertible {
         case .malformed(let line, let column, let isEnd):
             (isEnd ? "the JSON is incomplete, and ends at line " : "it is not valid JSON from line ")
                 + "\(line), column \(column)\(isEnd ? "" : " on")."
-        case .missingKey(let key, let path): "\(path) has no “\(Redaction.shownWords(key))”."
-        case .wrongType(let expected, let found, let path):
+        case .notUTF8: "it is JSON with bytes that are not UTF-8."
+        case .missingKey(let key, let path, _): "\(path) has no “\(Redaction.shownWords(key))”."
+        case .wrongType(let expected, let found, let path, _):
             "\(path) is \(found.map { "\($0), not \(expected)" } ?? "not \(expected)")."
-        case .invalidValue(path: ""): "a value does not fit its type, such as a number that is too large."
-        case .invalidValue(let path): "\(path) has a value that its type does not accept."
+        case .invalidValue(let event, let path): "\(path) \(event)."
+        case .unfitNumber: "a number does not fit its type: it is too large, or has a fraction."
         case .other(let description): description
         }
     }
@@ -69,11 +101,50 @@ extension ContentFault: CustomStringConvertible {
     var advice: String? {
         switch self {
         case .markup: "Check the URL, and whether a proxy or a page for signing in has answered."
-        case .coded: "Apply `decompressing()`, or do not ask for the coding."
-        case .missingKey, .wrongType(_, found: "null", _):
+        case .coded(let coding) where ContentCoding(coding).isDecodable:
+            "Apply `decompressing()`, or do not ask for the coding."
+        case .coded: "Do not ask for the coding, since it cannot be decoded here."
+        case .missingKey(_, _, let similar?):
+            "It has “\(Redaction.shownWords(similar))”: set the decoder's `keyDecodingStrategy` to `.convertFromSnakeCase`."
+        case .wrongType(_, _, _, isDate: true): "It looks like a date: set the decoder's `dateDecodingStrategy`."
+        case .missingKey, .wrongType(_, found: "null", _, _):
             "Make the property optional if the server may leave it out."
         default: nil
         }
+    }
+}
+
+/// A value within JSON, of which only the shape is told.
+private struct JSONValue {
+    private let value: Any?
+
+    /// Finds a value; content that is not JSON, or that has no such value, has none.
+    init(at path: [any CodingKey], in content: Data) {
+        let top = try? JSONSerialization.jsonObject(with: content, options: .fragmentsAllowed)
+        value = path.reduce(top) { value, key in
+            guard let index = key.intValue else { return (value as? [String: Any])?[key.stringValue] }
+            guard let array = value as? [Any], array.indices.contains(index) else { return nil }
+            return array[index]
+        }
+    }
+
+    /// The key of an object that is `name` with underscores in place of capital letters; nil where it has none.
+    func keyInSnakeCase(of name: String) -> String? {
+        let key = name.reduce(into: "") { key, letter in
+            key += letter.isUppercase && !key.isEmpty ? "_\(letter.lowercased())" : letter.lowercased()
+        }
+        return key != name && (value as? [String: Any])?[key] != nil ? key : nil
+    }
+
+    /// Whether this is a string that begins with a date, as in `2026-11-22`.
+    var isDate: Bool {
+        guard let text = value as? String else { return false }
+        let start = Array(text.utf8.prefix(10))
+        return start.count == 10
+            && start.indices.allSatisfy { index in
+                index == 4 || index == 7
+                    ? start[index] == UInt8(ascii: "-") : (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(start[index])
+            }
     }
 }
 

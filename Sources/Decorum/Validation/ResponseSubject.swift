@@ -7,23 +7,32 @@ struct ResponseSubject: Sendable {
     let contentType: String?
     let url: URL?
     let routeName: String?
+    let redirections: [Redirection]
 
     init(_ response: Response) {
         status = response.status
         contentType = response.head.headerFields[.contentType]
         url = response.metadata.url
         routeName = response.metadata.routeName
+        redirections = response.metadata.redirects
     }
 
-    /// The status, the URL without its query, the route name, the media type, and the length where it is given.
+    /// The status, the URL without its query, the route name, the media type, the length where it is given, and the
+    /// redirections with the method that they have led to.
     func text(length: Int? = nil) -> String {
         let place = url.map { " of " + Redaction.describedPath($0.absoluteString) } ?? ""
         let facts = [
             routeName.map { "route “\(Redaction.shownWords($0))”" }, contentType.map(Redaction.shownWords),
-            length.map { "\($0) bytes" },
+            length.map { "\($0) bytes" }, redirection,
         ].compactMap { $0 }
         let list = facts.isEmpty ? "" : " (\(facts.joined(separator: ", ")))"
         return "response \(status.code)\(place)\(list)"
+    }
+
+    private var redirection: String? {
+        guard let first = redirections.first, let last = redirections.last else { return nil }
+        let place = Redaction.describedPath(first.from.absoluteString)
+        return "after a \(first.status.code) of \(place), by \(last.method)"
     }
 
     /// Names the response in an error that reading its body has thrown.

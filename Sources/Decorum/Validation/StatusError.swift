@@ -106,7 +106,14 @@ extension StatusError: CustomDebugStringConvertible, CustomReflectable {
         if let retryAfter {
             notes.append("The server asks to wait for \(retryAfter.shortText), which is in `retryAfter`.")
         }
-        let tries = response.metadata.attempts - response.metadata.redirects.count
+        if let redirection = response.metadata.redirects.last {
+            notes.append("\(Redaction.describedPath(redirection.from.absoluteString)) redirected the request there.")
+        }
+        if status == .unauthorized, response.metadata.lacksCredentials {
+            notes.append("It was sent without credentials: `authenticating(with:for:)` has none for this origin.")
+        }
+        let hops = response.metadata.redirects.count - response.metadata.recalledRedirects
+        let tries = response.metadata.attempts - hops
         if tries > 1 { notes.append("The request was tried \(tries) times.") }
         if let problem, problem != problemCode { notes.append("The words of the server are in `problem`.") }
         return notes

@@ -119,13 +119,18 @@ extension Response {
         metadata.url.flatMap { try? Origin($0) }
     }
 
-    /// Finds the problem in the first chunk of a body that is still being received, and leaves it a body with all bytes.
+    /// Finds the problem in the first chunk of a body, and leaves the response a body with all bytes.
     ///
     /// - Returns: The problem; nil where the body is in memory, or was not read.
     fileprivate mutating func readProblem(on clock: any DatedClock) async throws -> ProblemText? {
-        guard body.bytes == nil, body.replay == .once, (1...Int64(ProblemText.limit)).contains(body.length ?? 1),
+        guard body.bytes == nil, (1...Int64(ProblemText.limit)).contains(body.length ?? 1),
             ContentKind(mediaType: head.headerFields[.contentType]) == .json
         else { return nil }
+        guard body.replay == .once else {
+            // A stored body is read anew, and a failure to read it is left to the reader.
+            var reader = try? await body.open()
+            return (try? await reader?.next()).flatMap { $0 }.map(ProblemText.find)
+        }
         let (chunk, whole) = try await body.readingAhead(within: Body.discardTime, on: clock)
         body = whole
         return chunk.map(ProblemText.find)

@@ -42,6 +42,16 @@ import Testing
         #expect(stub.requests[0].head.headerFields == [.acceptEncoding: "gzip, br, zstd"])
     }
 
+    @Test func `Over a platform that decodes by itself, only the coding that every platform knows is offered`()
+        async throws
+    {
+        let stub = StubConnection { _ in Response(status: .ok) }
+        let connection = stub.intercepting(facts: [.decodesContent]) { request, base in try await base.send(request) }
+        _ = try await connection.decompressing().send(request)
+        #expect(stub.requests.map(\.head.headerFields) == [[.acceptEncoding: "gzip"]])
+        #expect(URLSessionConnection().layers[0].facts.contains(.decodesContent))
+    }
+
     @Test func `A request for a range asks for identity, and the wish of a caller stays`() async throws {
         let stub = StubConnection { _ in Response(status: .ok) }
         let connection = stub.decompressing(DecompressionPolicy(codings: [.gzip, ContentCoding("x-odd")]))

@@ -65,7 +65,23 @@ import Testing
             #expect(text.contains("https://REDACTED@a.example/?token=REDACTED GET /"))
         }
         #expect(!"\(error)".contains("\n"))
-        #expect("\(error)".count < 300)
+        #expect("\(error)".utf8.count < 400)
+    }
+
+    @Test func `A character of many bytes does not pass the bound, and no character turns the line`() {
+        let shown = Redaction.shownWords("a" + String(repeating: "\u{301}", count: 30_000) + "\u{202E}b")
+        #expect(shown.utf8.count <= 200)
+        #expect(!Redaction.shownWords("a\u{202E}b").unicodeScalars.contains("\u{202E}"))
+    }
+
+    @Test func `The route is named, and how often it was tried`() {
+        var error = TransportError(.connectionLost, at: .head)
+        error.routeName = "items/{id}"
+        error.attempts = 3
+        #expect(
+            error.description
+                == "The connection to the server was lost before the head of the response. "
+                + "The route is “items/{id}”. The request was tried 3 times.")
     }
 
     private struct LeakyError: Error, CustomStringConvertible {

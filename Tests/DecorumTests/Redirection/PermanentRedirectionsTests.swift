@@ -66,6 +66,8 @@ import Testing
             (301, [.cacheControl: "max-age=30"], 30), (301, [.cacheControl: "max-age=9999"], 100),
             (301, [.cacheControl: "max-age=30", .age: "10"], 20),
             (301, [.cacheControl: "max-age=30", .age: "30"], nil),
+            (301, [.cacheControl: "max-age=30", .date: halfMinuteAgo], nil),
+            (301, [.expires: "Thu, 01 Jan 1970 00:01:00 GMT", .date: epoch, .age: "50"], 10),
             (301, [.expires: "0"], nil), (301, [.expires: "Thu, 01 Jan 1970 00:01:00 GMT", .date: epoch], 60),
             (301, [.expires: epoch, .date: epoch], nil), (301, [.setCookie: "a=b"], nil), (301, [.vary: "*"], nil),
             (301, [.vary: "Accept-Language"], 100),
@@ -79,6 +81,7 @@ import Testing
     }
 
     private static let epoch = "Thu, 01 Jan 1970 00:00:00 GMT"
+    private static let halfMinuteAgo = "Wed, 31 Dec 1969 23:59:30 GMT"
 
     @Test func `The answer to a POST or a body is not remembered`() async throws {
         let stub = moved(status: .permanentRedirect)

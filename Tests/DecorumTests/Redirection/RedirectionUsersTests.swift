@@ -75,6 +75,18 @@ import Testing
         #expect(memory.count == 1)
     }
 
+    @Test func `A field that a layer further in declares secret is as good as a known one`() async throws {
+        let ticket = try #require(HTTPField.Name("X-Ticket"))
+        let stub = moved()
+        let connection = stub.addingDefaultFields(secretFields: [ticket]) { _ in [:] }
+            .followingRedirects(remembering: memory, clock: clock)
+        for value in ["a", "b"] { _ = try await connection.send(.get(start, fields: [ticket: value])) }
+        #expect(memory.count == 0)
+        _ = try await connection.send(.get(start))
+        _ = try await connection.send(.get(start, fields: [ticket: "a"]))
+        #expect(paths(stub).filter { $0 == "/start" }.count == 4)
+    }
+
     @Test func `Many users at the same time are led by their own redirections`() async throws {
         let stub = StubConnection { request in
             guard request.head.path == "/start" else {

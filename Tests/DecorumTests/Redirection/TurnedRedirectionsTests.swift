@@ -63,6 +63,21 @@ import Testing
         #expect(paths(turned) == ["/form", "/start", "/form", "/start", "/form", "/start"])
     }
 
+    @Test func `An unsafe request that was redirected has succeeded, wherever the chain ends`() async throws {
+        let leading = StubConnection { request in
+            switch request.head.path {
+            case "/start" where request.head.method == .post: Response(status: .seeOther, fields: [.location: "/gone"])
+            case "/start": Response(status: .movedPermanently, fields: [.location: "/new"])
+            case "/gone": Response(status: .notFound)
+            default: Response(status: .ok)
+            }
+        }
+        _ = try await remembering(leading).send(.get(start))
+        #expect(memory.count == 1)
+        #expect(try await remembering(leading).send(.post(start, body: "a")).status == .notFound)
+        #expect(memory.count == 0)
+    }
+
     @Test func `A real circle is an error each time, also when it is remembered`() async throws {
         let circle = StubConnection { request in
             Response(status: .movedPermanently, fields: [.location: request.head.path == "/start" ? "/new" : "/start"])

@@ -61,11 +61,11 @@ import Testing
         (#"[{"id": []}]"#, "[0].id is an array, not Int8."),
         (#"[{"id": {}}]"#, "[0].id is an object, not Int8."),
         (#"[{"id": true}]"#, "[0].id is a boolean, not Int8."),
-        (#"{"id": 1}"#, "the top level is an object, not Array<Any>."),
+        (#"{"id": 1}"#, "the top level is an object, not an array."),
         (#"[{"id": null}]"#, "[0].id is null, not Int8. Make the property optional if the server may leave it out."),
         ("[{}]", "[0] has no “id”. Make the property optional if the server may leave it out."),
         (#"[{"id": 1, "kind": "s3cret"}]"#, "[0].kind has a value that its type does not accept."),
-        (#"[{"id": 300}]"#, "a value does not fit its type, such as a number that is too large."),
+        (#"[{"id": 300}]"#, "a number does not fit its type: it is too large, or has a fraction."),
         ("", "it is empty."), (" \r\n", "it is empty."),
         ("[{\"id\": 1},\n {\"id\"; s3cret}]", "it is not valid JSON from line 2, column 7 on."),
         ("[{\"id\": 1},\n", "the JSON is incomplete, and ends at line 2, column 1."),
@@ -90,6 +90,40 @@ import Testing
         }
     }
 
+    private struct Event: Decodable {
+        let startDate: Date
+    }
+
+    @Test(arguments: [
+        (
+            #"{"start_date": 1}"#, JSONDecoder.DateDecodingStrategy.deferredToDate,
+            "the top level has no “startDate”. It has “start_date”: set the decoder's `keyDecodingStrategy` to "
+                + "`.convertFromSnakeCase`."
+        ),
+        (
+            #"{"startDate": "2026-11-22T10:00:00Z"}"#, .deferredToDate,
+            "startDate is a string, not Double. It looks like a date: set the decoder's `dateDecodingStrategy`."
+        ),
+        (#"{"startDate": "soon"}"#, .deferredToDate, "startDate is a string, not Double."),
+        (#"{"startDate": "soon"}"#, .iso8601, "holds a date that is not in the format of ISO 8601."),
+    ]) func `A decoder that is set otherwise than the server is named`(
+        content: String, strategy: JSONDecoder.DateDecodingStrategy, reason: String
+    ) async throws {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = strategy
+        let response = try await response(Body(content))
+        let error = try await #require(throws: ResponseDecodingError.self) {
+            try await response.decode(Event.self, upTo: 1 << 20, using: decoder)
+        }
+        #expect(error.description.hasSuffix(reason))
+    }
+
+    @Test func `Bytes that are not UTF-8 are named as such`() async throws {
+        let content = Data(#"[{"id": 1, "names": {"a": ""#.utf8) + [0xFF, 0xFE] + Data(#""}}]"#.utf8)
+        let error = try await error(Body(content))
+        #expect(error.description.hasSuffix("it is JSON with bytes that are not UTF-8."))
+    }
+
     @Test func `Content with a coding is named as such`() async throws {
         let gzip = Body(Data([0x1F, 0x8B, 8, 0, 1, 2, 3]))
         let other = Body(Data([0x28, 0xB5, 0x2F, 0xFD, 1, 2]))
@@ -99,6 +133,10 @@ import Testing
         let second = try await error(other, fields: [.contentEncoding: "zstd"]).description
         #expect(
             second.hasSuffix("it has the content coding zstd. Apply `decompressing()`, or do not ask for the coding."))
+        let third = try await self.error(other, fields: [.contentEncoding: "compress"]).description
+        #expect(
+            third.hasSuffix(
+                "it has the content coding compress. Do not ask for the coding, since it cannot be decoded here."))
     }
 
     @Test func `A status that is not successful is the first thing to look at`() async throws {
@@ -119,7 +157,7 @@ import Testing
         }
         #expect(
             error?.description
-                == "The content (3 bytes) cannot be decoded as Array<Item>: [0] is a number, not Dictionary<String, Any>."
+                == "The content (3 bytes) cannot be decoded as Array<Item>: [0] is a number, not an object."
         )
         #expect(error?.status == nil)
     }

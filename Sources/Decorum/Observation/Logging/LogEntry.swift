@@ -41,6 +41,9 @@ struct LogEntry {
         default: line += ", body \(ending) after \(bytes) bytes in \(report.duration.shortText)"
         }
         if let source = report.metadata?.source { line += ", from \(source)" }
+        if let last = report.metadata?.redirects.last {
+            line += ", redirected to \(redaction.applied(toURL: last.to.absoluteString))"
+        }
         if let detail = report.metadata?.cacheStatus?.detail {
             line += ", "
             line += redaction.applied(toText: detail)
@@ -58,8 +61,18 @@ struct LogEntry {
             line += scheme
             line += "://"
             line += redaction.applied(toAuthority: authority)
+            line += request.path.map(redaction.applied(toURL:)) ?? "/"
+        } else if let asked {
+            line += redaction.applied(toURL: asked)
+        } else {
+            line += request.path.map(redaction.applied(toURL:)) ?? "/"
         }
-        line += request.path.map(redaction.applied(toURL:)) ?? "/"
+    }
+
+    /// The URL of a relative request, which a layer further in has resolved.
+    private var asked: String? {
+        guard let metadata = report.metadata else { return nil }
+        return metadata.redirects.first?.from.absoluteString ?? metadata.urlText
     }
 
     private var ending: String {

@@ -151,11 +151,10 @@ extension CurlConnection {
         idleTimeout: Duration = .seconds(60),
         clock: any DatedClock = SystemClock()
     ) throws(CurlUnavailableError) {
+        let tls = environment.completing(tls)
         try self.init(
-            library: CurlLibrary(), proxies: environment.choice(environment.completing(tls)), protocols: protocols,
-            pool: pool,
-            tls: environment.completing(tls), routes: routes, idleTimeout: idleTimeout, clock: clock)
+            library: CurlLibrary(), proxies: environment.choice(tls), protocols: protocols, pool: pool, tls: tls,
+            routes: routes, idleTimeout: idleTimeout, clock: clock)
     }
-
 }
 #endif

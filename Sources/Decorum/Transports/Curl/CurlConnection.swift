@@ -158,7 +158,8 @@ public struct CurlConnection: ClosableConnection {
             engine = try avoidsHTTP2 ? engines.avoidingHTTP2 : engines.main
         } catch {
             engines.transfers.end()
-            throw TransportError.locate(error, at: try? Origin(request.head), after: nil)
+            throw TransportError.locate(
+                error, at: try? Origin(request.head), after: nil, routeName: request.options.routeName)
         }
         let exchange = CurlExchange(
             request, head, upload: upload, idleTimeout: min(idleTimeout, IdleTimer.longestTimeout), watch: watch,

@@ -152,7 +152,9 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
     }
 
     func timeOut() {
-        abort(with: TransportError(idleFor: idleTimeout, at: stage))
+        var error = TransportError(idleFor: idleTimeout, at: stage)
+        if error.stage == .connecting { error.proxy = request.proxyAddress?.description }
+        abort(with: error)
     }
 
     /// How far the exchange has come.
@@ -196,7 +198,8 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
     /// Adds the server and the time to an error of the transport.
     private func located(_ error: any Error) -> any Error {
         let origin = target.flatMap { try? Origin($0) }
-        return TransportError.locate(error, at: origin, after: beginning.duration(to: watch.clock.now))
+        return TransportError.locate(
+            error, at: origin, after: beginning.duration(to: watch.clock.now), routeName: request.routeName)
     }
 }
 

@@ -56,7 +56,9 @@ struct CurlFailure: Sendable {
         if stage == .connecting, proxyStatus >= 300 { return .proxyRefused }
         // The TLS connection ended without close_notify, in the words of GnuTLS and of OpenSSL.
         let isCut = detail.contains("non-properly terminated") || detail.contains("unexpected eof")
-        return stage == .body && isCut ? .truncated : .connectionLost
+        if stage == .body, isCut { return .truncated }
+        // With TLS 1.3, a server refuses the client's certificate only after the request was sent.
+        return detail.contains("alert") ? .tls : .connectionLost
     }
 
     /// The error to throw.
@@ -95,6 +97,7 @@ struct CurlFailure: Sendable {
     private var tlsProblem: TransportError.TLSProblem? {
         switch code {
         case 58: .unusableIdentity
+        case 77: .unusableRoots
         case 90: .wrongKey
         case 98: .refused
         case 51, 60: .init(words: detail, mayBeAlert: false) ?? .unverified

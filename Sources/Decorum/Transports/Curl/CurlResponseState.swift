@@ -10,7 +10,7 @@ struct CurlResponseState {
         case partial
         /// The line has completed the head of the final response.
         case complete(CurlResponseHead)
-        case refused(TransportError.Code)
+        case refused(TransportError.Code, detail: String? = nil)
     }
 
     enum Content {
@@ -69,7 +69,10 @@ struct CurlResponseState {
     }
 
     private mutating func completeHead() -> Line {
-        guard let status = head.status, let framing = head.framing else { return .refused(.malformedResponse) }
+        guard let status = head.status else { return .refused(.malformedResponse) }
+        guard let framing = head.framing else {
+            return .refused(.malformedResponse, detail: "the fields that tell its length are invalid or contradictory")
+        }
         defer { head = CurlResponseHead() }
         // After a 101 the connection uses another protocol: the response is final.
         guard status >= 200 || status == 101 else {

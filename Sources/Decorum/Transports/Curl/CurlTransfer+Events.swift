@@ -46,8 +46,8 @@ extension CurlTransfer {
         case .complete(let head):
             receive(head)
             return true
-        case .refused(let code):
-            refuse(code, at: response.hasHead ? .body : .head)
+        case .refused(let code, let detail):
+            refuse(code, at: response.hasHead ? .body : .head, detail: detail)
             return false
         }
     }
@@ -127,9 +127,14 @@ extension CurlTransfer {
     }
 
     /// Fails the exchange, and closes its connection before another request can use it.
-    private func refuse(_ code: TransportError.Code, at stage: TransportError.Stage, underlying: (any Error)? = nil) {
+    private func refuse(
+        _ code: TransportError.Code, at stage: TransportError.Stage, detail: String? = nil,
+        underlying: (any Error)? = nil
+    ) {
         easy?.closeConnection()
-        exchange?.abort(with: TransportError(code, at: stage, underlying: underlying))
+        var error = TransportError(code, at: stage, underlying: underlying)
+        error.detail = detail
+        exchange?.abort(with: error)
     }
 
     private func timings(of head: CurlResponseHead) -> TransferTimings {

@@ -147,7 +147,8 @@ public struct URLSessionConnection: ClosableConnection {
             settings.append(.init("additionalFields", names.map(\.rawName).sorted().joined(separator: " ")))
         }
         let holdsSecret = additionalFields.contains { Redaction.standard.isSecret($0, secretFields: []) }
-        let facts: Set<Layer.Fact> = holdsSecret ? [.readsClock, .addsCredentials] : [.readsClock]
+        let facts: Set<Layer.Fact> =
+            holdsSecret ? [.readsClock, .decodesContent, .addsCredentials] : [.readsClock, .decodesContent]
         return [
             Layer(
                 name: "URLSessionConnection", role: .transport, settings: settings, facts: facts, secretFields: names)
@@ -183,7 +184,8 @@ public struct URLSessionConnection: ClosableConnection {
             upload = try await URLSessionUpload(request.body)
         } catch {
             owner.transfers.end()
-            throw TransportError.locate(error, at: try? Origin(request.head), after: nil)
+            throw TransportError.locate(
+                error, at: try? Origin(request.head), after: nil, routeName: request.options.routeName)
         }
         let exchange = URLSessionExchange(
             request, to: origin, upload: upload, idleTimeout: min(idleTimeout, Self.longestIdleTimeout),

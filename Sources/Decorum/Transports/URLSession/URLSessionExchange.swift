@@ -242,7 +242,8 @@ extension URLSessionExchange {
 
     @discardableResult private func finish(_ end: Result<Void, any Error>) -> Bool {
         let end = end.mapError {
-            TransportError.locate($0, at: origin, after: beginning.duration(to: timer.clock.now))
+            TransportError.locate(
+                $0, at: origin, after: beginning.duration(to: timer.clock.now), routeName: metadata.routeName)
         }
         let (isFirst, waiter) = state.withLock { state in
             guard state.end == nil else { return (false, nil as CheckedContinuation<Response, any Error>?) }

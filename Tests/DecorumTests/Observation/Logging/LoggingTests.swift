@@ -39,6 +39,31 @@ import Testing
         #expect(response.body.bytes == Data("hello".utf8))
     }
 
+    @Test func `A relative request is shown with the URL that it was resolved to, and where it was redirected`()
+        async throws
+    {
+        let stub = ClosureConnection { request in
+            var response = Response(status: .ok)
+            if request.head.path == "/v1/old" {
+                response = Response(status: .found, fields: [.location: "/new?token=s3cret"])
+            }
+            response.metadata = ResponseMetadata(answering: request, from: .stub)
+            return response
+        }
+        let connection = try stub.followingRedirects().resolving(against: "https://a.example/v1/")
+            .logging(to: log.sink, clock: clock)
+
+        _ = try await connection.send(.get("feed?token=s3cret"))
+        _ = try await connection.send(.get("old"))
+
+        #expect(
+            log.entries == [
+                "GET https://a.example/v1/feed?token=REDACTED 200 in 0.0 ms, from stub",
+                "GET https://a.example/v1/old 200 in 0.0 ms, from stub, "
+                    + "redirected to https://a.example/new?token=REDACTED, 2 attempts",
+            ])
+    }
+
     @Test func `The reason of a cache is a part of the line, without secrets`() async throws {
         var response = Response(status: .ok)
         response.metadata.cacheStatus = CacheStatus(cache: "Decorum")
