@@ -145,7 +145,7 @@ public final class PermanentRedirections: Sendable {
         let now = HTTPDate(date).seconds
         let sent = fields[.date].flatMap { HTTPDate($0, at: date)?.seconds } ?? now
         // The larger of the two ages, as in RFC 9111, section 4.2.3.
-        let age = max(fields.firstValue(of: .age).flatMap { DeltaSeconds.parse($0[...]) } ?? 0, now - sent)
+        let age = max(fields.firstValue(of: .age).flatMap { DeltaSeconds.parse($0[...]) } ?? 0, Double(now - sent))
         var freshness: Duration?
         if let seconds = control.seconds(of: "max-age") {
             freshness = .seconds(seconds)
