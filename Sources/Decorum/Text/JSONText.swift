@@ -48,6 +48,14 @@ public enum JSONText: Sendable {
         return output
     }
 
+    /// The text of the bytes between the quotation marks of a string; nil when they are not UTF-8.
+    static func text(of bytes: ArraySlice<UInt8>) -> String? {
+        if bytes.contains(UInt8(ascii: "\\")) { return String(validating: unescape(bytes), as: UTF8.self) }
+        // Most strings are ASCII, which needs no validation; this check is much faster than the validation.
+        guard bytes.contains(where: { $0 >= 0x80 }) else { return String(decoding: bytes, as: UTF8.self) }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
     /// Escapes bytes so that they can stand between quotation marks.
     ///
     /// - Parameter bytes: The bytes of a text.

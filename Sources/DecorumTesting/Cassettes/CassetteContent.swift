@@ -24,7 +24,7 @@ enum CassetteContent: Sendable {
             let imported = try ImportedCassette(
                 Data(bytes), named: file.relativePath, folder: file.deletingLastPathComponent())
             // A cassette takes the place of a transport, and a transport undoes content codings.
-            let played = form == .decoded ? imported.decodingContent() : imported
+            let played = form == .decoded ? try imported.decodingContent() : imported
             self = .imported(
                 played.interactions, readOnly: imported.readOnlyFormat(isJSON: Self.isJSON(bytes)))
         }

@@ -99,7 +99,7 @@ import Testing
         )
 
         #expect(imported.warnings == [])
-        let decoded = imported.decodingContent()
+        let decoded = try imported.decodingContent()
         #expect(decoded.interactions[0].response?.body == RecordedBody())
         #expect(decoded.warnings.map(\.kind) == [.leftOut])
     }

@@ -152,7 +152,7 @@ import Testing
     }
 
     private func value(_ document: String) throws -> StoredValue {
-        try YAMLReader.value(of: Array(document.utf8))
+        try YAMLReader.value(of: Array(document.utf8)).0
     }
 
     private func mapping(_ value: StoredValue) -> [StoredValue.Member]? {
