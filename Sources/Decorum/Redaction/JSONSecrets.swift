@@ -83,7 +83,7 @@ public struct JSONSecrets: Sendable {
     }
 
     private mutating func scanDocument() throws(JSONSyntaxError) {
-        while startToken() != nil {
+        while skipBlanks() != nil {
             try scanValue(at: matcher.start, secrecy: nil, name: tokenStart..<tokenStart)
             while let frame = stack.last {
                 try scanNext(in: frame)
@@ -93,7 +93,7 @@ public struct JSONSecrets: Sendable {
 
     /// Scans one member or element, or the end of the innermost object or array.
     private mutating func scanNext(in frame: Frame) throws(JSONSyntaxError) {
-        let byte = startToken()
+        let byte = skipBlanks()
         if byte == (frame.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
             scanner.consumeMark()
             stack.removeLast()
@@ -108,7 +108,7 @@ public struct JSONSecrets: Sendable {
             try scanValue(at: state, secrecy: nil, name: frame.name)
             return
         }
-        _ = startToken()
+        _ = skipBlanks()
         let name = try scanner.skipText()
         if secret == nil, name.count >= TokenSearch.minimumLength {
             places.append(Place(kind: .name, range: name, name: name, secrecy: nil))
@@ -117,7 +117,7 @@ public struct JSONSecrets: Sendable {
         if secret != nil {
             try scanValue(at: [], secrecy: nil, name: name)
         } else {
-            let key = JSONText.unescape(scanner.bytes[name])
+            let key = JSONText.unescape(bytes[name])
             let state = matcher.step(frame.state, into: SecretNames.normalized(key))
             try scanValue(at: state, secrecy: matcher.deepNames.secrecy(of: key), name: name)
         }
@@ -127,7 +127,7 @@ public struct JSONSecrets: Sendable {
     private mutating func scanValue(
         at state: JSONMatcher.State, secrecy: SecretNames.Secrecy?, name: Range<Int>
     ) throws(JSONSyntaxError) {
-        guard let byte = startToken() else { throw scanner.fault("a value is expected") }
+        guard let byte = skipBlanks() else { throw scanner.fault("a value is expected") }
         if secret == nil, let secrecy = matcher.accepts(state) ? .any : secrecy,
             secrecy == .any || "\"{[".utf8.contains(byte)
         {
@@ -143,7 +143,7 @@ public struct JSONSecrets: Sendable {
             endValue()
         default:
             try scanner.skipScalar()
-            if secret != nil { add(.scalar, at: tokenStart..<scanner.position, named: name) }
+            if secret != nil { add(.scalar, at: tokenStart..<position, named: name) }
             endValue()
         }
     }
@@ -151,7 +151,7 @@ public struct JSONSecrets: Sendable {
     private mutating func add(_ kind: Place.Kind, at range: Range<Int>, named name: Range<Int>) {
         // Most strings hold nothing, and a place takes more memory than they do.
         let isOfInterest =
-            secret != nil || range.count >= TokenSearch.minimumLength || JSONText.mayHoldURLOrJSON(scanner.bytes[range])
+            secret != nil || range.count >= TokenSearch.minimumLength || JSONText.mayHoldURLOrJSON(bytes[range])
         guard isOfInterest else { return }
         places.append(Place(kind: kind, range: range, name: secret?.name ?? name, secrecy: secret?.secrecy))
     }
@@ -159,18 +159,22 @@ public struct JSONSecrets: Sendable {
     private mutating func endValue() {
         guard let (start, depth, name, secrecy) = secret, depth == stack.count else { return }
         secret = nil
-        places.append(Place(kind: .value, range: start..<scanner.position, name: name, secrecy: secrecy))
+        places.append(Place(kind: .value, range: start..<position, name: name, secrecy: secrecy))
     }
 
     /// Moves to the next token and returns its first byte; nil at the end.
-    private mutating func startToken() -> UInt8? {
+    private mutating func skipBlanks() -> UInt8? {
         let byte = scanner.next()
-        tokenStart = scanner.position
+        tokenStart = position
         return byte
     }
 
+    private var bytes: [UInt8] { scanner.bytes }
+
+    private var position: Int { scanner.position }
+
     private mutating func expect(_ mark: UInt8) throws(JSONSyntaxError) {
-        _ = startToken()
+        _ = skipBlanks()
         try scanner.expect(mark)
     }
 }

@@ -84,6 +84,7 @@ public struct ImportedCassette: Sendable, Hashable {
             var draft = ImportDraft(folder: folder, archive: archive, budget: budget)
             format = try Self.format(of: foreign, formats).read(foreign, into: &draft)
             draft.leaveOutStatuses()
+            if let root = try? foreign.root { draft.warnOfLoneSurrogates(in: root) }
             hasDecodedContent = draft.hasDecodedContent
             interactions = draft.interactions
             places = draft.places

@@ -1,3 +1,4 @@
+import Decorum
 import DecorumTesting
 import Foundation
 import HTTPTypes
@@ -77,6 +78,24 @@ import Testing
 
         #expect(imported.interactions.map(\.response?.status) == [204])
         #expect(throws: CassetteImportError.self) { try read("@GET https://a.example/\n", Lines()) }
+    }
+
+    @Test func `A cassette may be in a format of the app's own`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(
+            #"{"version": 1, "calls": [{"url": "https://a.example/", "status": 418}]}"#, to: "feed.json")
+        var rules = CassetteRules()
+        rules.formats = [CallLog()]
+        let cassette = try Cassette(at: folder.path("feed.json"), rules: rules, mode: .replay)
+
+        let response = try await CassetteConnection(cassette).send(.get("https://a.example/"))
+
+        #expect(response.head.status.code == 418)
+        try cassette.finish()
+        let error = #expect(throws: CassetteError.self) {
+            try Cassette(at: folder.path("feed.json"), rules: rules, mode: .rewrite)
+        }
+        #expect(error?.reason.contains("call log") == true)
     }
 
     @Test func `Files of other formats are read as before`() throws {

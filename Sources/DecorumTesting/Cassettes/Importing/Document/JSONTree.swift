@@ -22,7 +22,12 @@ struct JSONTree {
     private mutating func value(_ scanner: inout JSONScanner) throws -> StoredValue {
         let first = try scanner.peek()
         let line = line(at: scanner.position)
-        return StoredValue(content: try content(first, &scanner), line: line)
+        let start = scanner.position
+        var value = StoredValue(content: try content(first, &scanner), line: line)
+        if first == UInt8(ascii: "\"") {
+            value.hasLoneSurrogate = JSONText.hasLoneSurrogate(bytes[start + 1..<scanner.position - 1])
+        }
+        return value
     }
 
     private mutating func content(_ first: UInt8, _ scanner: inout JSONScanner) throws -> StoredValue.Content {

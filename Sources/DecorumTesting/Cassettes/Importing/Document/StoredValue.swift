@@ -24,6 +24,8 @@ struct StoredValue: Sendable, Hashable {
     var tag: String?
     /// The line on which it begins, if known.
     var line: Int?
+    /// Whether the text had half of a surrogate pair, which became U+FFFD.
+    var hasLoneSurrogate = false
 }
 
 extension StoredValue {

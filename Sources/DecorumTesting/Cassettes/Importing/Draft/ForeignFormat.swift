@@ -15,8 +15,8 @@
 ///             let response = RecordedResponse(
 ///                 status: call["status"]?.integer ?? 200, fields: try draft.fields(call["headers"]),
 ///                 body: RecordedBody(Data((call["answer"]?.text ?? "").utf8)))
-///             draft.append(
-///                 Interaction(request: RecordedRequest(method: "GET", url: url.text ?? ""), response: response), at: call)
+///             let request = RecordedRequest(method: "GET", url: url.text ?? "")
+///             draft.append(Interaction(request: request, response: response), at: call)
 ///         }
 ///         return ImportedFormat("call log")
 ///     }

@@ -89,7 +89,9 @@ extension ImportDraft {
     /// - Parameter node: The scalar.
     /// - Returns: The body; empty if the value is not a scalar.
     public mutating func bytes(_ node: StoredNode) -> RecordedBody {
-        guard node.isBinary else { return RecordedBody(Data((node.text ?? "").utf8)) }
+        guard node.isBinary else {
+            return RecordedBody(Data((node.text ?? "").utf8), exactness: node.value.hasLoneSurrogate ? .lossy : .exact)
+        }
         return base64(node)
     }
 

@@ -20,6 +20,8 @@ public struct ImportWarning: Sendable, Hashable {
         public static let missingBody = Kind("missing body")
         /// The tool that wrote the file had damaged a body.
         public static let damagedBody = Kind("damaged body")
+        /// A text has half of a surrogate pair, which is no character.
+        public static let loneSurrogate = Kind("lone surrogate")
         /// The file has the value of a body and not its text, or the parts of a form and not the form.
         public static let rebuiltBody = Kind("rebuilt body")
         /// A field's name is not valid in HTTP, and the field was left out.

@@ -15,11 +15,42 @@ extension ImportDraft {
             warn(.missingBody, at: node, "The content is in a file beside the archive, whose folder is not known.")
             return RecordedBody(exactness: .lossy)
         }
-        let root = folder.resolvingSymlinksInPath().standardizedFileURL.path
-        let file = folder.appendingPathComponent(name).resolvingSymlinksInPath().standardizedFileURL
-        guard file.path.hasPrefix(root.hasSuffix("/") ? root : root + "/") else {
+        guard let file = Self.file(name, in: folder, within: folder) else {
             throw node.fault("the name of the file beside it leaves the folder")
         }
+        return try content(of: file, at: node)
+    }
+
+    /// Reads a file that VCR for R wrote in a folder of its own, which is usually a sibling of the cassette's folder.
+    ///
+    /// The path is absolute, or begins at the folder in which R ran. Only files in the folder around the cassette's are
+    /// read.
+    mutating func writtenFile(_ node: StoredNode) throws(ImportFault) -> RecordedBody {
+        let path = node.text ?? ""
+        guard let folder, !path.contains("\0"), !path.isEmpty else {
+            warn(.missingBody, at: node, "The content is in another file, whose folder is not known.")
+            return RecordedBody(exactness: .lossy)
+        }
+        let around = folder.deletingLastPathComponent()
+        let tail = path.split(separator: "/").suffix(2).joined(separator: "/")
+        let candidates = [Self.file(path, in: folder, within: around), Self.file(tail, in: around, within: around)]
+        let file = candidates.compactMap(\.self).first { FileManager.default.fileExists(atPath: $0.path) }
+        guard let file else {
+            warn(.missingBody, at: node, "The content is in a file that is not beside the folder of the cassette.")
+            return RecordedBody(exactness: .lossy)
+        }
+        return try content(of: file, at: node)
+    }
+
+    /// The file of a path without its symbolic links; nil if it is not within a folder.
+    private static func file(_ path: String, in folder: URL, within root: URL) -> URL? {
+        let root = root.resolvingSymlinksInPath().standardizedFileURL.path
+        let file = path.hasPrefix("/") ? URL(filePath: path) : folder.appendingPathComponent(path)
+        let resolved = file.standardizedFileURL.resolvingSymlinksInPath().standardizedFileURL
+        return resolved.path.hasPrefix(root.hasSuffix("/") ? root : root + "/") ? resolved : nil
+    }
+
+    private mutating func content(of file: URL, at node: StoredNode) throws(ImportFault) -> RecordedBody {
         let values = try? file.resourceValues(forKeys: [.fileSizeKey, .isRegularFileKey])
         guard values?.isRegularFile == true, let size = values?.fileSize, size <= budget.limits.fileLength,
             let bytes = try? Data(contentsOf: file)

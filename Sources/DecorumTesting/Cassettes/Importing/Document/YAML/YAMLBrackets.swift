@@ -12,7 +12,9 @@ extension YAMLReader {
         case UInt8(ascii: "{"): value = StoredValue(content: .map(try flowMapping()), line: line)
         case UInt8(ascii: "*"): value = try alias()
         case UInt8(ascii: "\""), UInt8(ascii: "'"):
+            cursor.hasLoneSurrogate = false
             value = StoredValue(content: .string(try cursor.quotedScalar()), line: line)
+            value.hasLoneSurrogate = cursor.hasLoneSurrogate
         case UInt8(ascii: ","), UInt8(ascii: "]"), UInt8(ascii: "}"): value = properties.nothing(line: line)
         default:
             try refuseUnread()

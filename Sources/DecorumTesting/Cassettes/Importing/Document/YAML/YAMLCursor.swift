@@ -3,6 +3,8 @@ struct YAMLCursor: Sendable {
     let bytes: [UInt8]
     private(set) var position: Int
     private(set) var line = 1
+    /// Whether a scalar had half of a surrogate pair, which became U+FFFD.
+    var hasLoneSurrogate = false
     private var lineStart: Int
 
     init(_ bytes: [UInt8]) {

@@ -150,7 +150,9 @@ extension YAMLCursor {
             }
         }
         guard value <= 0x10FFFF else { throw fault("an escape names no character") }
-        return Unicode.Scalar(value) ?? "\u{FFFD}"
+        if let scalar = Unicode.Scalar(value) { return scalar }
+        hasLoneSurrogate = true
+        return "\u{FFFD}"
     }
 
     private mutating func hexDigits(_ width: Int) throws(YAMLSyntaxError) -> UInt32 {

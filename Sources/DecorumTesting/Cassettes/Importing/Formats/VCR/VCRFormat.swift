@@ -48,24 +48,26 @@ struct VCRFormat: ForeignFormat {
         }
         var recorded = RecordedResponse(
             status: code, reason: status?["message"]?.text ?? "", fields: try draft.fields(response["headers"]),
-            body: draft.vcrBody(response["body"]))
+            body: try draft.vcrBody(response["body"]))
         recorded.coding = response["adapter_metadata"]?["vcr_decompressed"]?.text
         return Interaction(
             request: RecordedRequest(
                 method: method, url: uri.text ?? "", fields: try draft.fields(request["headers"]),
-                body: draft.vcrBody(request["body"])),
+                body: try draft.vcrBody(request["body"])),
             response: recorded, recordedAt: node["recorded_at"]?.text.flatMap(ImportedDate.date))
     }
 }
 
 extension ImportDraft {
     /// Reads `{encoding, string}`, `{encoding, base64_string}`, or a plain text.
-    fileprivate mutating func vcrBody(_ node: StoredNode?) -> RecordedBody {
+    fileprivate mutating func vcrBody(_ node: StoredNode?) throws(ImportFault) -> RecordedBody {
         guard let node else { return RecordedBody() }
         if node.text != nil { return bytes(node) }
         if let encoded = node["base64_string"] { return base64(encoded) }
         guard let string = node["string"] else { return RecordedBody() }
         if string.text == nil { return document(string) }
+        // VCR for R writes `yes` in YAML, and a Boolean in JSON.
+        if let file = node["file"]?.text, file == "yes" || file == "true" { return try writtenFile(string) }
         if string.isBinary { return base64(string) }
         let text = string.text ?? ""
         let name = node["encoding"]?.text ?? ""
