@@ -86,14 +86,14 @@ import Testing
             #"{"version": 1, "calls": [{"url": "https://a.example/", "status": 418}]}"#, to: "feed.json")
         var rules = CassetteRules()
         rules.formats = [CallLog()]
-        let cassette = try Cassette(at: folder.path("feed.json"), rules: rules, mode: .replay)
+        let cassette = try Cassette(at: folder.path("feed.json"), mode: .replay, rules: rules)
 
         let response = try await CassetteConnection(cassette).send(.get("https://a.example/"))
 
         #expect(response.head.status.code == 418)
         try cassette.finish()
         let error = #expect(throws: CassetteError.self) {
-            try Cassette(at: folder.path("feed.json"), rules: rules, mode: .rewrite)
+            try Cassette(at: folder.path("feed.json"), mode: .rewrite, rules: rules)
         }
         #expect(error?.reason.contains("call log") == true)
     }

@@ -17,7 +17,7 @@ extension YAMLReader {
             value.hasLoneSurrogate = cursor.hasLoneSurrogate
         case UInt8(ascii: ","), UInt8(ascii: "]"), UInt8(ascii: "}"): value = properties.nothing(line: line)
         default:
-            try refuseUnread()
+            try refuseUnread(inBrackets: true)
             let text = cursor.plainScalar(indentation: nil)
             value = StoredValue(content: Self.literal(text, tag: properties.tag), line: line)
         }
@@ -37,7 +37,8 @@ extension YAMLReader {
         var members: [StoredValue.Member] = []
         try flowElements(until: UInt8(ascii: "}")) { reader throws(YAMLSyntaxError) in
             let start = reader.cursor
-            if start.byte() == UInt8(ascii: "?"), start.isSeparator(1) {
+            // Within brackets, libyaml takes a question mark for the start of a key even without a blank behind it.
+            if start.byte() == UInt8(ascii: "?") {
                 reader.cursor.advance()
                 reader.skipFlowBlanks()
             }

@@ -251,8 +251,10 @@ extension YAMLReader {
     }
 
     /// Throws at YAML that this reader does not support.
-    func refuseUnread() throws(YAMLSyntaxError) {
-        guard let byte = cursor.byte(), Self.cannotStartPlain(byte, isSeparated: cursor.isSeparator(1)) else { return }
+    func refuseUnread(inBrackets: Bool = false) throws(YAMLSyntaxError) {
+        guard let byte = cursor.byte() else { return }
+        let isIndicator = cursor.isSeparator(1) || inBrackets && byte == UInt8(ascii: "?")
+        guard Self.cannotStartPlain(byte, isSeparated: isIndicator) else { return }
         throw cursor.fault(
             byte == UInt8(ascii: "%")
                 ? "directives are not read" : "a value cannot begin with \u{27}\(Unicode.Scalar(byte))\u{27}")
