@@ -113,7 +113,8 @@ import Testing
                 let limits = ImportLimits(contentLength: 1 << 20, valueCount: 10_000, fieldCount: 100)
                 let imported = try ImportedCassette(bytes, named: name, folder: folder.url, limits: limits)
                 let decoded = try imported.decodingContent()
-                let messages = decoded.interactions.flatMap { [$0.request.fields, $0.response?.fields ?? [:]] }
+                let messages =
+                    decoded.interactions.map(\.request.fields) + decoded.interactions.compactMap(\.response?.fields)
                 #expect(messages.allSatisfy { $0.count <= 100 })
                 #expect(decoded.warnings.allSatisfy { $0.line == 1 && $0.place.hasPrefix("$") })
                 outcomes.read += 1
