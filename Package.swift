@@ -21,7 +21,10 @@ let package = Package(
         .executable(name: "benchmarks", targets: ["DecorumBenchmarks"]),
     ],
     traits: [
-        .trait(name: "AsyncHTTPClient", description: "A transport over AsyncHTTPClient, for apps that run on SwiftNIO.")
+        .trait(
+            name: "AsyncHTTPClient", description: "A transport over AsyncHTTPClient, for apps that run on SwiftNIO."),
+        .trait(
+            name: "YAMLOracle", description: "Tests of the reader of YAML against Yams, for work on this package only."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
@@ -29,6 +32,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.40.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
         .target(
@@ -110,7 +114,10 @@ let package = Package(
         ),
         .testTarget(
             name: "DecorumTestingTests",
-            dependencies: ["Decorum", "DecorumArchive", "DecorumTestSupport", "DecorumTesting", httpTypes]
+            dependencies: [
+                "Decorum", "DecorumArchive", "DecorumTestSupport", "DecorumTesting", httpTypes,
+                .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAMLOracle"])),
+            ]
         ),
         .testTarget(
             name: "DecorumTestingTraitsTests",

@@ -63,6 +63,29 @@ private func compiledListings(cassette: Cassette) async throws {
     _ = (rules, connection, imported)
 }
 
+struct CallLog: ForeignFormat {
+    func recognizes(_ document: ForeignDocument) throws -> Bool {
+        try document.root["calls"] != nil
+    }
+
+    func read(_ document: ForeignDocument, into draft: inout ImportDraft) throws -> ImportedFormat {
+        for call in try document.root["calls"]?.elements ?? [] {
+            let url = try call.required("url", as: "the URL")
+            let response = RecordedResponse(
+                status: call["status"]?.integer ?? 200, fields: try draft.fields(call["headers"]),
+                body: RecordedBody(Data((call["answer"]?.text ?? "").utf8)))
+            let request = RecordedRequest(method: "GET", url: url.text ?? "")
+            draft.append(Interaction(request: request, response: response), at: call)
+        }
+        return ImportedFormat("call log")
+    }
+}
+
+private func compiledExport(_ imported: ImportedCassette) -> HAR {
+    let archive = HAR(imported.interactions) { loss in print(loss) }
+    return archive
+}
+
 private func compiledOpening() async throws {
     let cassette = try Cassette(at: "Tests/Cassettes/feed.json")
     let connection = CassetteConnection(cassette).retrying()

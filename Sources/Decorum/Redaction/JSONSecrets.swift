@@ -46,8 +46,6 @@ public struct JSONSecrets: Sendable {
         public let secretName: Range<Int>?
     }
 
-    private struct BrokenGrammar: Error {}
-
     private struct Frame {
         let isObject: Bool
         let state: JSONMatcher.State
@@ -56,16 +54,14 @@ public struct JSONSecrets: Sendable {
         var count = 0
     }
 
-    private static let depthLimit = 512
-
     /// The places, in the order in which they end.
     public private(set) var places: [Place] = []
     /// The place where the search ended early; nil when it read the whole document.
     public private(set) var fault: Fault?
 
-    private let bytes: [UInt8]
     private let matcher: JSONMatcher
-    private var position = 0
+    private var scanner: JSONScanner
+    /// The start of the token that is being read, for ``fault``.
     private var tokenStart = 0
     private var stack: [Frame] = []
     /// The secret value that contains the current position, and its depth.
@@ -77,9 +73,8 @@ public struct JSONSecrets: Sendable {
     ///   - bytes: The document, with or without a byte order mark.
     ///   - redaction: The redaction; only its ``Redaction/jsonPaths`` are used.
     public init(_ bytes: [UInt8], redaction: Redaction) {
-        self.bytes = bytes
         matcher = redaction.jsonMatcher
-        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
+        scanner = JSONScanner(bytes, allowsControls: true)
         do {
             try scanDocument()
         } catch {
@@ -87,9 +82,9 @@ public struct JSONSecrets: Sendable {
         }
     }
 
-    private mutating func scanDocument() throws(BrokenGrammar) {
+    private mutating func scanDocument() throws(JSONSyntaxError) {
         while skipBlanks() != nil {
-            try scanValue(at: matcher.start, secrecy: nil, name: position..<position)
+            try scanValue(at: matcher.start, secrecy: nil, name: tokenStart..<tokenStart)
             while let frame = stack.last {
                 try scanNext(in: frame)
             }
@@ -97,15 +92,15 @@ public struct JSONSecrets: Sendable {
     }
 
     /// Scans one member or element, or the end of the innermost object or array.
-    private mutating func scanNext(in frame: Frame) throws(BrokenGrammar) {
+    private mutating func scanNext(in frame: Frame) throws(JSONSyntaxError) {
         let byte = skipBlanks()
         if byte == (frame.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
-            position += 1
+            scanner.consumeMark()
             stack.removeLast()
             endValue()
             return
         }
-        if frame.count > 0 { try scan(UInt8(ascii: ",")) }
+        if frame.count > 0 { try expect(UInt8(ascii: ",")) }
         stack[stack.count - 1].count += 1
 
         guard frame.isObject else {
@@ -113,12 +108,12 @@ public struct JSONSecrets: Sendable {
             try scanValue(at: state, secrecy: nil, name: frame.name)
             return
         }
-        guard skipBlanks() == UInt8(ascii: "\"") else { throw BrokenGrammar() }
-        let name = try scanString()
+        _ = skipBlanks()
+        let name = try scanner.skipText()
         if secret == nil, name.count >= TokenSearch.minimumLength {
             places.append(Place(kind: .name, range: name, name: name, secrecy: nil))
         }
-        try scan(UInt8(ascii: ":"))
+        try expect(UInt8(ascii: ":"))
         if secret != nil {
             try scanValue(at: [], secrecy: nil, name: name)
         } else {
@@ -131,25 +126,24 @@ public struct JSONSecrets: Sendable {
     /// Scans a value; of an object or array, only its first byte.
     private mutating func scanValue(
         at state: JSONMatcher.State, secrecy: SecretNames.Secrecy?, name: Range<Int>
-    ) throws(BrokenGrammar) {
-        guard let byte = skipBlanks() else { throw BrokenGrammar() }
+    ) throws(JSONSyntaxError) {
+        guard let byte = skipBlanks() else { throw scanner.fault("a value is expected") }
         if secret == nil, let secrecy = matcher.accepts(state) ? .any : secrecy,
             secrecy == .any || "\"{[".utf8.contains(byte)
         {
-            secret = (position, stack.count, name, secrecy)
+            secret = (tokenStart, stack.count, name, secrecy)
         }
         switch byte {
         case UInt8(ascii: "{"), UInt8(ascii: "["):
-            guard stack.count < Self.depthLimit else { throw BrokenGrammar() }
+            guard stack.count < JSONScanner.depthLimit else { throw scanner.fault("it is nested too deeply") }
             stack.append(Frame(isObject: byte == UInt8(ascii: "{"), state: state, name: name))
-            position += 1
+            scanner.consumeMark()
         case UInt8(ascii: "\""):
-            add(.string, at: try scanString(), named: name)
+            add(.string, at: try scanner.skipText(), named: name)
             endValue()
         default:
-            let start = position
-            try scanScalar()
-            if secret != nil { add(.scalar, at: start..<position, named: name) }
+            try scanner.skipScalar()
+            if secret != nil { add(.scalar, at: tokenStart..<position, named: name) }
             endValue()
         }
     }
@@ -168,72 +162,19 @@ public struct JSONSecrets: Sendable {
         places.append(Place(kind: .value, range: start..<position, name: name, secrecy: secrecy))
     }
 
-    /// Moves to the next token and returns its first byte.
+    /// Moves to the next token and returns its first byte; nil at the end.
     private mutating func skipBlanks() -> UInt8? {
-        while position < bytes.count {
-            switch bytes[position] {
-            // U+001E precedes each value of a JSON text sequence (RFC 7464).
-            case 0x20, 0x09, 0x0A, 0x0D, 0x1E: position += 1
-            default:
-                tokenStart = position
-                return bytes[position]
-            }
-        }
+        let byte = scanner.next()
         tokenStart = position
-        return nil
+        return byte
     }
 
-    private mutating func scan(_ byte: UInt8) throws(BrokenGrammar) {
-        guard skipBlanks() == byte else { throw BrokenGrammar() }
-        position += 1
-    }
+    private var bytes: [UInt8] { scanner.bytes }
 
-    /// Scans a string and returns where its content is.
-    private mutating func scanString() throws(BrokenGrammar) -> Range<Int> {
-        let start = position + 1
-        position = start
-        while position < bytes.count {
-            switch bytes[position] {
-            case UInt8(ascii: "\""):
-                position += 1
-                return start..<position - 1
-            case UInt8(ascii: "\\"): try scanEscape()
-            default: position += 1
-            }
-        }
-        throw BrokenGrammar()
-    }
+    private var position: Int { scanner.position }
 
-    private mutating func scanEscape() throws(BrokenGrammar) {
-        guard position + 1 < bytes.count else { throw BrokenGrammar() }
-        switch bytes[position + 1] {
-        case UInt8(ascii: "u"):
-            let digits = position + 2..<position + 6
-            guard digits.upperBound <= bytes.count,
-                bytes[digits].allSatisfy({ PercentCoding.hexDigit($0) != nil })
-            else { throw BrokenGrammar() }
-            position += 6
-        case let escape where "\"\\/bfnrt".utf8.contains(escape): position += 2
-        default: throw BrokenGrammar()
-        }
-    }
-
-    private mutating func scanScalar() throws(BrokenGrammar) {
-        let end = bytes[position...].firstIndex { !Self.isInScalar($0) } ?? bytes.count
-        let scalar = bytes[position..<end]
-        let isNumber =
-            scalar.contains { (0x30...0x39).contains($0) }
-            && scalar.allSatisfy { (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }
-        guard isNumber || ["true", "false", "null"].contains(where: { scalar.elementsEqual($0.utf8) }) else {
-            throw BrokenGrammar()
-        }
-        position = end
-    }
-
-    private static func isInScalar(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."): true
-        default: false
-        }
+    private mutating func expect(_ mark: UInt8) throws(JSONSyntaxError) {
+        _ = skipBlanks()
+        try scanner.expect(mark)
     }
 }

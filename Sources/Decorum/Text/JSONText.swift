@@ -48,6 +48,33 @@ public enum JSONText: Sendable {
         return output
     }
 
+    /// The text of the bytes between the quotation marks of a string; nil when they are not UTF-8.
+    static func text(of bytes: ArraySlice<UInt8>) -> String? {
+        if bytes.contains(UInt8(ascii: "\\")) { return String(validating: unescape(bytes), as: UTF8.self) }
+        // Most strings are ASCII, which needs no validation; this check is much faster than the validation.
+        guard bytes.contains(where: { $0 >= 0x80 }) else { return String(decoding: bytes, as: UTF8.self) }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    /// Returns whether a string has half of a surrogate pair, for which ``unescape(_:)`` returns U+FFFD.
+    ///
+    /// - Parameter bytes: The bytes between the quotation marks, whose escapes are complete.
+    /// - Returns: Whether an escape is a surrogate without its other half.
+    public static func hasLoneSurrogate(_ bytes: ArraySlice<UInt8>) -> Bool {
+        var rest = bytes
+        while let start = rest.firstIndex(of: UInt8(ascii: "\\")) {
+            rest = rest[(start + 1)...]
+            guard rest.popFirst() == UInt8(ascii: "u"), let unit = codeUnit(rest, at: rest.startIndex) else { continue }
+            rest = rest.dropFirst(4)
+            guard unit & 0xF800 == 0xD800 else { continue }
+            guard unit & 0xFC00 == 0xD800, rest.starts(with: "\\u".utf8),
+                let low = codeUnit(rest, at: rest.startIndex + 2), low & 0xFC00 == 0xDC00
+            else { return true }
+            rest = rest.dropFirst(6)
+        }
+        return false
+    }
+
     /// Escapes bytes so that they can stand between quotation marks.
     ///
     /// - Parameter bytes: The bytes of a text.

@@ -1,14 +1,6 @@
 public import Decorum
 
 extension JSONText {
-    /// The text of the bytes between the quotation marks of a string; nil when they are not UTF-8.
-    static func text(of bytes: ArraySlice<UInt8>) -> String? {
-        if bytes.contains(UInt8(ascii: "\\")) { return String(validating: unescape(bytes), as: UTF8.self) }
-        // Most strings are ASCII, which needs no validation; this check is much faster than the validation.
-        guard bytes.contains(where: { $0 >= 0x80 }) else { return String(decoding: bytes, as: UTF8.self) }
-        return String(validating: bytes, as: UTF8.self)
-    }
-
     /// A text as a JSON string, with the shortest escapes and only the necessary ones.
     public static func quoted(_ text: String) -> [UInt8] {
         var output: [UInt8] = [UInt8(ascii: "\"")]

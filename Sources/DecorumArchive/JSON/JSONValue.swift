@@ -32,29 +32,23 @@ public enum JSONValue: Sendable, Hashable {
     ///
     /// The limit is useful because a value of two or three bytes takes much more memory when it is parsed.
     public init(parsing bytes: [UInt8], countLimit: Int = .max) throws {
-        var scanner = JSONScanner(bytes)
-        // Skipping the value first checks its depth, which limits the recursion of the parser.
-        let range = try scanner.skipValue()
+        var scanner = JSONScanner(bytes, countLimit: countLimit)
+        self = try JSONValue(reading: &scanner)
         try scanner.expectEnd()
-        scanner = JSONScanner(bytes, range: range)
-        var remaining = countLimit
-        self = try JSONValue(reading: &scanner, remaining: &remaining)
     }
 
-    private init(reading scanner: inout JSONScanner, remaining: inout Int) throws {
-        remaining -= 1
-        guard remaining >= 0 else { throw scanner.fault("it has too many values") }
+    private init(reading scanner: inout JSONScanner) throws {
         switch try scanner.peek() {
         case UInt8(ascii: "{"):
             var members: [Member] = []
             try scanner.object { name, scanner in
-                members.append(Member(name, try JSONValue(reading: &scanner, remaining: &remaining)))
+                members.append(Member(name, try JSONValue(reading: &scanner)))
             }
             self = .object(members)
         case UInt8(ascii: "["):
             var elements: [JSONValue] = []
             try scanner.array { scanner in
-                elements.append(try JSONValue(reading: &scanner, remaining: &remaining))
+                elements.append(try JSONValue(reading: &scanner))
             }
             self = .array(elements)
         case UInt8(ascii: "\""): self = .string(try scanner.string())

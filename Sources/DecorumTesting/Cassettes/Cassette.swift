@@ -74,7 +74,9 @@ public final class Cassette: Sendable {
             throw CassetteError(
                 file: path, reason: "it does not exist; CASSETTE=once records it")
         }
-        opened = exists && self.mode != .live ? try CassetteContent(reading: file, as: rules.content) : .none
+        opened =
+            exists && self.mode != .live
+            ? try CassetteContent(reading: file, as: rules.content, formats: rules.formats) : .none
         if self.mode == .append || self.mode == .rewrite, let format = opened.readOnlyFormat {
             throw CassetteError(
                 file: path, reason: "it is a cassette of \(format), which is only replayed; record on another file")

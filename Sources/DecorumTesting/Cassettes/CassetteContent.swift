@@ -16,17 +16,18 @@ enum CassetteContent: Sendable {
     /// The largest file that is read, in bytes.
     static let limit = 256 << 20
 
-    init(reading file: URL, as form: CassetteRules.Content) throws {
+    init(reading file: URL, as form: CassetteRules.Content, formats: [any ForeignFormat] = []) throws {
         let bytes = try Self.bytes(of: file)
         if CassetteReader.recognizes(bytes) {
             self = .file(try CassetteReader(bytes, of: file))
         } else {
             let imported = try ImportedCassette(
-                Data(bytes), named: file.relativePath, folder: file.deletingLastPathComponent())
+                Data(bytes), named: file.relativePath, folder: file.deletingLastPathComponent(),
+                formats: formats)
             // A cassette takes the place of a transport, and a transport undoes content codings.
-            let played = form == .decoded ? imported.decodingContent() : imported
+            let played = form == .decoded ? try imported.decodingContent() : imported
             self = .imported(
-                played.interactions, readOnly: imported.readOnlyFormat(isJSON: Self.isJSON(bytes)))
+                played.playedInteractions, readOnly: imported.readOnlyFormat(isJSON: Self.isJSON(bytes)))
         }
     }
 

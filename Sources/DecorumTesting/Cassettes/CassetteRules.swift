@@ -85,6 +85,8 @@ public struct CassetteRules: Sendable {
     ///
     /// An incoming request is rewritten too, as an interaction without a response.
     public var beforeMatching: (@Sendable (Interaction) -> Interaction?)?
+    /// Formats of your own in which a cassette may be; by default, only those that ``ImportedCassette`` knows.
+    public var formats: [any ForeignFormat] = []
 
     /// Creates rules.
     ///

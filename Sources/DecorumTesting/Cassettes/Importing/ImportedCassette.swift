@@ -12,9 +12,17 @@ import HTTPTypes
 /// ```swift
 /// let imported = try ImportedCassette(contentsOf: URL(filePath: "cassettes/feed.yml")).decodingContent()
 /// ```
+///
+/// Files of a format of your own are read too, if you pass a ``ForeignFormat``.
 public struct ImportedCassette: Sendable, Hashable {
-    /// The largest file that is read, in bytes, also after decompression.
-    public static let sizeLimit = StoredValue.sizeLimit
+    /// The tool that wrote a file, and the version of its format.
+    public typealias Format = ImportedFormat
+
+    /// The formats that are known, in the order in which they are tried.
+    static let formats: [any ForeignFormat] = [
+        PollyFormat(), ReplayFormat(), HARFormat(), VCRPyFormat(), BetamaxFormat(), VCRFormat(), GoVCRFormat(),
+        DVRFormat(), UndiciFormat(), NockFormat(), VinylFormat(),
+    ]
 
     /// The tool that wrote the file.
     public let format: Format
@@ -26,20 +34,31 @@ public struct ImportedCassette: Sendable, Hashable {
     let hasDecodedContent: Bool
     /// Whether every exchange of the file is among the interactions.
     let isComplete: Bool
+    private let name: String
+    /// The place of each exchange in the file.
+    private let places: [ImportPlace]
+    /// The part of the limits that is left for the contents.
+    private let budget: ImportBudget
 
     /// Reads a file.
     ///
-    /// - Parameter file: The file; its folder holds the files that it refers to.
+    /// - Parameters:
+    ///   - file: The file; its folder holds the files that it refers to.
+    ///   - formats: Formats of your own, which are tried before the known ones.
+    ///   - limits: The bounds of reading it.
     /// - Throws: ``CassetteImportError``, which names the file, the place and the cause.
-    public init(contentsOf file: URL) throws {
+    public init(
+        contentsOf file: URL, formats: [any ForeignFormat] = [], limits: ImportLimits = .standard
+    ) throws {
         let name = file.lastPathComponent
         let size = try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize
-        guard let size else { throw CassetteImportError(file: name, place: nil, reason: "it cannot be read") }
-        guard size <= Self.sizeLimit else { throw CassetteImportError.tooLarge(name) }
+        guard let size else { throw CassetteImportError(file: name, reason: "it cannot be read") }
+        guard size <= limits.fileLength else { throw CassetteImportError.tooLarge(name, limits) }
         guard let bytes = try? Data(contentsOf: file) else {
-            throw CassetteImportError(file: name, place: nil, reason: "it cannot be read")
+            throw CassetteImportError(file: name, reason: "it cannot be read")
         }
-        try self.init(bytes, named: name, folder: file.deletingLastPathComponent())
+        try self.init(
+            bytes, named: name, folder: file.deletingLastPathComponent(), formats: formats, limits: limits)
     }
 
     /// Reads the content of a file.
@@ -48,24 +67,51 @@ public struct ImportedCassette: Sendable, Hashable {
     ///   - document: The content of the file.
     ///   - name: The name of the file, for errors.
     ///   - folder: The folder of the files that the document refers to; nil if absent.
+    ///   - formats: Formats of your own, which are tried before the known ones.
+    ///   - limits: The bounds of reading it.
     /// - Throws: ``CassetteImportError``, which names the file, the place and the cause.
-    public init(_ document: Data, named name: String, folder: URL? = nil) throws {
-        guard document.count <= Self.sizeLimit else { throw CassetteImportError.tooLarge(name) }
+    public init(
+        _ document: Data, named name: String, folder: URL? = nil, formats: [any ForeignFormat] = [],
+        limits: ImportLimits = .standard
+    ) throws {
+        guard document.count <= limits.fileLength else { throw CassetteImportError.tooLarge(name, limits) }
         do {
+            var budget = ImportBudget(limits)
             let archive = ZipArchive.isArchive(document) ? try ZipArchive(document) : nil
-            let content = try archive.flatMap { try $0.content(of: $0.recording()) } ?? document
-            let root = StoredNode(try StoredDocument.value(of: content))
-            var draft = ImportDraft(folder: folder, archive: archive)
-            format = try Format(of: root)
-            hasDecodedContent = format.hasDecodedContent && root["log"]?["creator"]?["name"]?.text != HAR().creator.name
-            try format.read(root, into: &draft)
+            let packed = try archive.flatMap { try $0.content(of: $0.recording(), within: &budget) } ?? document
+            let content = try StoredDocument.decompressed(packed, within: &budget)
+            let foreign = ForeignDocument(content, named: name, within: &budget)
+            var draft = ImportDraft(folder: folder, archive: archive, budget: budget)
+            format = try Self.format(of: foreign, formats).read(foreign, into: &draft)
             draft.leaveOutStatuses()
+            if let root = try? foreign.root { draft.warnOfLoneSurrogates(in: root) }
+            hasDecodedContent = draft.hasDecodedContent
             interactions = draft.interactions
+            places = draft.places
             warnings = draft.warnings
             isComplete = draft.isComplete
-        } catch let error as ImportFault {
-            throw CassetteImportError(file: name, place: error.place, reason: error.reason)
+            self.budget = draft.budget
+            self.name = name
+        } catch let fault as ImportFault {
+            throw CassetteImportError(fault, in: name)
         }
+    }
+
+    private static func format(
+        of document: ForeignDocument, _ formats: [any ForeignFormat]
+    ) throws -> any ForeignFormat {
+        for format in formats where try format.recognizes(document) { return format }
+        let root = try document.root
+        if root["cassette"] != nil, root["interactions"] != nil {
+            throw root.fault("this is a cassette of Decorum, which needs no import")
+        }
+        for format in Self.formats where try format.recognizes(document) { return format }
+        if let first = root.first { throw first.fault("its exchanges are not in a known format") }
+        guard case .list = root.value.content else {
+            let members = "log, http_interactions or interactions"
+            throw root.fault("its format is unknown, as it has neither \(members) nor a list of exchanges")
+        }
+        throw root.fault("the list is empty, so the format is unknown")
     }
 
     /// The number of values in the interactions that look like secrets.
@@ -98,27 +144,36 @@ extension ImportedCassette {
     /// a response that cannot have any is dropped.
     ///
     /// - Returns: The same exchanges, as a client sees them behind its transport.
-    public func decodingContent() -> Self {
+    /// - Throws: ``CassetteImportError`` if the contents have more bytes than the limits allow.
+    public func decodingContent() throws -> Self {
         var copy = self
+        var budget = budget
         for index in interactions.indices {
             guard var response = interactions[index].response else { continue }
             let method = interactions[index].request.method
+            let place = place(ofInteraction: index)
             // For a 304, browsers write the content of their cache that the 304 let them use.
             if hasDecodedContent, !response.body.bytes.isEmpty,
                 !RecordedResponse.mayHaveContent(response.status, to: method)
             {
                 response.body = RecordedBody()
                 let message = "Content was left out, as a response to \(method) with \(response.status) has none."
-                copy.warnings.append(
-                    ImportWarning(kind: .leftOut, place: "interaction \(index + 1)", message: message))
+                copy.warnings.append(ImportWarning(.leftOut, at: place, message))
             }
-            if let message = response.decodeContent(of: method, mayBeCoded: !hasDecodedContent) {
-                let place = "interaction \(index + 1)"
-                copy.warnings.append(ImportWarning(kind: .contentCoding, place: place, message: message))
+            do throws(ImportFault) {
+                let message = try response.decodeContent(of: method, mayBeCoded: !hasDecodedContent, within: &budget)
+                if let message { copy.warnings.append(ImportWarning(.contentCoding, at: place, message)) }
+            } catch {
+                throw CassetteImportError(file: name, place: place, reason: error.reason)
             }
             copy.interactions[index].response = response
         }
         return copy
+    }
+
+    private func place(ofInteraction index: Int) -> ImportPlace {
+        // After changes by the caller, only the number of an interaction is certain.
+        interactions.count == places.count ? places[index] : ImportPlace(path: "interaction \(index + 1)", line: nil)
     }
 }
 
@@ -137,30 +192,7 @@ extension HTTPFields {
 }
 
 extension CassetteImportError {
-    fileprivate static func tooLarge(_ file: String) -> Self {
-        Self(file: file, place: nil, reason: "it has more than \(ImportedCassette.sizeLimit >> 20) MB")
-    }
-}
-
-extension ImportedCassette.Format {
-    /// Whether content is kept decoded, as its reader sees it: HAR demands that, and the system decodes for its own
-    /// tools.
-    ///
-    /// Polly.js is not among them, because it keeps coded content as a list of chunks. The archives of this package are
-    /// not either, because they have the content that went through the connection.
-    fileprivate var hasDecodedContent: Bool { [.har, .dvr, .vinyl, .replay].contains(self) }
-
-    fileprivate func read(_ root: StoredNode, into draft: inout ImportDraft) throws {
-        switch self {
-        case .har, .polly, .replay: try HARImporter.read(root, as: self, into: &draft)
-        case .vcr, .betamax:
-            try VCRImporter.read(root, into: &draft)
-            draft.warnOfPlaceholders()
-        case .vcrpy: try VCRPyImporter.read(root, into: &draft)
-        case .goVCR1, .goVCR2: try GoVCRImporter.read(root, into: &draft)
-        case .undici: try UndiciImporter.read(root, into: &draft)
-        case .nock: try NockImporter.read(root, into: &draft)
-        default: try DVRImporter.read(root, into: &draft)
-        }
+    fileprivate static func tooLarge(_ file: String, _ limits: ImportLimits) -> Self {
+        Self(file: file, reason: "it has more than \(limits.fileLength) bytes")
     }
 }

@@ -35,7 +35,7 @@ extension Cassette {
     /// The current content of the file, and whether another recorder has written it since this cassette was opened.
     private func currentContent() throws -> (content: CassetteContent, isForeign: Bool) {
         guard FileManager.default.fileExists(atPath: file.path) else { return (.none, false) }
-        let current = try CassetteContent(reading: file, as: rules.content)
+        let current = try CassetteContent(reading: file, as: rules.content, formats: rules.formats)
         guard current.count == opened.count else { return (current, true) }
         if !current.text.isEmpty, current.text == opened.text { return (current, false) }
         return (current, try current.interactions() != opened.interactions())

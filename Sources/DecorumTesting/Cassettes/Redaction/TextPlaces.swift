@@ -1,4 +1,4 @@
-import Foundation
+import Decorum
 
 /// Finds the line and, in JSON, the path of places in a text; callers ask for them from left to right.
 struct TextPlaces {
@@ -11,28 +11,26 @@ struct TextPlaces {
     private static let keyLimit = 60
 
     private let bytes: [UInt8]
+    private var scanner: JSONScanner
     /// The ranges of secrets; a path must not quote them.
     private let hits: [Range<Int>]
     private var nextHit = 0
     private var position = 0
     private var line = 1
     private var stack: [Frame] = []
-    private let isJSON: Bool
+    /// Whether the text is JSON, so far as it was read.
+    private var isJSON: Bool
 
     init(_ bytes: [UInt8], hits: [Range<Int>]) {
         self.bytes = bytes
+        scanner = JSONScanner(bytes)
         self.hits = hits.sorted { $0.lowerBound < $1.lowerBound }
         isJSON = bytes.first { $0 > 0x20 }.map { "[{".utf8.contains($0) } ?? false
     }
 
     mutating func place(of index: Int) -> (path: String?, line: Int) {
         while position < index, position < bytes.count {
-            if isJSON {
-                scanToken()
-            } else {
-                if bytes[position] == 0x0A { line += 1 }
-                position += 1
-            }
+            if isJSON { scanToken() } else { skip(to: position + 1) }
         }
         return (isJSON ? path : nil, line)
     }
@@ -44,9 +42,20 @@ struct TextPlaces {
         }
     }
 
+    /// Moves to a later position, and counts the lines up to it.
+    private mutating func skip(to end: Int) {
+        line += bytes[position..<end].count { $0 == 0x0A }
+        position = end
+    }
+
     private mutating func scanToken() {
-        switch bytes[position] {
-        case 0x0A: line += 1
+        guard let token = try? scanner.token() else {
+            // From here on, the text is not JSON, or it has ended.
+            isJSON = false
+            return
+        }
+        skip(to: token.upperBound)
+        switch bytes[token.lowerBound] {
         case UInt8(ascii: "{"): stack.append(Frame(isObject: true))
         case UInt8(ascii: "["): stack.append(Frame(isObject: false, count: 0))
         case UInt8(ascii: "}"), UInt8(ascii: "]"): if !stack.isEmpty { stack.removeLast() }
@@ -55,26 +64,16 @@ struct TextPlaces {
                 stack[last].count += 1
                 stack[last].key = ""
             }
-        case UInt8(ascii: "\""):
-            scanString()
-            return
+        case UInt8(ascii: "\""): addName(token.lowerBound + 1..<token.upperBound - 1)
         default: break
         }
-        position += 1
     }
 
-    /// Scans a string; a name is remembered unless it holds a secret.
-    private mutating func scanString() {
-        let start = position + 1
-        var end = start
-        while end < bytes.count, bytes[end] != UInt8(ascii: "\"") {
-            end += bytes[end] == UInt8(ascii: "\\") ? 2 : 1
-        }
-        end = min(end, bytes.count)
-        position = min(end + 1, bytes.count)
+    /// Remembers a string as the name of the next value, where it may be one, unless it holds a secret.
+    private mutating func addName(_ content: Range<Int>) {
         guard let last = stack.indices.last, stack[last].isObject, stack[last].key.isEmpty else { return }
-        while nextHit < hits.count, hits[nextHit].upperBound <= start { nextHit += 1 }
-        let holdsSecret = nextHit < hits.count && hits[nextHit].lowerBound < end
-        stack[last].key = holdsSecret ? "*" : String(decoding: bytes[start..<end].prefix(Self.keyLimit), as: UTF8.self)
+        while nextHit < hits.count, hits[nextHit].upperBound <= content.lowerBound { nextHit += 1 }
+        let holdsSecret = nextHit < hits.count && hits[nextHit].lowerBound < content.upperBound
+        stack[last].key = holdsSecret ? "*" : String(decoding: bytes[content].prefix(Self.keyLimit), as: UTF8.self)
     }
 }

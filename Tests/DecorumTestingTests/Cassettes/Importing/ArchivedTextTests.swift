@@ -71,7 +71,8 @@ import Testing
 
     @Test(arguments: [
         (#"{"text": "ab"}"#, "ab", ImportWarning.Kind.missingBody), (#"{"size": -1}"#, "", .missingBody),
-        (#"{"text": ""}"#, "", .missingBody), (#"{"text": "\udcff\ufffda"}"#, "\u{FFFD}\u{FFFD}a", .damagedBody),
+        (#"{"text": ""}"#, "", .missingBody), (#"{"text": "\ufffd\ufffda"}"#, "\u{FFFD}\u{FFFD}a", .damagedBody),
+        (#"{"text": "\udcff\ufffda"}"#, "\u{FFFD}\u{FFFD}a", .loneSurrogate),
     ])
     func `Content that has lost bytes is not called exact`(content: String, text: String, kind: ImportWarning.Kind)
         throws
@@ -99,7 +100,7 @@ import Testing
         )
 
         #expect(imported.warnings == [])
-        let decoded = imported.decodingContent()
+        let decoded = try imported.decodingContent()
         #expect(decoded.interactions[0].response?.body == RecordedBody())
         #expect(decoded.warnings.map(\.kind) == [.leftOut])
     }

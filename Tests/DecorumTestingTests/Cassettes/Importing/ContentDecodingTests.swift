@@ -35,13 +35,13 @@ import Testing
             response.fields.map { [$0.name.rawName, $0.value] } == [["Content-Length", "\(Self.text.utf8.count)"]])
         #expect(response.coding == coding.lowercased())
         #expect(imported.interactions[0].response?.fields.count == 3)
-        #expect(imported.decodingContent().warnings == [])
+        #expect(try imported.decodingContent().warnings == [])
     }
 
     @Test func `Content with its own Huffman codes is decoded, and its checksum is right`() throws {
         let imported = try read([("Content-Encoding", "deflate")], Self.dynamic.filter { !$0.isNewline })
 
-        #expect(imported.decodingContent().interactions[0].response?.body.bytes.count == 900)
+        #expect(try imported.decodingContent().interactions[0].response?.body.bytes.count == 900)
     }
 
     @Test func `Content that had been decoded before loses the field that says otherwise`() throws {

@@ -26,7 +26,7 @@ import Testing
         #expect(bodies[3].bytes == Data(#"{"a": 1}"#.utf8))
         #expect(bodies.map(\.exactness) == [.exact, .exact, .exact, .exact, .lossy, .lossy, .exact])
         #expect(imported.warnings.map(\.kind) == [.storageEncoding, .missingBody, .missingBody])
-        #expect(imported.warnings[0].place == "$.log.entries[3].response.content.text")
+        #expect(imported.warnings[0].place == "$.log.entries[3].response.content.text, line 1")
     }
 
     @Test(arguments: [
@@ -84,7 +84,7 @@ import Testing
         let text = #"{"query":"{ a }","n":[1.50,1e5,"1e5",null,true]}"#
         #expect(imported.interactions[0].request.body == RecordedBody(Data(text.utf8), exactness: .reserialized))
         #expect(imported.warnings.map(\.kind).first == .rebuiltBody)
-        #expect(imported.warnings.first?.place == "$.log.entries[0].request.postData.textJSON")
+        #expect(imported.warnings.first?.place == "$.log.entries[0].request.postData.textJSON, line 1")
         #expect(try HAR(HAR(Data(document.utf8)).document()).entries[0].request.postData?.text == text)
     }
 
@@ -180,7 +180,7 @@ import Testing
             let error = #expect(throws: CassetteImportError.self) {
                 try read(entries: [response(content: #"{"_file": "\#(name)"}"#)], folder: folder)
             }
-            #expect(error?.place == "$.log.entries[0].response.content._file")
+            #expect(error?.place == "$.log.entries[0].response.content._file, line 1")
         }
     }
 

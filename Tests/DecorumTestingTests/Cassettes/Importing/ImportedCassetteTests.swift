@@ -132,7 +132,7 @@ import Testing
 
         #expect(imported.interactions.map(\.request.url) == ["https://a.example/2"])
         #expect(imported.warnings.map(\.kind) == [.leftOut])
-        #expect(imported.warnings.first?.place == "interaction 1")
+        #expect(imported.warnings.first?.place == "$.interactions[0], line 3")
     }
 
     @Test func `A string that Ruby had twice, and a long name that Python had, are read`() throws {
@@ -216,12 +216,12 @@ import Testing
     @Test(
         arguments: [
             ("", nil, "empty"), ("  \n", nil, "empty"), ("{\"a\": 1,}", "line 1", "JSON"),
-            ("{}", "$", "format is unknown"), ("[]", "$", "empty"),
+            ("{}", "$, line 1", "format is unknown"), ("[]", "$, line 1", "empty"),
             ("a: &b.c d", "line 1", "anchor"), ("PK\u{3}\u{4}", nil, "zip"),
-            ("{\"log\": {}}", "$.log.entries", "entries"),
-            ("{\"log\": {\"entries\": [{\"request\": {}}]}}", "$.log.entries[0].request.url", "URL"),
+            ("{\"log\": {}}", "$.log.entries, line 1", "entries"),
+            ("{\"log\": {\"entries\": [{\"request\": {}}]}}", "$.log.entries[0].request.url, line 1", "URL"),
             ("http_interactions: 1", "$.http_interactions, line 1", "list"),
-            ("{\"interactions\": [], \"cassette\": 1}", "$", "Decorum"),
+            ("{\"interactions\": [], \"cassette\": 1}", "$, line 1", "Decorum"),
             ("http_interactions:\n- request: {uri: x}\n", "$.http_interactions[0], line 2", "response"),
             (
                 "- !ruby/struct:VCR::HTTPInteraction\n  request: !ruby/struct:VCR::Request\n    method: :get\n",
@@ -229,8 +229,8 @@ import Testing
             ),
             ("- request: !!python/object:vcr.request.Request {host: a}\n", "$[0], line 1", "1.0"),
             ("just text", "$, line 1", "format is unknown"),
-            ("[{\"scope\": \"x\", \"status\": []}]", "$[0]", "status"),
-            ("[{\"snapshot\": {\"request\": {}}}]", "$[0].snapshot", "response"),
+            ("[{\"scope\": \"x\", \"status\": []}]", "$[0], line 1", "status"),
+            ("[{\"snapshot\": {\"request\": {}}}]", "$[0].snapshot, line 1", "response"),
         ] as [(String, String?, String)])
     func `A file that cannot be read fails with its name, the place and the cause`(
         document: String, place: String?, reason: String

@@ -11,12 +11,16 @@ import Testing
     func `A document of many small values is refused before it fills the memory`(
         document: String, line: Int, reason: String
     ) {
-        #expect(throws: Never.self) { try StoredDocument.value(of: Data(document.utf8), countLimit: 4) }
+        var budget = ImportBudget(ImportLimits(valueCount: 4))
+        #expect(throws: Never.self) { try StoredDocument.value(of: Data(document.utf8), within: &budget) }
+        #expect(budget.count == 0)
+        budget = ImportBudget(ImportLimits(valueCount: 3))
         let fault = #expect(throws: ImportFault.self) {
-            try StoredDocument.value(of: Data(document.utf8), countLimit: 3)
+            try StoredDocument.value(of: Data(document.utf8), within: &budget)
         }
 
         #expect(fault?.reason.contains(reason) == true)
         #expect(fault?.place == "line \(line)")
+        #expect(fault?.line == line)
     }
 }

@@ -1,0 +1,203 @@
+/// Reads JSON (RFC 8259) from its beginning to its end, and returns the position of each value.
+///
+/// Values are skipped without being decoded, so that a large document can be indexed before any part of it is read. A
+/// value counts whether it is read or skipped: see ``count``.
+public struct JSONScanner: Sendable {
+    /// The deepest nesting that is read.
+    public static let depthLimit = 512
+
+    /// The bytes of the document.
+    public let bytes: [UInt8]
+    /// The byte at which reading continues.
+    public internal(set) var position: Int
+    /// The number of values so far that were read or skipped; names of members do not count.
+    public private(set) var count = 0
+    let end: Int
+    private let countLimit: Int
+    /// Whether blanks and strings may have control characters, as in a sequence of texts (RFC 7464) or a careless log.
+    let allowsControls: Bool
+    /// The number of objects and arrays around the position that ``object(_:)`` and ``array(_:)`` are reading.
+    private var depth = 0
+
+    /// Creates a scanner.
+    ///
+    /// - Parameters:
+    ///   - bytes: The document, with or without a byte order mark.
+    ///   - range: The part to read; nil for all.
+    ///   - countLimit: The largest number of values. A value of two bytes takes much more memory once it is read, so a
+    ///     limit is useful for documents of others.
+    public init(_ bytes: [UInt8], range: Range<Int>? = nil, countLimit: Int = .max) {
+        self.init(bytes, range: range, countLimit: countLimit, allowsControls: false)
+    }
+
+    init(_ bytes: [UInt8], range: Range<Int>? = nil, countLimit: Int = .max, allowsControls: Bool) {
+        self.bytes = bytes
+        position = range?.lowerBound ?? (bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
+        end = range?.upperBound ?? bytes.count
+        self.countLimit = countLimit
+        self.allowsControls = allowsControls
+    }
+
+    /// Moves to the next byte that is not blank, and returns it without consuming it; nil at the end.
+    public mutating func next() -> UInt8? {
+        while position < end {
+            switch bytes[position] {
+            case 0x20, 0x09, 0x0A, 0x0D: position += 1
+            case 0x1E where allowsControls: position += 1
+            case let byte: return byte
+            }
+        }
+        return nil
+    }
+
+    /// Returns the next byte that is not blank, without consuming it.
+    public mutating func peek() throws(JSONSyntaxError) -> UInt8 {
+        guard let byte = next() else { throw fault("it ends too early") }
+        return byte
+    }
+
+    /// Consumes a byte that has to be the next one.
+    public mutating func expect(_ byte: UInt8) throws(JSONSyntaxError) {
+        guard try peek() == byte else { throw fault("\(name(of: byte)) is expected") }
+        position += 1
+    }
+
+    /// Throws unless only blanks are left.
+    public mutating func expectEnd() throws(JSONSyntaxError) {
+        guard next() == nil else { throw fault("there is text after the end of the document") }
+    }
+
+    /// Reads an object; the closure gets the name of each member and has to consume the value.
+    public mutating func object(
+        _ member: (_ name: String, _ scanner: inout JSONScanner) throws -> Void
+    ) throws {
+        try container(UInt8(ascii: "{"), UInt8(ascii: "}")) { scanner in
+            let name = try scanner.text(of: scanner.skipText())
+            try scanner.expect(UInt8(ascii: ":"))
+            try member(name, &scanner)
+        }
+    }
+
+    /// Reads an array; the closure has to consume each element.
+    public mutating func array(_ element: (_ scanner: inout JSONScanner) throws -> Void) throws {
+        try container(UInt8(ascii: "["), UInt8(ascii: "]"), element)
+    }
+
+    private mutating func container(
+        _ open: UInt8, _ close: UInt8, _ part: (_ scanner: inout JSONScanner) throws -> Void
+    ) throws {
+        try countValue()
+        try expect(open)
+        guard depth < Self.depthLimit else { throw fault("it is nested too deeply") }
+        depth += 1
+        defer { depth -= 1 }
+        if try skip(close) { return }
+        repeat { try part(&self) } while try skip(UInt8(ascii: ","))
+        try expect(close)
+    }
+
+    /// Reads a string.
+    public mutating func string() throws(JSONSyntaxError) -> String {
+        try text(of: skipString())
+    }
+
+    /// Consumes a string, and returns the range between its quotation marks.
+    public mutating func skipString() throws(JSONSyntaxError) -> Range<Int> {
+        try countValue()
+        return try skipText()
+    }
+
+    /// Consumes a value of any kind, and returns its range.
+    public mutating func skipValue() throws(JSONSyntaxError) -> Range<Int> {
+        _ = try peek()
+        let start = position
+        // The closing bytes of the containers around the position, innermost last.
+        var open: [UInt8] = []
+        repeat {
+            try countValue()
+            switch try peek() {
+            case UInt8(ascii: "{"):
+                position += 1
+                if try !skip(UInt8(ascii: "}")) {
+                    try enter(UInt8(ascii: "}"), &open)
+                    try skipName()
+                    continue
+                }
+            case UInt8(ascii: "["):
+                position += 1
+                if try !skip(UInt8(ascii: "]")) {
+                    try enter(UInt8(ascii: "]"), &open)
+                    continue
+                }
+            case UInt8(ascii: "\""): _ = try skipText()
+            default: try skipScalar()
+            }
+            try skipEnds(&open)
+        } while !open.isEmpty
+        return start..<position
+    }
+
+    /// Consumes a token and returns its range; nil at the end.
+    ///
+    /// A token is a bracket, a brace, a comma, a colon, a string with its quotation marks, or a scalar. Their order is
+    /// not checked, and they do not count as values.
+    public mutating func token() throws(JSONSyntaxError) -> Range<Int>? {
+        guard let byte = next() else { return nil }
+        let start = position
+        switch byte {
+        case UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: ","),
+            UInt8(ascii: ":"):
+            position += 1
+        case UInt8(ascii: "\""): _ = try skipText()
+        default: try skipScalar()
+        }
+        return start..<position
+    }
+
+    /// Consumes the bytes between a value and the next: the ends of containers, and a comma.
+    private mutating func skipEnds(_ open: inout [UInt8]) throws(JSONSyntaxError) {
+        while let close = open.last {
+            if try skip(UInt8(ascii: ",")) {
+                if close == UInt8(ascii: "}") { try skipName() }
+                return
+            }
+            guard try skip(close) else { throw fault("\(name(of: close)) or a comma is expected") }
+            open.removeLast()
+        }
+    }
+
+    /// Consumes a byte if it is the next one.
+    private mutating func skip(_ byte: UInt8) throws(JSONSyntaxError) -> Bool {
+        guard try peek() == byte else { return false }
+        position += 1
+        return true
+    }
+
+    private mutating func skipName() throws(JSONSyntaxError) {
+        _ = try skipText()
+        try expect(UInt8(ascii: ":"))
+    }
+
+    private mutating func enter(_ close: UInt8, _ open: inout [UInt8]) throws(JSONSyntaxError) {
+        guard depth + open.count < Self.depthLimit else { throw fault("it is nested too deeply") }
+        open.append(close)
+    }
+
+    private mutating func countValue() throws(JSONSyntaxError) {
+        count += 1
+        guard count <= countLimit else { throw fault("it has too many values") }
+    }
+
+    private func text(of content: Range<Int>) throws(JSONSyntaxError) -> String {
+        guard let text = JSONText.text(of: bytes[content]) else { throw fault("a string is not Unicode text") }
+        return text
+    }
+
+    private func name(of byte: UInt8) -> String { "\u{27}" + String(UnicodeScalar(byte)) + "\u{27}" }
+
+    /// Creates an error at the current position.
+    ///
+    /// - Parameter reason: The problem, as a clause.
+    /// - Returns: The error.
+    public func fault(_ reason: String) -> JSONSyntaxError { JSONSyntaxError(reason: reason, offset: position) }
+}

@@ -1,0 +1,97 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// Cassettes of VCR in which a name stands in place of a value, and the requests that match them.
+@Suite(.timeLimit(.minutes(1))) struct PlaceholderTests {
+    @Test(arguments: [
+        ("https://a.example/?key=<API_KEY>", "https://a.example/?key=k-4711"),
+        ("https://a.example/?q=1&key=<KEY>", "https://a.example/?key=k%2F1&q=1"),
+        ("https://a.example/?key=%3CAPI_KEY%3E", "https://a.example/?key=1"),
+        ("https://a.example/?key=<%= ENV['KEY'] %>", "https://a.example/?key=1"),
+        ("https://<HOST>/v1/<USER_ID>/items", "https://api.example/v1/12/items"),
+        ("https://<SHOP>.a.example/bot<TOKEN>/me", "https://one.a.example/bot12:ab/me"),
+    ])
+    func `A request matches with any value in the place of a name`(recorded: String, live: String) async throws {
+        let connection = try cassette(recorded)
+
+        let response = try await connection.send(.get(live))
+
+        #expect(response.head.status == .ok)
+    }
+
+    @Test(arguments: [
+        ("https://a.example/?key=<API_KEY>", "https://a.example/?key="),
+        ("https://a.example/?key=<API_KEY>", "https://a.example/?key=1&more=2"),
+        ("https://a.example/?key=<API_KEY>", "https://a.example/items?key=1"),
+        ("https://a.example/<USER_ID>", "https://a.example/1/2"),
+        ("https://a.example/?q=<b>", "https://a.example/?q=1"),
+        ("https://a.example/?q=<%=", "https://a.example/?q=1"),
+    ])
+    func `A request that differs elsewhere is a miss`(recorded: String, live: String) async throws {
+        let connection = try cassette(recorded)
+
+        await #expect(throws: CassetteMissError.self) { _ = try await connection.send(.get(live)) }
+    }
+
+    @Test(arguments: [
+        ("application/json", #"{"user": "me", "password": "<PASSWORD>"}"#, #"{"password":"p w","user":"me"}"#),
+        ("application/x-www-form-urlencoded", "user=me&password=<PASSWORD>", "password=p%26w&user=me"),
+        ("text/plain", "key <API_KEY>", "key 47 11"),
+    ])
+    func `A body matches with any value in the place of a name`(type: String, recorded: String, live: String)
+        async throws
+    {
+        let connection = try cassette("https://a.example/", type: type, body: recorded)
+        let fields: HTTPFields = [.contentType: type]
+
+        let response = try await connection.send(
+            .post("https://a.example/", fields: fields, body: Body(Data(live.utf8))))
+
+        #expect(response.head.status == .ok)
+    }
+
+    @Test func `A word in the markup of a body stands for itself`() async throws {
+        let connection = try cassette("https://a.example/", type: "text/xml", body: "<ORDER>1</ORDER>")
+        let fields: HTTPFields = [.contentType: "text/xml"]
+
+        await #expect(throws: CassetteMissError.self) {
+            _ = try await connection.send(
+                .post("https://a.example/", fields: fields, body: Body(Data("<OTHER>1</ORDER>".utf8))))
+        }
+    }
+
+    @Test func `The file itself is read as it is`() throws {
+        let folder = try TemporaryFolder()
+        try folder.write(Self.document("https://<HOST>/?key=<API_KEY>"), to: "feed.yml")
+
+        let imported = try ImportedCassette(contentsOf: folder.url.appending(path: "feed.yml"))
+
+        #expect(imported.interactions[0].request.url == "https://<HOST>/?key=<API_KEY>")
+        #expect(imported.warnings.map(\.kind) == [.placeholder, .placeholder])
+        #expect(imported.warnings.map(\.line) == [2, 2])
+    }
+
+    private func cassette(_ url: String, type: String? = nil, body: String = "") throws -> any Connection {
+        let folder = try TemporaryFolder()
+        try folder.write(Self.document(url, type: type, body: body), to: "feed.yml")
+        return try CassetteConnection(Cassette(at: folder.path("feed.yml"), mode: .replay))
+    }
+
+    private static func document(_ url: String, type: String? = nil, body: String = "") -> String {
+        let string = body.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        return """
+            http_interactions:
+            - request:
+                method: \(type == nil ? "get" : "post")
+                uri: "\(url)"
+                headers: {Content-Type: ["\(type ?? "text/plain")"]}
+                body: {encoding: UTF-8, string: "\(string)"}
+              response:
+                status: {code: 200, message: OK}
+                body: {encoding: UTF-8, string: "fine"}
+            """
+    }
+}
