@@ -67,7 +67,7 @@ private func compiledOpening() async throws {
     let cassette = try Cassette(at: "Tests/Cassettes/feed.json")
     let connection = CassetteConnection(cassette).retrying()
     _ = try await connection.send(.get("https://api.example.com/feed"))
-    try cassette.finish()
+    try await cassette.finish()
 }
 
 private func compiledServing() async throws {
@@ -75,7 +75,7 @@ private func compiledServing() async throws {
     let origin = try LoopbackOrigin(playing: cassette)
     let feed = try await download(origin.url + "/feed")
     origin.stop()
-    try cassette.finish()
+    try await cassette.finish()
     print(feed.count)
 }
 

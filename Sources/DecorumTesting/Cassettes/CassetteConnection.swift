@@ -69,7 +69,7 @@ public struct CassetteConnection: Connection {
         guard let connection = upstream?.connection else {
             request.reportSending()
             let recorded = try await RecordedRequest(reading: request, in: cassette)
-            return try await cassette.played(try cassette.play(recorded))
+            return try await cassette.played(try cassette.play(recorded), for: recorded)
         }
         var request = request
         switch cassette.mode {
@@ -79,7 +79,7 @@ public struct CassetteConnection: Connection {
             let recorded = try await RecordedRequest(reading: request, in: cassette)
             if let outcome = try cassette.playIfRecorded(recorded) {
                 request.reportSending()
-                return try await cassette.played(outcome)
+                return try await cassette.played(outcome, for: recorded)
             }
             request.body = request.body.replay == .once ? Body(recorded.body.bytes) : request.body
             return try await send(request, through: connection, recording: cassette.record(recorded))
@@ -98,9 +98,9 @@ public struct CassetteConnection: Connection {
         _ request: consuming Request, through connection: any Connection, recording: ExchangeRecording
     ) async throws -> Response {
         do {
-            return recording.record(try await connection.send(request))
+            return cassette.record(try await connection.send(request), in: recording)
         } catch {
-            recording.record(error)
+            cassette.record(error, in: recording)
             throw error
         }
     }

@@ -140,6 +140,24 @@ enum CassetteContent: Sendable {
         try (0..<count).map { try interaction(at: $0) }
     }
 
+    /// Whether the content of a response ends before its end, because the recorder stopped there.
+    func isCut(at index: Int) -> Bool {
+        switch self {
+        case .none: false
+        case .file(let reader): reader.isCut(at: index)
+        case .imported(let interactions, _), .rewritten(let interactions): interactions[index].failure?.isCut ?? false
+        }
+    }
+
+    /// The day on which an interaction was recorded, or the exact time if the format has one.
+    func recordedAt(_ index: Int) -> Date? {
+        switch self {
+        case .none: nil
+        case .file(let reader): reader.recordedAt(index)
+        case .imported(let interactions, _), .rewritten(let interactions): interactions[index].recordedAt
+        }
+    }
+
     /// The line on which an interaction begins; nil in any format but "cassette 1".
     func line(of index: Int) -> Int? {
         guard case .file(let reader) = self else { return nil }

@@ -77,6 +77,10 @@ public struct CassetteRules: Sendable {
     public var ignoredFields: Set<HTTPField.Name>
     /// The largest number of bytes of one body that is recorded or compared; by default, 64 MiB.
     public var bodyLimit: Int
+    /// The part of a response that is recorded although the test has dropped it.
+    public var remainder: Remainder
+    /// The age from which on a recording is outdated, and the reaction to it; by default, none is.
+    public var expiry: Expiry?
     /// Texts that may stand in the cassette although they look like secrets, such as a test's own made-up token.
     public var allowedSecrets: [SecretAllowance]
     /// Rewrites an interaction before it is recorded, or keeps it off the cassette by returning nil.
@@ -108,6 +112,7 @@ public struct CassetteRules: Sendable {
         content = .decoded
         ignoredFields = Self.volatileFields
         bodyLimit = 64 << 20
+        remainder = Remainder()
         allowedSecrets = []
     }
 

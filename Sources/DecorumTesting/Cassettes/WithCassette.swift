@@ -1,4 +1,4 @@
-import Decorum
+public import Decorum
 import Foundation
 
 /// Runs a test with a cassette, and finishes it when the test has passed.
@@ -21,6 +21,7 @@ import Foundation
 ///     name.
 ///   - rules: The rules for matching, redacting, recording and playing; nil for those of the enclosing scope.
 ///   - mode: The reaction to a request; nil for the mode of the environment.
+///   - clock: The clock that dates recordings and times the pauses between chunks.
 ///   - hasFailed: Whether the test has failed without throwing, evaluated after the test.
 ///   - filePath: The file of the test.
 ///   - function: The function of the test.
@@ -30,13 +31,15 @@ import Foundation
 @_disfavoredOverload
 public func withCassette<Result>(
     _ name: String? = nil, rules: CassetteRules? = nil, mode: CassetteMode? = nil,
-    hasFailed: @autoclosure () -> Bool = false, filePath: String = #filePath, function: String = #function,
+    clock: any DatedClock = SystemClock(), hasFailed: @autoclosure () -> Bool = false, filePath: String = #filePath,
+    function: String = #function,
     _ body: (Cassette) async throws -> Result
 ) async throws -> Result {
     let path = CassettePath.path(name ?? CassettePath.name(ofFunction: function), beside: filePath)
-    let cassette = try CassetteDefaults.current.cassette(at: path, rules: rules, mode: mode)
+    let cassette = try CassetteDefaults.current.cassette(
+        at: path, rules: rules, mode: mode, clock: clock, isShared: name != nil)
     let result = try await Cassette.$current.withValue(cassette) { try await body(cassette) }
-    if !hasFailed() { try cassette.finish() }
+    if !hasFailed() { try await cassette.finish() }
     return result
 }
 
@@ -52,19 +55,19 @@ public struct CassetteDefaults: Sendable {
     public var rules: CassetteRules?
     /// The mode of a test that does not set one; nil for the mode of the environment.
     public var mode: CassetteMode?
-    /// The files that all tests of the scope rewrite together; nil if each test rewrites its files alone.
-    public var run: RewritingRun?
+    /// The cassettes that the tests of the scope share; nil if each test has its files alone.
+    public var shared: SharedCassettes?
 
     /// Creates defaults.
     ///
     /// - Parameters:
     ///   - rules: The rules of a test that does not set any.
     ///   - mode: The mode of a test that does not set one.
-    ///   - run: The files that all tests of the scope rewrite together.
-    public init(rules: CassetteRules? = nil, mode: CassetteMode? = nil, run: RewritingRun? = nil) {
+    ///   - shared: The cassettes that the tests of the scope share.
+    public init(rules: CassetteRules? = nil, mode: CassetteMode? = nil, shared: SharedCassettes? = nil) {
         self.rules = rules
         self.mode = mode
-        self.run = run
+        self.shared = shared
     }
 
     /// Opens the cassette of a test, with the defaults for the rules and the mode that the test does not set.
@@ -73,10 +76,17 @@ public struct CassetteDefaults: Sendable {
     ///   - path: The path of the file.
     ///   - rules: The rules of the test; nil for the defaults.
     ///   - mode: The mode of the test; nil for the default.
+    ///   - clock: The clock that dates recordings and times the pauses between chunks.
+    ///   - isShared: Whether other tests of the scope may open the same file.
     /// - Returns: The cassette.
-    /// - Throws: The errors of ``Cassette/init(at:mode:rules:clock:)``.
-    public func cassette(at path: String, rules: CassetteRules?, mode: CassetteMode?) throws -> Cassette {
-        try Cassette(at: path, mode: mode ?? self.mode, rules: rules ?? self.rules ?? CassetteRules())
+    /// - Throws: The errors of ``Cassette/init(at:mode:rules:clock:spawner:)``.
+    public func cassette(
+        at path: String, rules: CassetteRules?, mode: CassetteMode?, clock: any DatedClock = SystemClock(),
+        isShared: Bool = true
+    ) throws -> Cassette {
+        try Cassette(
+            at: path, mode: mode ?? self.mode, rules: rules ?? self.rules ?? CassetteRules(), clock: clock,
+            suite: shared, isShared: isShared)
     }
 }
 

@@ -14,6 +14,7 @@ final class CassetteReader: Sendable {
         let request: Range<Int>
         var response: Range<Int>?
         var failure: Range<Int>?
+        var day: Range<Int>?
         let method: String
         let url: String
         /// Whether the request has content, or anything else beyond its target and its fields.
@@ -69,6 +70,21 @@ final class CassetteReader: Sendable {
         try Self.located(bytes, in: cassette, place: "interactions[\(index)]") {
             try Self.request(CassetteMembers(bytes, in: entries[index].request), files)
         }
+    }
+
+    /// Whether the content of a response ends before its end, because the recorder stopped there.
+    func isCut(at index: Int) -> Bool {
+        guard let range = entries[index].failure, let members = try? CassetteMembers(bytes, in: range) else {
+            return false
+        }
+        return (try? Self.failure(members))?.isCut ?? false
+    }
+
+    /// The day on which an interaction was recorded.
+    func recordedAt(_ index: Int) -> Date? {
+        guard let range = entries[index].day else { return nil }
+        var scanner = JSONScanner(bytes, range: range)
+        return (try? scanner.string()).flatMap(RecordedDay.init)?.date
     }
 
     /// The paths of the files beside the cassette that interactions name, so far as they can be read.
@@ -137,7 +153,7 @@ extension CassetteReader {
             var found: Entry?
             var response: Range<Int>?
             var failure: Range<Int>?
-            var isDated = false
+            var day: Range<Int>?
             try scanner.object { name, scanner in
                 switch name {
                 case "request":
@@ -150,9 +166,8 @@ extension CassetteReader {
                     try expectFirst(failure == nil, name, scanner)
                     failure = try scanner.skipValue()
                 case "at":
-                    try expectFirst(!isDated, name, scanner)
-                    isDated = true
-                    _ = try scanner.skipValue()
+                    try expectFirst(day == nil, name, scanner)
+                    day = try scanner.skipValue()
                 default: _ = try scanner.skipValue()
                 }
             }
@@ -163,6 +178,7 @@ extension CassetteReader {
             found.range = start..<scanner.position
             found.response = response
             found.failure = failure
+            found.day = day
             entries.append(found)
         }
         return entries

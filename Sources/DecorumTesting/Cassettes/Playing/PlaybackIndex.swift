@@ -45,7 +45,8 @@ struct PlaybackIndex: Sendable {
     private var groupNumbers: [Key: Int] = [:]
     /// The keys of groups that hold placeholders; nil until a request matches no group exactly.
     private var templates: KeyTemplates?
-    private var count = 0
+    /// The number of interactions.
+    private(set) var count = 0
     private var cursor = 0
     private(set) var played: Set<Int> = []
 
@@ -63,7 +64,13 @@ struct PlaybackIndex: Sendable {
     }
 
     /// Appends an interaction, with a request of which only method and URL count.
-    mutating func append(_ target: RecordedRequest) {
+    ///
+    /// One that is not playable only counts.
+    mutating func append(_ target: RecordedRequest, isPlayable: Bool = true) {
+        guard isPlayable else {
+            count += 1
+            return
+        }
         let key = key(of: target, forTarget: true)
         let number = groups.count
         if let group = groupNumbers.updateValue(number, forKey: key) {
