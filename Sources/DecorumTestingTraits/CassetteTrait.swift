@@ -36,11 +36,12 @@ public struct CassetteTrait: TestTrait, TestScoping {
             at: path, rules: rules, mode: mode, clock: clock, isShared: name != nil)
 
         let watch = IssueWatch()
+        defer { cassette.attachFailures(at: test.sourceLocation) }
         try await watch.watch(test, testCase) {
             try await Cassette.$current.withValue(cassette, operation: function)
         }
         guard !watch.hasFailed else { return }
-        cassette.warnOfUnused(at: test.sourceLocation)
+        cassette.warn(at: test.sourceLocation)
         do {
             try await cassette.finish()
         } catch {

@@ -27,7 +27,7 @@ public import Testing
 ///   - clock: The clock that dates recordings and times the pauses between chunks.
 ///   - filePath: The file of the test.
 ///   - function: The function of the test.
-///   - sourceLocation: The place of a warning of interactions that were never played.
+///   - sourceLocation: The place of warnings, of interactions that were never played or are outdated.
 ///   - body: The test. It runs where the caller does.
 /// - Returns: The result of the test.
 /// - Throws: The error of the test, or the error of `Cassette.finish()` after it.
@@ -42,12 +42,13 @@ public func withCassette<Result>(
     return try await DecorumTesting.withCassette(
         name, rules: rules, mode: mode, clock: clock, hasFailed: watch.hasFailed, filePath: filePath, function: function
     ) { cassette in
+        defer { cassette.attachFailures(at: sourceLocation) }
         if let test = Test.current {
             try await watch.watch(test, .current) { try await part.run(cassette) }
         } else {
             try await part.run(cassette)
         }
-        if !watch.hasFailed { cassette.warnOfUnused(at: sourceLocation) }
+        if !watch.hasFailed { cassette.warn(at: sourceLocation) }
         return try part.takeResult()
     }
 }

@@ -23,10 +23,14 @@ extension Cassette {
         case .once, .live: break
         }
         try report(unplayed: rules.unused == .fail ? unplayed : nil)
+        if rules.expiry?.reaction == .fail { try checkAge() }
     }
 
+    /// The requests that the cassette has failed, such as ``CassetteMissError``, in their order.
+    public var failures: [any Error] { state.withLock { $0.failures } }
+
     private func throwFailures() throws {
-        let failures = state.withLock { $0.failures }
+        let failures = failures
         guard let first = failures.first else { return }
         throw failures.count == 1 ? first : CassetteFailuresError(file: file.relativePath, failures: failures)
     }

@@ -14,6 +14,8 @@ public struct CassetteMissError: Error, Hashable, Sendable {
     public let file: String
     /// The recorded request that is nearest, and the differences.
     public let explanation: String
+    /// The whole request and the whole recorded one that is nearest, redacted, for the report of a test.
+    public let report: String
     private let advice: String
 
     init(
@@ -38,6 +40,9 @@ public struct CassetteMissError: Error, Hashable, Sendable {
         }
         let line = nearest.flatMap { cassette.content.line(of: $0) }.map { ":\($0)" } ?? ""
         file = cassette.file.relativePath + line
+        report = MissReport(scanner: scanner).text(
+            live, number: number, nearest: nearest.map { recorded[$0] },
+            name: "interaction \((nearest ?? 0) + 1) of \(cassette.file.lastPathComponent)")
         guard let nearest else {
             explanation = "the cassette holds no interaction"
             return

@@ -53,7 +53,11 @@ extension Cassette {
         guard case .interaction(let ordinal) = finding else {
             let miss = try CassetteMissError(
                 request, number: number, finding: finding, unplayed: Set(unplayed), in: self)
-            keep(miss)
+            switch rules.onMiss?(miss, request) ?? .fail {
+            case .fail: keep(miss)
+            case .tolerate: break
+            case .answer(let response): return RecordedOutcome(response: response, failure: nil)
+            }
             throw miss
         }
         return try content.outcome(at: ordinal)

@@ -46,8 +46,13 @@ extension Cassette {
         _ interactions: [SavedInteraction], over content: CassetteContent, without secrets: CassetteRedactor
     ) throws {
         let document = try CassetteDocument(of: interactions, over: content, as: file)
+        try checkSize(of: document, interactions)
         let scanner = SecretScanner(rules)
-        try scanner.check(document.bytes, file: file.relativePath)
+        // A finding is looked for again in the whole file, where it has another place.
+        if !scanner.findings(in: document.unchecked).isEmpty {
+            try scanner.check(document.bytes, file: file.relativePath)
+            try scanner.check(document.unchecked, file: file.relativePath)
+        }
         for (path, data) in document.files { try scanner.check(data, file: path) }
         let gate = ContentGate(scanner: scanner, redactor: secrets, file: file.relativePath)
         for case .recorded(let interaction) in interactions { try gate.check(interaction) }
@@ -63,7 +68,7 @@ extension Cassette {
             for (path, data) in document.files {
                 try data.write(to: directory.appending(path: path), options: .atomic)
             }
-            if try !FileManager.default.fileExists(atPath: file.path) || Data(contentsOf: file) != document.bytes {
+            if try content.isEmpty || !content.holds(document.bytes, in: file) {
                 try document.bytes.write(to: file, options: .atomic)
             }
             for path in obsolete where FileManager.default.fileExists(atPath: directory.appending(path: path).path) {
@@ -94,5 +99,17 @@ extension Cassette {
             }
         }
         try body()
+    }
+}
+
+extension CassetteContent {
+    fileprivate var isEmpty: Bool { if case .none = self { true } else { false } }
+
+    /// Whether the file, of which this is the current content, has exactly these bytes.
+    fileprivate func holds(_ bytes: Data, in file: URL) throws -> Bool {
+        if case .file(let reader) = self {
+            return reader.bytes.count == bytes.count && bytes.elementsEqual(reader.bytes)
+        }
+        return try Data(contentsOf: file) == bytes
     }
 }
