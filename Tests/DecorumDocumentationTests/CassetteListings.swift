@@ -50,6 +50,38 @@ extension CassetteRules {
 
 @Suite(.cassettes(rules: .api)) struct FeedTests {}
 
+extension CassetteRules {
+    static var careful: CassetteRules {
+        var rules = CassetteRules()
+        rules.expiry = .init(after: .seconds(90 * 86_400), .recordAnew)
+        rules.passedHosts = .loopback
+        rules.liveHosts = ["status.example.com"]
+        rules.refusesUnsafeMethods = true
+        rules.sizeLimit = 5_000_000
+        return rules
+    }
+}
+
+private func expiry() -> CassetteRules {
+    var rules = CassetteRules()
+    rules.expiry = .init(after: .seconds(90 * 86_400), .recordAnew)
+    return rules
+}
+
+private func hosts() -> CassetteRules {
+    var rules = CassetteRules()
+    rules.passedHosts = ["*.telemetry.example", "localhost"]
+    return rules
+}
+
+private func missHandler() -> CassetteRules {
+    var rules = CassetteRules()
+    rules.onMiss = { miss, request in
+        request.url.hasSuffix("/metrics") ? .answer(RecordedResponse(status: 204)) : .fail
+    }
+    return rules
+}
+
 private func compiledListings(cassette: Cassette) async throws {
     try await withCassette { cassette in
         let connection = CassetteConnection(cassette).retrying()

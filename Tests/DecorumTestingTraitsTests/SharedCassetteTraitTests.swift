@@ -74,6 +74,30 @@ import Testing
         return issues.withLock { $0 }
     }
 
+    @Test func `A shared cassette that is too old is recorded anew by all tests`() async throws {
+        let file = folder.appending(path: "old.json").path
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let test = try #require(Test.current)
+        var rules = CassetteRules()
+        rules.expiry = .init(after: .seconds(30 * 86_400), .recordAnew)
+        let stub = Self.answering("")
+        let aged = rules
+        for day in [1, 100, 101] {
+            let clock = VirtualClock(date: Date(timeIntervalSince1970: Double(day) * 86_400))
+            try await CassettesTrait().provideScope(for: test, testCase: nil) {
+                for path in ["/a", "/b"] {
+                    let cassette = try Cassette(at: file, mode: .once, rules: aged, clock: clock)
+                    let connection = CassetteConnection(cassette, recording: stub)
+                    _ = try await connection.send(.get("https://example.com" + path)).body.data(upTo: 100)
+                    #expect(cassette.mode == (day == 1 ? .append : day == 100 ? .rewrite : .replay))
+                    try await cassette.finish()
+                }
+            }
+        }
+        let days = try Cassette(at: file, mode: .replay).interactions().map(\.recordedAt)
+        #expect(days == [100, 100].map { Date(timeIntervalSince1970: $0 * 86_400) })
+    }
+
     private func removeCassette(_ name: String) {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
         try? FileManager.default.removeItem(

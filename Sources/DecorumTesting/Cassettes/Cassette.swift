@@ -86,12 +86,15 @@ public final class Cassette: Sendable {
         let stamp = FileStamp(of: file)
         let found = stamp != nil && wanted != .live ? try CassetteContent(reading: file, as: rules.content) : nil
         opened = found ?? .none
+        // A cassette that is passed by says nothing about the file.
+        let shared = wanted == .live ? nil : shared
         let suiteFound = shared.map { $0.open(file, holding: found) }
+        let original = (suiteFound ?? found) ?? .none
         do {
             self.mode = try CassetteCourse.mode(
                 for: .init(
                     wanted: wanted, exists: stamp != nil, wasAbsent: suiteFound.map { $0 == nil } ?? false,
-                    isOutdated: rules.recordsAnew(opened, at: clock.date), readOnlyFormat: opened.readOnlyFormat))
+                    isOutdated: rules.recordsAnew(original, at: clock.date), readOnlyFormat: opened.readOnlyFormat))
             // A file that is written anew is not matched, and may be unreadable.
             content = self.mode == .rewrite ? opened : try opened.rewritten(by: rules)
         } catch {
@@ -105,7 +108,7 @@ public final class Cassette: Sendable {
         self.spawner = spawner
         self.shared = shared
         self.isShared = isShared && shared != nil
-        original = (suiteFound ?? found) ?? .none
+        self.original = original
         redactor = CassetteRedactor(rules)
         let redactor = redactor
         var index = PlaybackIndex(count: content.count, rules: rules)

@@ -120,6 +120,16 @@ enum CassetteContent: Sendable {
         return RecordedRequest(method: reader.entries[index].method, url: reader.entries[index].url)
     }
 
+    /// Whether a request has content, or anything else beyond its target and its fields.
+    func hasContent(at index: Int) -> Bool {
+        switch self {
+        case .none: false
+        case .file(let reader): reader.entries[index].hasContent
+        case .imported(let interactions, _), .rewritten(let interactions):
+            !interactions[index].request.body.bytes.isEmpty
+        }
+    }
+
     func outcome(at index: Int) throws -> RecordedOutcome {
         guard case .file(let reader) = self else {
             let interaction = try interaction(at: index)

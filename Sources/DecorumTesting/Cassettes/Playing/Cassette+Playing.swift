@@ -7,9 +7,10 @@ extension Cassette {
     ///
     /// - Throws: ``CassetteMissError`` if no interaction does.
     func play(_ request: RecordedRequest) throws -> RecordedOutcome {
-        let request = matchable(request)
-        let (finding, number) = try take { try $0.take(request, recorded: $1) }
-        return try outcome(of: finding, for: request, number: number)
+        let matched = matchedPart(of: request)
+        let (finding, number) = try take { try $0.take(matched, recorded: $1) }
+        if case .interaction(let ordinal) = finding { return try content.outcome(at: ordinal) }
+        return try missed(matchable(request), finding, number: number)
     }
 
     /// Takes the interaction that answers one of several versions of a request; of several, the first in the file.
@@ -18,13 +19,14 @@ extension Cassette {
     func play(anyOf versions: [RecordedRequest]) throws -> RecordedOutcome {
         let versions = versions.map(matchable)
         let (finding, number) = try take { try $0.take(anyOf: versions, recorded: $1) }
-        return try outcome(of: finding, for: versions.first ?? RecordedRequest(method: "", url: ""), number: number)
+        if case .interaction(let ordinal) = finding { return try content.outcome(at: ordinal) }
+        return try missed(versions.first ?? RecordedRequest(method: "", url: ""), finding, number: number)
     }
 
     /// Takes the interaction that answers a request; nil if there is none.
     func playIfRecorded(_ request: RecordedRequest) throws -> RecordedOutcome? {
-        let request = matchable(request)
-        guard case .interaction(let ordinal) = try take({ try $0.take(request, recorded: $1) }).finding else {
+        let matched = matchedPart(of: request)
+        guard case .interaction(let ordinal) = try take({ try $0.take(matched, recorded: $1) }).finding else {
             return nil
         }
         return try content.outcome(at: ordinal)
@@ -34,33 +36,40 @@ extension Cassette {
         redactor.matchable(rules.rewritten(request))
     }
 
+    /// The request as it is matched, but without its fields if neither a rule nor its content needs them.
+    private func matchedPart(of request: RecordedRequest) -> RecordedRequest {
+        guard request.body.bytes.isEmpty, !rules.readsFields, rules.beforeMatching == nil else {
+            return matchable(request)
+        }
+        return RecordedRequest(method: request.method, url: redactor.matchable(url: request.url))
+    }
+
     private func take(
         _ take: (_ index: inout PlaybackIndex, _ recorded: (Int) throws -> RecordedRequest) throws ->
             PlaybackIndex.Finding
     ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
         try state.withLock { state in
             state.requestCount += 1
-            let finding = try take(&state.index) {
-                redactor.matchable(try content.request(at: $0, for: rules.matching))
+            let finding = try take(&state.index) { ordinal in
+                // The target is in the index already, so a request without content has nothing else to match.
+                if !rules.readsFields, !content.hasContent(at: ordinal) { return RecordedRequest(method: "", url: "") }
+                return redactor.matchable(try content.request(at: ordinal))
             }
             return (finding, state.requestCount)
         }
     }
 
-    private func outcome(
-        of finding: PlaybackIndex.Finding, for request: RecordedRequest, number: Int
+    /// The reaction to a request without a recording.
+    private func missed(
+        _ request: RecordedRequest, _ finding: PlaybackIndex.Finding, number: Int
     ) throws -> RecordedOutcome {
-        guard case .interaction(let ordinal) = finding else {
-            let miss = try CassetteMissError(
-                request, number: number, finding: finding, unplayed: Set(unplayed), in: self)
-            switch rules.onMiss?(miss, request) ?? .fail {
-            case .fail: keep(miss)
-            case .tolerate: break
-            case .answer(let response): return RecordedOutcome(response: response, failure: nil)
-            }
-            throw miss
+        let miss = try CassetteMissError(request, number: number, finding: finding, unplayed: Set(unplayed), in: self)
+        switch rules.onMiss?(miss, request) ?? .fail {
+        case .fail: keep(miss)
+        case .tolerate: break
+        case .answer(let response): return RecordedOutcome(response: response, failure: nil)
         }
-        return try content.outcome(at: ordinal)
+        throw miss
     }
 
     /// Keeps the failure of a request, so that ``Cassette/finish()`` throws it whatever became of it.
@@ -93,4 +102,9 @@ extension Cassette {
         keep(error)
         return error
     }
+}
+
+extension CassetteRules {
+    /// Whether the fields of a request without content matter to a rule.
+    fileprivate var readsFields: Bool { matching.contains(where: \.readsFields) }
 }

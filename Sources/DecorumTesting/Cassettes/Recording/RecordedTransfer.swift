@@ -116,7 +116,8 @@ final class RecordedTransfer: Sendable {
         switch end {
         case .finished(let trailers): return (nil, trailers)
         case .failed(let error): throw error
-        case .cut, nil: throw CancellationError()
+        // The cassette was finished before the reader came here.
+        case .cut, nil: throw TransportError(.limitExceeded, at: .body)
         }
     }
 
