@@ -94,7 +94,8 @@ public final class Cassette: Sendable {
             self.mode = try CassetteCourse.mode(
                 for: .init(
                     wanted: wanted, exists: stamp != nil, wasAbsent: suiteFound.map { $0 == nil } ?? false,
-                    isOutdated: rules.recordsAnew(original, at: clock.date), readOnlyFormat: opened.readOnlyFormat))
+                    isOutdated: original.isOutdated(before: rules.renewal(at: clock.date)),
+                    readOnlyFormat: opened.readOnlyFormat))
             // A file that is written anew is not matched, and may be unreadable.
             content = self.mode == .rewrite ? opened : try opened.rewritten(by: rules)
         } catch {

@@ -70,10 +70,4 @@ extension CassetteRules {
     func renewal(at now: Date) -> Date? {
         expiry.flatMap { $0.reaction == .recordAnew ? $0.date(from: now) : nil }
     }
-
-    /// Whether a cassette has an outdated recording, and the rules ask to record it anew.
-    func recordsAnew(_ content: CassetteContent, at now: Date) -> Bool {
-        guard let date = renewal(at: now) else { return false }
-        return (0..<content.count).contains { ordinal in content.recordedAt(ordinal).map { $0 < date } ?? false }
-    }
 }

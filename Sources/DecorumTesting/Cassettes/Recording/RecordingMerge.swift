@@ -100,20 +100,6 @@ struct RecordingMerge {
     }
 }
 
-extension CassetteContent {
-    /// The interactions that end before their responses do, or are outdated.
-    func mendable(expiry: Date?) -> Set<Int> {
-        Set((0..<count).filter { isMendable(at: $0, expiry: expiry) })
-    }
-
-    /// Whether a new recording takes the place of an interaction: it ends before its response does, or is outdated.
-    func isMendable(at ordinal: Int, expiry: Date?) -> Bool {
-        if isCut(at: ordinal) { return true }
-        guard let expiry, let date = recordedAt(ordinal) else { return false }
-        return date < expiry
-    }
-}
-
 extension Interaction {
     /// Whether the interaction is better than an older one: it is whole, has more content, or the older one is outdated.
     fileprivate func mends(_ older: Interaction, expiry: Date?) -> Bool {
