@@ -62,7 +62,7 @@ let package = Package(
             name: "DecorumTesting",
             dependencies: ["Decorum", "DecorumArchive", httpTypes]
         ),
-        .target(name: "DecorumTestingTraits", dependencies: ["DecorumTesting"]),
+        .target(name: "DecorumTestingTraits", dependencies: ["Decorum", "DecorumTesting"]),
         .executableTarget(
             name: "DecorumTour",
             dependencies: [

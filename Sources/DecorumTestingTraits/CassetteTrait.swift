@@ -1,3 +1,4 @@
+public import Decorum
 public import DecorumTesting
 public import Testing
 
@@ -22,6 +23,7 @@ public struct CassetteTrait: TestTrait, TestScoping {
     let name: String?
     let rules: CassetteRules?
     let mode: CassetteMode?
+    let clock: any DatedClock
 
     /// Runs a test with the cassette.
     @concurrent public func provideScope(
@@ -30,16 +32,18 @@ public struct CassetteTrait: TestTrait, TestScoping {
         if testCase?.isParameterized == true { throw ParameterizedCassetteError(test: test.name) }
         let path = CassettePath.path(
             name ?? CassettePath.name(ofFunction: test.name), beside: test.sourceLocation.filePath)
-        let cassette = try CassetteDefaults.current.cassette(at: path, rules: rules, mode: mode)
+        let cassette = try CassetteDefaults.current.cassette(
+            at: path, rules: rules, mode: mode, clock: clock, isShared: name != nil)
 
         let watch = IssueWatch()
+        defer { cassette.attachFailures(at: test.sourceLocation) }
         try await watch.watch(test, testCase) {
             try await Cassette.$current.withValue(cassette, operation: function)
         }
         guard !watch.hasFailed else { return }
-        cassette.warnOfUnused(at: test.sourceLocation)
+        cassette.warn(at: test.sourceLocation)
         do {
-            try cassette.finish()
+            try await cassette.finish()
         } catch {
             Issue.record(error, sourceLocation: test.sourceLocation)
         }
@@ -48,19 +52,21 @@ public struct CassetteTrait: TestTrait, TestScoping {
 
 extension Trait where Self == CassetteTrait {
     /// A cassette that is named for the test's function.
-    public static var cassette: Self { CassetteTrait(name: nil, rules: nil, mode: nil) }
+    public static var cassette: Self { CassetteTrait.cassette() }
 
-    /// A cassette with its own name, rules or mode.
+    /// A cassette with its own name, rules, mode or clock.
     ///
     /// - Parameters:
     ///   - name: The name of the file, without its extension; nil for that of the test's function.
     ///   - rules: How it matches, redacts, records and plays; nil for those of the suite.
     ///   - mode: What it does with a request; nil for what the suite or the environment says.
+    ///   - clock: The clock that dates recordings and times the pauses between chunks.
     /// - Returns: A trait for one test.
     public static func cassette(
-        _ name: String? = nil, rules: CassetteRules? = nil, mode: CassetteMode? = nil
+        _ name: String? = nil, rules: CassetteRules? = nil, mode: CassetteMode? = nil,
+        clock: any DatedClock = SystemClock()
     ) -> Self {
-        CassetteTrait(name: name, rules: rules, mode: mode)
+        CassetteTrait(name: name, rules: rules, mode: mode, clock: clock)
     }
 }
 

@@ -3,23 +3,41 @@ public import Testing
 
 /// Gives the cassettes of a suite's tests their rules and their mode; it opens none.
 ///
-/// Tests of the suite may share a cassette: in `CassetteMode.rewrite`, the first one that writes it replaces the file, and
-/// those after it add to it.
+/// Tests of the suite may share a cassette, by the same name in `.cassette("name")`. Each test plays it from its start. An
+/// interaction that no test of the suite has played fails the suite, unless only some of its tests run. The tests that
+/// record a new file add to it. In `CassetteMode.rewrite`, the first one that writes the file replaces it, and those
+/// after it add to it.
 ///
 /// ```swift
 /// @Suite(.cassettes(rules: .api)) struct FeedTests {}
 /// ```
 public struct CassettesTrait: SuiteTrait, TestScoping {
-    let defaults: CassetteDefaults
+    private let defaults: CassetteDefaults
+    private let isPartial: Bool?
+
+    /// Creates a trait.
+    ///
+    /// - Parameters:
+    ///   - rules: The rules for matching, redacting, recording and playing; nil for those of the enclosing suite.
+    ///   - mode: The reaction to a request; nil for the mode of the enclosing suite or of the environment.
+    ///   - isPartial: Whether only some tests of the suite run, so that unused interactions have no meaning; nil to judge
+    ///     by the arguments `--filter` and `--skip` of the process.
+    public init(rules: CassetteRules? = nil, mode: CassetteMode? = nil, isPartial: Bool? = nil) {
+        defaults = CassetteDefaults(rules: rules, mode: mode)
+        self.isPartial = isPartial
+    }
 
     /// Runs a suite with the rules and the mode.
     @concurrent public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
         let outer = CassetteDefaults.current
+        let shared = outer.shared ?? isPartial.map { SharedCassettes(isPartial: $0) } ?? SharedCassettes()
         let defaults = CassetteDefaults(
-            rules: defaults.rules ?? outer.rules, mode: defaults.mode ?? outer.mode, run: outer.run ?? RewritingRun())
+            rules: defaults.rules ?? outer.rules, mode: defaults.mode ?? outer.mode, shared: shared)
         try await CassetteDefaults.$current.withValue(defaults, operation: function)
+        guard outer.shared == nil else { return }
+        for error in shared.unused() { Issue.record(error, sourceLocation: test.sourceLocation) }
     }
 }
 
@@ -31,6 +49,6 @@ extension Trait where Self == CassettesTrait {
     ///   - mode: The reaction to a request; nil for the mode of the enclosing suite or of the environment.
     /// - Returns: A trait for a suite.
     public static func cassettes(rules: CassetteRules? = nil, mode: CassetteMode? = nil) -> Self {
-        CassettesTrait(defaults: CassetteDefaults(rules: rules, mode: mode))
+        CassettesTrait(rules: rules, mode: mode)
     }
 }

@@ -23,13 +23,3 @@ final class IssueWatch: Sendable {
         try await trait.provideScope(for: test, testCase: testCase, performing: function)
     }
 }
-
-extension Cassette {
-    /// Warns of interactions that were never played, if the rules ask for it.
-    func warnOfUnused(at sourceLocation: SourceLocation) {
-        guard rules.unused == .warn, mode == .replay, !unplayed.isEmpty else { return }
-        Issue.record(
-            "\(unplayed.count) recorded interactions of \(file.lastPathComponent) were never played.",
-            severity: .warning, sourceLocation: sourceLocation)
-    }
-}

@@ -1,3 +1,4 @@
+public import Decorum
 public import DecorumTesting
 public import Testing
 
@@ -23,28 +24,31 @@ public import Testing
 ///     own name.
 ///   - rules: The rules for matching, redacting, recording and playing; nil for those of the suite.
 ///   - mode: The reaction to a request; nil for the mode of the suite or of the environment.
+///   - clock: The clock that dates recordings and times the pauses between chunks.
 ///   - filePath: The file of the test.
 ///   - function: The function of the test.
-///   - sourceLocation: The place of a warning of interactions that were never played.
+///   - sourceLocation: The place of warnings, of interactions that were never played or are outdated.
 ///   - body: The test. It runs where the caller does.
 /// - Returns: The result of the test.
 /// - Throws: The error of the test, or the error of `Cassette.finish()` after it.
 public func withCassette<Result>(
-    _ name: String? = nil, rules: CassetteRules? = nil, mode: CassetteMode? = nil, filePath: String = #filePath,
-    function: String = #function, sourceLocation: SourceLocation = #_sourceLocation,
+    _ name: String? = nil, rules: CassetteRules? = nil, mode: CassetteMode? = nil,
+    clock: any DatedClock = SystemClock(), filePath: String = #filePath, function: String = #function,
+    sourceLocation: SourceLocation = #_sourceLocation,
     _ body: @escaping (Cassette) async throws -> Result
 ) async throws -> Result {
     let part = TestPart(isolation: #isolation, body: body)
     let watch = IssueWatch()
     return try await DecorumTesting.withCassette(
-        name, rules: rules, mode: mode, hasFailed: watch.hasFailed, filePath: filePath, function: function
+        name, rules: rules, mode: mode, clock: clock, hasFailed: watch.hasFailed, filePath: filePath, function: function
     ) { cassette in
+        defer { cassette.attachFailures(at: sourceLocation) }
         if let test = Test.current {
             try await watch.watch(test, .current) { try await part.run(cassette) }
         } else {
             try await part.run(cassette)
         }
-        if !watch.hasFailed { cassette.warnOfUnused(at: sourceLocation) }
+        if !watch.hasFailed { cassette.warn(at: sourceLocation) }
         return try part.takeResult()
     }
 }

@@ -50,6 +50,38 @@ extension CassetteRules {
 
 @Suite(.cassettes(rules: .api)) struct FeedTests {}
 
+extension CassetteRules {
+    static var careful: CassetteRules {
+        var rules = CassetteRules()
+        rules.expiry = .init(after: .seconds(90 * 86_400), .recordAnew)
+        rules.passedHosts = .loopback
+        rules.liveHosts = ["status.example.com"]
+        rules.refusesUnsafeMethods = true
+        rules.sizeLimit = 5_000_000
+        return rules
+    }
+}
+
+private func expiry() -> CassetteRules {
+    var rules = CassetteRules()
+    rules.expiry = .init(after: .seconds(90 * 86_400), .recordAnew)
+    return rules
+}
+
+private func hosts() -> CassetteRules {
+    var rules = CassetteRules()
+    rules.passedHosts = ["*.telemetry.example", "localhost"]
+    return rules
+}
+
+private func missHandler() -> CassetteRules {
+    var rules = CassetteRules()
+    rules.onMiss = { miss, request in
+        request.url.hasSuffix("/metrics") ? .answer(RecordedResponse(status: 204)) : .fail
+    }
+    return rules
+}
+
 private func compiledListings(cassette: Cassette) async throws {
     try await withCassette { cassette in
         let connection = CassetteConnection(cassette).retrying()
@@ -90,7 +122,7 @@ private func compiledOpening() async throws {
     let cassette = try Cassette(at: "Tests/Cassettes/feed.json")
     let connection = CassetteConnection(cassette).retrying()
     _ = try await connection.send(.get("https://api.example.com/feed"))
-    try cassette.finish()
+    try await cassette.finish()
 }
 
 private func compiledServing() async throws {
@@ -98,7 +130,7 @@ private func compiledServing() async throws {
     let origin = try LoopbackOrigin(playing: cassette)
     let feed = try await download(origin.url + "/feed")
     origin.stop()
-    try cassette.finish()
+    try await cassette.finish()
     print(feed.count)
 }
 

@@ -8,7 +8,7 @@ private func serving(_ download: (String) async throws -> String) async throws -
     let origin = try LoopbackOrigin(playing: cassette)
     let feed = try await download(origin.url + "/feed")
     origin.stop()
-    try cassette.finish()
+    try await cassette.finish()
     return feed
 }
 

@@ -1,9 +1,10 @@
 import Decorum
-import DecorumTestingTraits
 import Foundation
 import HTTPTypes
 import Synchronization
 import Testing
+
+@testable import DecorumTestingTraits
 
 /// A test that fails leaves no recording.
 @Suite struct FailedTestTests {
@@ -50,5 +51,50 @@ import Testing
         let issues = try await run("warning") { Issue.record("look", severity: .warning) }
         #expect(issues.count == 1)
         #expect(cassettes().contains("warning.json"))
+    }
+
+    @Test func `Requests that a cassette failed are reported in full`() async throws {
+        let folder = FileManager.default.temporaryDirectory
+        let file = folder.appending(path: "decorum-\(UInt64.random(in: .min ... .max)).json")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data(#"{"cassette": 1, "interactions": []}"#.utf8).write(to: file)
+        let cassette = try Cassette(at: file.path, mode: .replay)
+        for number in 1...7 {
+            _ = try? await CassetteConnection(cassette).send(
+                .post("https://example.com/\(number)", body: Body("content \(number)")))
+        }
+        let reports = cassette.failureReports
+        let name = file.deletingPathExtension().lastPathComponent
+        #expect(reports.map(\.name) == (1...5).map { "\(name)-request-\($0).txt" })
+        #expect(reports.first?.text.hasPrefix("No recording matches request 1.") == true)
+        #expect(reports.first?.text.contains("POST https://example.com/1\n") == true)
+        #expect(reports.first?.text.contains("content 1") == true)
+    }
+
+    @Test func `A recording that is too old is a warning where the rules ask for one`() async throws {
+        let test = try #require(Test.current)
+        let severities = Mutex<[Issue.Severity]>([])
+        let collecting: IssueHandlingTrait = .compactMapIssues { issue in
+            severities.withLock { $0.append(issue.severity) }
+            return nil
+        }
+        let file = URL(filePath: CassettePath.path("old", beside: test.sourceLocation.filePath))
+        try FileManager.default.createDirectory(
+            at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let interaction =
+            #"{"request": {"method": "GET", "url": "https://example.com/"}, "response": {"status": 200}, "at": "2020-01-01"}"#
+        try Data(#"{"cassette": 1, "interactions": [\#(interaction)]}"#.utf8).write(to: file)
+        for reaction in [CassetteRules.Expiry.Reaction.warn, .recordAnew, .fail] {
+            var rules = CassetteRules()
+            rules.expiry = .init(after: .seconds(86_400), reaction)
+            let trait = CassetteTrait.cassette("old", rules: rules, mode: .replay)
+            try await collecting.provideScope(for: test, testCase: nil) {
+                try await trait.provideScope(for: test, testCase: nil) {
+                    _ = try await CassetteConnection().send(.get("https://example.com/"))
+                }
+            }
+        }
+        #expect(severities.withLock { $0 } == [.warning, .warning, .error])
     }
 }

@@ -21,7 +21,7 @@ import Testing
                 let stub = StubConnection { _ in Response(status: .ok, body: Body(Data((path + answer).utf8))) }
                 let connection = CassetteConnection(cassette, recording: stub)
                 _ = try await connection.send(.get("https://example.com" + path)).body.data(upTo: 100)
-                try cassette.finish()
+                try await cassette.finish()
             }
         }
         return try Cassette(at: file, mode: .replay).interactions()
@@ -39,4 +39,159 @@ import Testing
         #expect(third.map(\.request.url) == ["/a", "/b"].map { "https://example.com" + $0 })
         #expect(third.allSatisfy { $0.recordedAt == Date(timeIntervalSince1970: 3 * 86_400) })
     }
+
+    private static func answering(_ text: String) -> StubConnection {
+        StubConnection { request in Response(status: .ok, body: Body(Data((text + (request.head.path ?? "")).utf8))) }
+    }
+
+    /// Runs a suite of tests that share one cassette with the default rules, and returns its issues.
+    ///
+    /// Each test sends requests for its paths; one of them may fail.
+    private func runShared(
+        _ name: String, mode: CassetteMode, _ tests: [[String]], failing: Int? = nil, isPartial: Bool = false
+    ) async throws -> [String] {
+        let test = try #require(Test.current)
+        let issues = Mutex<[String]>([])
+        let collecting: IssueHandlingTrait = .compactMapIssues { issue in
+            issues.withLock { $0.append("\(issue.error.map { "\($0)" } ?? "\(issue)")") }
+            return nil
+        }
+        let stub = Self.answering("answer to ")
+        try await collecting.provideScope(for: test, testCase: nil) {
+            try await CassettesTrait(isPartial: isPartial).provideScope(for: test, testCase: nil) {
+                for (number, paths) in tests.enumerated() {
+                    try await CassetteTrait.cassette(name, mode: mode).provideScope(for: test, testCase: nil) {
+                        for path in paths {
+                            let response = try await CassetteConnection(recording: stub)
+                                .send(.get("https://example.com" + path))
+                            #expect(try await response.body.text(upTo: 100) == "answer to " + path)
+                        }
+                        if number == failing { Issue.record("failed") }
+                    }
+                }
+            }
+        }
+        return issues.withLock { $0 }
+    }
+
+    @Test func `A shared cassette that is too old is recorded anew by all tests`() async throws {
+        let file = folder.appending(path: "old.json").path
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let test = try #require(Test.current)
+        var rules = CassetteRules()
+        rules.expiry = .init(after: .seconds(30 * 86_400), .recordAnew)
+        let stub = Self.answering("")
+        let aged = rules
+        for day in [1, 100, 101] {
+            let clock = VirtualClock(date: Date(timeIntervalSince1970: Double(day) * 86_400))
+            try await CassettesTrait().provideScope(for: test, testCase: nil) {
+                for path in ["/a", "/b"] {
+                    let cassette = try Cassette(at: file, mode: .once, rules: aged, clock: clock)
+                    let connection = CassetteConnection(cassette, recording: stub)
+                    _ = try await connection.send(.get("https://example.com" + path)).body.data(upTo: 100)
+                    #expect(cassette.mode == (day == 1 ? .append : day == 100 ? .rewrite : .replay))
+                    try await cassette.finish()
+                }
+            }
+        }
+        let days = try Cassette(at: file, mode: .replay).interactions().map(\.recordedAt)
+        #expect(days == [100, 100].map { Date(timeIntervalSince1970: $0 * 86_400) })
+    }
+
+    private func removeCassette(_ name: String) {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent()
+        try? FileManager.default.removeItem(
+            at: folder.appending(path: "Cassettes/SharedCassetteTraitTests/\(name).json"))
+    }
+
+    @Test func `Two tests on one name record and replay with the default rules`() async throws {
+        defer { removeCassette("two") }
+        let tests = [["/login", "/a"], ["/login", "/b"]]
+        #expect(try await runShared("two", mode: .once, tests) == [])
+        #expect(try await runShared("two", mode: .once, tests) == [])
+        #expect(try await runShared("two", mode: .replay, tests.reversed()) == [])
+        #expect(try await runShared("two", mode: .verify, tests) == [])
+    }
+
+    @Test func `An interaction that no test of the suite plays fails the suite`() async throws {
+        defer { removeCassette("gone") }
+        #expect(try await runShared("gone", mode: .once, [["/a", "/gone"], ["/b"]]) == [])
+        for mode in [CassetteMode.replay, .verify] {
+            let issues = try await runShared("gone", mode: mode, [["/a"], ["/b"]])
+            #expect(issues.count == 1)
+            #expect(
+                issues.first?.contains("1 recorded interactions were never played:\n  GET https://example.com/gone")
+                    == true)
+        }
+        // The tests that were left out, or have failed, may have played it.
+        #expect(try await runShared("gone", mode: .replay, [["/a"], ["/b"]], isPartial: true) == [])
+        #expect(try await runShared("gone", mode: .replay, [["/a"], ["/b"]], failing: 0).count == 1)
+    }
+
+    @Test func `A miss that a test swallows fails that test`() async throws {
+        defer { removeCassette("miss") }
+        #expect(try await runShared("miss", mode: .once, [["/a"]]) == [])
+        let test = try #require(Test.current)
+        let issues = Mutex<[String]>([])
+        let collecting: IssueHandlingTrait = .compactMapIssues { issue in
+            issues.withLock { $0.append("\(issue.error.map { "\($0)" } ?? "")") }
+            return nil
+        }
+        try await collecting.provideScope(for: test, testCase: nil) {
+            try await CassetteTrait.cassette("miss", mode: .replay).provideScope(for: test, testCase: nil) {
+                let connection = try CassetteConnection()
+                _ = try await connection.send(.get("https://example.com/a"))
+                _ = try? await connection.send(.get("https://example.com/new"))
+            }
+        }
+        #expect(issues.withLock { $0 }.count == 1)
+        #expect(issues.withLock { $0 }.first?.hasPrefix("No recording matches request 2") == true)
+    }
+
+    @Test func `A cassette that a test names takes a clock, and so does a part of a test`() async throws {
+        let clock = ImpatientClock()
+        let test = try #require(Test.current)
+        defer { removeCassette("events") }
+        let body = Body(length: nil, replay: .once) { _ in PausingReader(clock: clock) }
+        try await CassetteTrait.cassette("events", mode: .once, clock: clock).provideScope(for: test, testCase: nil) {
+            let stub = StubConnection { _ in
+                Response(status: .ok, fields: [.contentType: "text/event-stream"], body: body)
+            }
+            _ = try await CassetteConnection(recording: stub).send(.get("https://example.com/events")).body.data(
+                upTo: 100)
+        }
+        // Two hours pass at once.
+        let rules = CassetteRules(timing: .recorded)
+        let before = clock.now
+        try await withCassette("events", rules: rules, mode: .replay, clock: clock) { cassette in
+            let response = try await CassetteConnection(cassette).send(.get("https://example.com/events"))
+            #expect(try await response.body.text(upTo: 100) == "data: 1\n\ndata: 2\n\n")
+        }
+        #expect(clock.now - before == .seconds(7200))
+        let replaying = CassetteTrait.cassette("events", rules: rules, mode: .replay, clock: clock)
+        try await replaying.provideScope(for: test, testCase: nil) {
+            let response = try await CassetteConnection().send(.get("https://example.com/events"))
+            #expect(try await response.body.data(upTo: 100).count == 18)
+        }
+        #expect(clock.now - before == .seconds(14400))
+    }
+}
+
+/// Two events, an hour after each other.
+private struct PausingReader: BodyReader {
+    let clock: ImpatientClock
+    var count = 0
+
+    init(clock: ImpatientClock) {
+        self.clock = clock
+    }
+
+    mutating func next() async throws -> Data? {
+        guard count < 2 else { return nil }
+        count += 1
+        try await clock.sleep(for: .seconds(3600))
+        return Data("data: \(count)\n\n".utf8)
+    }
+
+    var trailers: HTTPFields? { nil }
 }

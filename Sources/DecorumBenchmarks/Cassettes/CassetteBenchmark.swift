@@ -26,6 +26,7 @@ struct CassetteBenchmark {
             let playing = try await time {
                 try await Self.exchange(sample.count, through: CassetteConnection(cassettes.removeLast()))
             }
+            let adding = try await time { try await Self.add(to: sample) }
             return [
                 CassetteReading(name: Self.names[0], count: 10_000, times: decoding, bytes: sample.bytes),
                 CassetteReading(
@@ -34,19 +35,28 @@ struct CassetteBenchmark {
                     name: Self.names[2], count: 100_000, times: openingLarge, bytes: large.bytes, baseline: opening),
                 CassetteReading(name: Self.names[3], count: 10_000, times: stubbing),
                 CassetteReading(name: Self.names[4], count: 10_000, times: playing, baseline: stubbing),
+                CassetteReading(name: Self.names[5], count: 10_000, times: adding, baseline: opening),
             ]
         }
     }
 
     private static let names = [
         "cassettes/JSONDecoder, 10,000", "cassettes/open, 10,000", "cassettes/open, 100,000",
-        "cassettes/stub, 10,000", "cassettes/replay each once, 10,000",
+        "cassettes/stub, 10,000", "cassettes/replay each once, 10,000", "cassettes/open and add one, 10,000",
     ]
 
     /// Opens a cassette, and plays its last interaction, so that no work can be deferred.
     private static func open(_ sample: SampleCassette) async throws {
         let cassette = try Cassette(at: sample.file.path, mode: .replay)
         _ = try await CassetteConnection(cassette).send(SampleCassette.request(sample.count - 1))
+    }
+
+    /// Opens a cassette, and adds one interaction, which the next round finds as one more.
+    private static func add(to sample: SampleCassette) async throws {
+        let cassette = try Cassette(at: sample.file.path, mode: .append)
+        let connection = CassetteConnection(cassette, recording: StubConnection(SampleCassette.answer))
+        _ = try await connection.send(.get("https://api.example.com/v1/new/\(cassette.unplayed.count)"))
+        try await cassette.finish()
     }
 
     private static func exchange(_ count: Int, through connection: some Connection) async throws {

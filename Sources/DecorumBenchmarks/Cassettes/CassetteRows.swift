@@ -15,7 +15,7 @@ enum CassetteRows {
             },
             Row(
                 name: "cassettes/replay", baseline: "cassettes/stub",
-                bounds: [.instructionsPerLayer(71_200), .allocationsPerLayer(30.1)]
+                bounds: [.instructionsPerLayer(56_200), .allocationsPerLayer(26.7)]
             ) { count in
                 try await tape.play(count) { CassetteConnection($0) }
             },

@@ -16,7 +16,7 @@ struct SampleCassette {
         let cassette = try Cassette(at: file.path, mode: .rewrite)
         let connection = CassetteConnection(cassette, recording: StubConnection(Self.answer))
         for index in 0..<count { _ = try await connection.send(Self.request(index)) }
-        try cassette.finish()
+        try await cassette.finish()
     }
 
     /// The size of the file.

@@ -9,11 +9,11 @@ import Synchronization
 /// let cassette = try Cassette(at: "Tests/Cassettes/feed.json")
 /// let connection = CassetteConnection(cassette).retrying()
 /// _ = try await connection.send(.get("https://api.example.com/feed"))
-/// try cassette.finish()
+/// try await cassette.finish()
 /// ```
 ///
-/// In a test, `@Test(.cassette)` of `DecorumTestingTraits`, or ``withCassette(_:rules:mode:hasFailed:filePath:function:_:)``, opens
-/// and finishes one.
+/// In a test, `@Test(.cassette)` of `DecorumTestingTraits`, or
+/// ``withCassette(_:rules:mode:clock:hasFailed:filePath:function:_:)``, opens and finishes one.
 public final class Cassette: Sendable {
     /// The cassette of the test that runs; nil outside of one, and in a task that does not belong to it.
     @TaskLocal public static var current: Cassette?
@@ -27,26 +27,32 @@ public final class Cassette: Sendable {
     /// The rules for matching, redacting, recording and playing.
     public let rules: CassetteRules
     let clock: any DatedClock
+    let spawner: any TaskSpawner
     /// The file as it was when it was opened.
     let opened: CassetteContent
+    /// The version of that file; nil if there was none.
+    let stamp: FileStamp?
     /// The part of the file that is matched and played.
     let content: CassetteContent
     let redactor: CassetteRedactor
-    /// The run of a suite in which the file is written anew; nil if no other test shares it.
-    let run: RewritingRun?
-    /// The content of the file before that run.
+    /// The cassettes of the suite; nil without a suite.
+    let shared: SharedCassettes?
+    /// Whether other tests of the suite may play the interactions that this one leaves.
+    let isShared: Bool
+    /// The content of the file before the suite began.
     let original: CassetteContent
 
-    /// The task that has opened the cassette, which lives as long as its test does.
-    private let opener: Int
-
-    private struct State {
+    struct State {
         var index: PlaybackIndex
         var recordings: [ExchangeRecording] = []
+        /// The number of requests, and of answers to those that are recorded.
+        var eventCount = 0
         var requestCount = 0
+        /// The requests that the cassette failed, whatever became of their errors.
+        var failures: [any Error] = []
     }
 
-    private let state: Mutex<State>
+    let state: Mutex<State>
 
     /// Opens a cassette.
     ///
@@ -57,42 +63,67 @@ public final class Cassette: Sendable {
     ///   - mode: The reaction to a request; nil for the mode of the environment.
     ///   - rules: The rules for matching, redacting, recording and playing.
     ///   - clock: The clock that dates recordings and times the pauses between chunks.
+    ///   - spawner: Starts the tasks that read content which a test has dropped, so that it is recorded whole.
     /// - Throws: ``CassetteError`` if the file cannot be read, or does not exist although the mode needs it;
     ///   ``CassetteModeError``.
-    public init(
+    public convenience init(
         at path: String, mode: CassetteMode? = nil, rules: CassetteRules = CassetteRules(),
-        clock: any DatedClock = SystemClock()
+        clock: any DatedClock = SystemClock(), spawner: any TaskSpawner = SystemSpawner()
     ) throws {
-        file = URL(filePath: path)
-        opener = Self.currentTask
+        try self.init(
+            at: path, mode: mode, rules: rules, clock: clock, spawner: spawner, suite: CassetteDefaults.current.shared,
+            isShared: true)
+    }
+
+    /// Opens a cassette, which other tests of a suite may share.
+    init(
+        at path: String, mode: CassetteMode?, rules: CassetteRules, clock: any DatedClock,
+        spawner: any TaskSpawner = SystemSpawner(), suite shared: SharedCassettes?, isShared: Bool
+    ) throws {
+        let file = URL(filePath: path)
         let wanted = try mode ?? .current()
-        let exists = FileManager.default.fileExists(atPath: file.path)
-        self.mode = wanted == .once ? (exists ? .replay : .append) : wanted
+        // The version is taken first, so that a change while the file is read counts as one.
+        let stamp = FileStamp(of: file)
+        let found = stamp != nil && wanted != .live ? try CassetteContent(reading: file, as: rules.content, formats: rules.formats) : nil
+        opened = found ?? .none
+        // A cassette that is passed by says nothing about the file.
+        let shared = wanted == .live ? nil : shared
+        let suiteFound = shared.map { $0.open(file, holding: found) }
+        let original = (suiteFound ?? found) ?? .none
+        do {
+            self.mode = try CassetteCourse.mode(
+                for: .init(
+                    wanted: wanted, exists: stamp != nil, wasAbsent: suiteFound.map { $0 == nil } ?? false,
+                    isOutdated: original.isOutdated(before: rules.renewal(at: clock.date)),
+                    readOnlyFormat: opened.readOnlyFormat))
+            // A file that is written anew is not matched, and may be unreadable.
+            content = self.mode == .rewrite ? opened : try opened.rewritten(by: rules)
+        } catch {
+            shared?.close(file)
+            throw (error as? CassetteCourse.Refusal).map { CassetteError(file: path, reason: $0.reason) } ?? error
+        }
+        self.file = file
+        self.stamp = stamp
         self.rules = rules
         self.clock = clock
-        guard exists || self.mode != .replay && self.mode != .verify else {
-            throw CassetteError(
-                file: path, reason: "it does not exist; CASSETTE=once records it")
-        }
-        opened =
-            exists && self.mode != .live
-            ? try CassetteContent(reading: file, as: rules.content, formats: rules.formats) : .none
-        if self.mode == .append || self.mode == .rewrite, let format = opened.readOnlyFormat {
-            throw CassetteError(
-                file: path, reason: "it is a cassette of \(format), which is only replayed; record on another file")
-        }
-        // A file that is written anew is not matched, and may be unreadable.
-        content = self.mode == .rewrite ? opened : try opened.rewritten(by: rules)
-        run = self.mode == .rewrite ? CassetteDefaults.current.run : nil
-        original = run?.original(of: file, opened: opened) ?? opened
+        self.spawner = spawner
+        self.shared = shared
+        self.isShared = isShared && shared != nil
+        self.original = original
         redactor = CassetteRedactor(rules)
         let redactor = redactor
         var index = PlaybackIndex(count: content.count, rules: rules)
+        // Append records them again.
+        let mended = self.mode == .append ? content.mendable(expiry: rules.renewal(at: clock.date)) : []
         content.forEachTarget { target in
             target.url = redactor.matchable(url: target.url)
-            index.append(target)
+            index.append(target, isPlayable: !mended.contains(index.count))
         }
         state = Mutex(State(index: index))
+    }
+
+    deinit {
+        for recording in state.withLock(\.recordings) { recording.stop() }
     }
 
     /// The day of the first recording, exact to the second if its response has a `Date`.
@@ -117,128 +148,6 @@ public final class Cassette: Sendable {
         let played = state.withLock { $0.index.played }
         return (0..<content.count).filter { !played.contains($0) }
     }
-
-    /// Takes the interaction that answers a request.
-    ///
-    /// - Throws: ``CassetteMissError`` if no interaction does.
-    func play(_ request: RecordedRequest) throws -> RecordedOutcome {
-        let request = matchable(request)
-        let (finding, number) = try take { try $0.take(request, recorded: $1) }
-        return try outcome(of: finding, for: request, number: number)
-    }
-
-    /// Takes the interaction that answers one of several versions of a request; of several, the first in the file.
-    ///
-    /// - Throws: ``CassetteMissError`` if no interaction does.
-    func play(anyOf versions: [RecordedRequest]) throws -> RecordedOutcome {
-        let versions = versions.map(matchable)
-        let (finding, number) = try take { try $0.take(anyOf: versions, recorded: $1) }
-        return try outcome(of: finding, for: versions.first ?? RecordedRequest(method: "", url: ""), number: number)
-    }
-
-    /// Takes the interaction that answers a request; nil if there is none.
-    func playIfRecorded(_ request: RecordedRequest) throws -> RecordedOutcome? {
-        let request = matchable(request)
-        guard case .interaction(let ordinal) = try take({ try $0.take(request, recorded: $1) }).finding else {
-            return nil
-        }
-        return try content.outcome(at: ordinal)
-    }
-
-    private func matchable(_ request: RecordedRequest) -> RecordedRequest {
-        redactor.matchable(rules.rewritten(request))
-    }
-
-    private func take(
-        _ take: (_ index: inout PlaybackIndex, _ recorded: (Int) throws -> RecordedRequest) throws ->
-            PlaybackIndex.Finding
-    ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
-        try state.withLock { state in
-            state.requestCount += 1
-            let finding = try take(&state.index) {
-                redactor.matchable(try content.request(at: $0, for: rules.matching))
-            }
-            return (finding, state.requestCount)
-        }
-    }
-
-    private func outcome(
-        of finding: PlaybackIndex.Finding, for request: RecordedRequest, number: Int
-    ) throws -> RecordedOutcome {
-        guard case .interaction(let ordinal) = finding else {
-            throw try CassetteMissError(request, number: number, finding: finding, unplayed: Set(unplayed), in: self)
-        }
-        return try content.outcome(at: ordinal)
-    }
-
-    /// The response of an interaction, or its failure.
-    func played(_ outcome: RecordedOutcome) async throws -> Response {
-        if let response = outcome.response {
-            return Response(playing: response, failure: outcome.failure, timing: rules.timing, clock: clock)
-        }
-        try await outcome.failure?.play()
-        throw CassetteError(file: file.relativePath, reason: "an interaction has neither a response nor an error")
-    }
-
-    /// Reserves the place of an exchange that begins now.
-    func record(_ request: RecordedRequest) -> ExchangeRecording {
-        let recording = ExchangeRecording(
-            request, isFromOpener: Self.currentTask == opener, limit: rules.bodyLimit, clock: clock)
-        state.withLock { $0.recordings.append(recording) }
-        return recording
-    }
-
-    /// A number for the current task; a later task may get the same number.
-    private static var currentTask: Int { unsafe withUnsafeCurrentTask { unsafe $0?.hashValue ?? 0 } }
-
-    /// Ends the run: writes new recordings, and reports unplayed interactions and changed answers.
-    ///
-    /// - Throws: ``UnusedInteractionsError`` in ``CassetteMode/replay``, unless the rules allow them;
-    ///   ``CassetteDriftError`` in ``CassetteMode/verify``; ``SecretFoundError`` or ``CassetteError`` if the file is
-    ///   not written, which is then unchanged.
-    public func finish() throws {
-        switch mode {
-        case .replay:
-            let unplayed = unplayed
-            guard rules.unused == .fail, !unplayed.isEmpty else { return }
-            throw try unused(unplayed)
-        case .append, .rewrite: try save()
-        case .verify: try verify()
-        case .once, .live: return
-        }
-    }
-
-    private func unused(_ ordinals: [Int]) throws -> UnusedInteractionsError {
-        let scanner = SecretScanner(rules)
-        return UnusedInteractionsError(
-            file: file.relativePath,
-            requests: try ordinals.map { ordinal in
-                let request = redactor.matchable(try content.request(at: ordinal))
-                return scanner.masked("\(request.method) \(request.url)")
-            },
-            advice: adviceToRecord(or: "CASSETTE=rewrite records it anew"))
-    }
-
-    /// The recorded interactions, without their secrets, in the order of the file.
-    ///
-    /// It is the order in which the requests were sent if the task that opened the cassette sent them all, or if the
-    /// rules require that order. Otherwise the requests are sorted by their text, because the order among several tasks
-    /// is random.
-    func recorded() throws -> (interactions: [Interaction], redactor: CassetteRedactor) {
-        let recordings = state.withLock { $0.recordings }
-        var interactions: [Interaction] = []
-        for (index, recording) in recordings.enumerated() {
-            guard let interaction = try rules.rewritten(recording.interaction(), number: index + 1, of: file) else {
-                continue
-            }
-            interactions.append(interaction)
-        }
-        if rules.order == .any, !recordings.allSatisfy(\.isFromOpener) {
-            interactions = interactions.sorted { redactor.matchable($0.request) }
-        }
-        let naming = CassetteRedactor(rules, continuing: mode == .append ? opened.text : [])
-        return (naming.redacted(interactions), naming)
-    }
 }
 
 extension Cassette: CustomStringConvertible, CustomReflectable {
@@ -247,18 +156,4 @@ extension Cassette: CustomStringConvertible, CustomReflectable {
 
     /// A mirror with the description alone, because an exchange in progress is not redacted yet.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
-}
-
-extension CassetteRules {
-    /// The interaction to record; nil where the rules leave it out.
-    fileprivate func rewritten(_ interaction: Interaction, number: Int, of file: URL) throws -> Interaction? {
-        var interaction = interaction
-        if content == .decoded { interaction.decodeContent() }
-        if let beforeRecording {
-            guard let rewritten = beforeRecording(interaction) else { return nil }
-            interaction = rewritten
-        }
-        if content == .decoded { try interaction.checkCoding(number: number, file: file.relativePath) }
-        return interaction
-    }
 }

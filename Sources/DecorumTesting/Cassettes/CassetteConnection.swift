@@ -42,7 +42,7 @@ public struct CassetteConnection: Connection {
         recording upstream: @escaping @autoclosure @Sendable () -> any Connection = SystemConnection()
     ) {
         self.cassette = cassette
-        self.upstream = cassette.mode == .replay ? nil : Upstream(upstream)
+        self.upstream = cassette.needsConnection ? Upstream(upstream) : nil
     }
 
     /// Creates a connection to the cassette of the test that runs.
@@ -69,21 +69,39 @@ public struct CassetteConnection: Connection {
         guard let connection = upstream?.connection else {
             request.reportSending()
             let recorded = try await RecordedRequest(reading: request, in: cassette)
-            return try await cassette.played(try cassette.play(recorded))
+            return try await cassette.played(try cassette.play(recorded), for: recorded)
         }
         var request = request
+        if cassette.rules.passedHosts.contains(request.head) { return try await connection.send(request) }
         switch cassette.mode {
-        case .live, .replay, .once: return try await connection.send(request)
+        case .live, .once:
+            try cassette.checkSafety(of: request)
+            return try await connection.send(request)
+        case .replay:
+            let recorded = try await RecordedRequest(reading: request, in: cassette)
+            if cassette.rules.liveHosts.contains(request.head) {
+                guard let outcome = try cassette.playIfRecorded(recorded) else {
+                    try cassette.checkSafety(of: request)
+                    request.body = request.body.replay == .once ? Body(recorded.body.bytes) : request.body
+                    return try await connection.send(request)
+                }
+                request.reportSending()
+                return try await cassette.played(outcome, for: recorded)
+            }
+            request.reportSending()
+            return try await cassette.played(try cassette.play(recorded), for: recorded)
         case .append:
             // The content decides which interaction answers, so it is read first.
             let recorded = try await RecordedRequest(reading: request, in: cassette)
             if let outcome = try cassette.playIfRecorded(recorded) {
                 request.reportSending()
-                return try await cassette.played(outcome)
+                return try await cassette.played(outcome, for: recorded)
             }
+            try cassette.checkSafety(of: request)
             request.body = request.body.replay == .once ? Body(recorded.body.bytes) : request.body
             return try await send(request, through: connection, recording: cassette.record(recorded))
         case .rewrite, .verify:
+            try cassette.checkSafety(of: request)
             let recording = cassette.record(RecordedRequest(request.head, secretFields: request.options.secretFields))
             if let bytes = request.body.bytes {
                 recording.observeRequest(.chunk(bytes))
@@ -98,9 +116,9 @@ public struct CassetteConnection: Connection {
         _ request: consuming Request, through connection: any Connection, recording: ExchangeRecording
     ) async throws -> Response {
         do {
-            return recording.record(try await connection.send(request))
+            return cassette.record(try await connection.send(request), in: recording)
         } catch {
-            recording.record(error)
+            cassette.record(error, in: recording)
             throw error
         }
     }

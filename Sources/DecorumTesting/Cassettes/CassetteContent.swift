@@ -121,6 +121,16 @@ enum CassetteContent: Sendable {
         return RecordedRequest(method: reader.entries[index].method, url: reader.entries[index].url)
     }
 
+    /// Whether a request has content, or anything else beyond its target and its fields.
+    func hasContent(at index: Int) -> Bool {
+        switch self {
+        case .none: false
+        case .file(let reader): reader.entries[index].hasContent
+        case .imported(let interactions, _), .rewritten(let interactions):
+            !interactions[index].request.body.bytes.isEmpty
+        }
+    }
+
     func outcome(at index: Int) throws -> RecordedOutcome {
         guard case .file(let reader) = self else {
             let interaction = try interaction(at: index)
@@ -139,6 +149,24 @@ enum CassetteContent: Sendable {
 
     func interactions() throws -> [Interaction] {
         try (0..<count).map { try interaction(at: $0) }
+    }
+
+    /// Whether the content of a response ends before its end, because the recorder stopped there.
+    func isCut(at index: Int) -> Bool {
+        switch self {
+        case .none: false
+        case .file(let reader): reader.isCut(at: index)
+        case .imported(let interactions, _), .rewritten(let interactions): interactions[index].failure?.isCut ?? false
+        }
+    }
+
+    /// The day on which an interaction was recorded, or the exact time if the format has one.
+    func recordedAt(_ index: Int) -> Date? {
+        switch self {
+        case .none: nil
+        case .file(let reader): reader.recordedAt(index)
+        case .imported(let interactions, _), .rewritten(let interactions): interactions[index].recordedAt
+        }
     }
 
     /// The line on which an interaction begins; nil in any format but "cassette 1".

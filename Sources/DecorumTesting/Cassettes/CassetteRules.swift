@@ -77,6 +77,29 @@ public struct CassetteRules: Sendable {
     public var ignoredFields: Set<HTTPField.Name>
     /// The largest number of bytes of one body that is recorded or compared; by default, 64 MiB.
     public var bodyLimit: Int
+    /// The part of a response that is recorded although the test has dropped it.
+    public var remainder: Remainder
+    /// The age from which on a recording is outdated, and the reaction to it; by default, none is.
+    public var expiry: Expiry?
+    /// The largest size of a cassette with the files beside it, in bytes; by default, 100 MB, above which GitHub refuses a
+    /// file.
+    ///
+    /// A larger one is not written: ``Cassette/finish()`` throws ``CassetteSizeError``, which names the largest
+    /// interactions.
+    public var sizeLimit: Int
+    /// The hosts whose requests pass the cassette in every mode: they are sent, and neither played nor recorded.
+    public var passedHosts: Hosts
+    /// The hosts to which a request may be sent in ``CassetteMode/replay`` if it has no recording, which is then no miss.
+    public var liveHosts: Hosts
+    /// Whether only safe methods are sent: `GET`, `HEAD`, `OPTIONS` and `TRACE` (RFC 9110, section 9.2.1); by default,
+    /// all are.
+    ///
+    /// A request with another method that would be sent throws ``UnsafeRequestError``, except to ``passedHosts``.
+    public var refusesUnsafeMethods: Bool
+    /// Decides on a request without a recording in ``CassetteMode/replay``; nil for ``MissReaction/fail``.
+    ///
+    /// The request is redacted.
+    public var onMiss: (@Sendable (_ miss: CassetteMissError, _ request: RecordedRequest) -> MissReaction)?
     /// Texts that may stand in the cassette although they look like secrets, such as a test's own made-up token.
     public var allowedSecrets: [SecretAllowance]
     /// Rewrites an interaction before it is recorded, or keeps it off the cassette by returning nil.
@@ -110,6 +133,11 @@ public struct CassetteRules: Sendable {
         content = .decoded
         ignoredFields = Self.volatileFields
         bodyLimit = 64 << 20
+        remainder = Remainder()
+        sizeLimit = 100_000_000
+        passedHosts = []
+        liveHosts = []
+        refusesUnsafeMethods = false
         allowedSecrets = []
     }
 

@@ -1,4 +1,4 @@
-import Decorum
+public import Decorum
 import Foundation
 
 /// Runs a test with a cassette, and finishes it when the test has passed.
@@ -21,6 +21,7 @@ import Foundation
 ///     name.
 ///   - rules: The rules for matching, redacting, recording and playing; nil for those of the enclosing scope.
 ///   - mode: The reaction to a request; nil for the mode of the environment.
+///   - clock: The clock that dates recordings and times the pauses between chunks.
 ///   - hasFailed: Whether the test has failed without throwing, evaluated after the test.
 ///   - filePath: The file of the test.
 ///   - function: The function of the test.
@@ -30,54 +31,16 @@ import Foundation
 @_disfavoredOverload
 public func withCassette<Result>(
     _ name: String? = nil, rules: CassetteRules? = nil, mode: CassetteMode? = nil,
-    hasFailed: @autoclosure () -> Bool = false, filePath: String = #filePath, function: String = #function,
+    clock: any DatedClock = SystemClock(), hasFailed: @autoclosure () -> Bool = false, filePath: String = #filePath,
+    function: String = #function,
     _ body: (Cassette) async throws -> Result
 ) async throws -> Result {
     let path = CassettePath.path(name ?? CassettePath.name(ofFunction: function), beside: filePath)
-    let cassette = try CassetteDefaults.current.cassette(at: path, rules: rules, mode: mode)
+    let cassette = try CassetteDefaults.current.cassette(
+        at: path, rules: rules, mode: mode, clock: clock, isShared: name != nil)
     let result = try await Cassette.$current.withValue(cassette) { try await body(cassette) }
-    if !hasFailed() { try cassette.finish() }
+    if !hasFailed() { try await cassette.finish() }
     return result
-}
-
-/// The rules and the mode that the cassettes of a scope share, such as those of a suite.
-///
-/// The integration of a test framework sets them around the tests of a suite; `DecorumTestingTraits` does so for Swift
-/// Testing.
-public struct CassetteDefaults: Sendable {
-    /// The defaults of the current task.
-    @TaskLocal public static var current = CassetteDefaults()
-
-    /// The rules of a test that does not set any; nil for the standard rules.
-    public var rules: CassetteRules?
-    /// The mode of a test that does not set one; nil for the mode of the environment.
-    public var mode: CassetteMode?
-    /// The files that all tests of the scope rewrite together; nil if each test rewrites its files alone.
-    public var run: RewritingRun?
-
-    /// Creates defaults.
-    ///
-    /// - Parameters:
-    ///   - rules: The rules of a test that does not set any.
-    ///   - mode: The mode of a test that does not set one.
-    ///   - run: The files that all tests of the scope rewrite together.
-    public init(rules: CassetteRules? = nil, mode: CassetteMode? = nil, run: RewritingRun? = nil) {
-        self.rules = rules
-        self.mode = mode
-        self.run = run
-    }
-
-    /// Opens the cassette of a test, with the defaults for the rules and the mode that the test does not set.
-    ///
-    /// - Parameters:
-    ///   - path: The path of the file.
-    ///   - rules: The rules of the test; nil for the defaults.
-    ///   - mode: The mode of the test; nil for the default.
-    /// - Returns: The cassette.
-    /// - Throws: The errors of ``Cassette/init(at:mode:rules:clock:)``.
-    public func cassette(at path: String, rules: CassetteRules?, mode: CassetteMode?) throws -> Cassette {
-        try Cassette(at: path, mode: mode ?? self.mode, rules: rules ?? self.rules ?? CassetteRules())
-    }
 }
 
 /// The paths of the cassettes of tests.

@@ -17,13 +17,13 @@ struct RecordedSession: Step {
         stage.terminal.text("Recording, with the server:")
         let recording = try Cassette(at: path, mode: .once)
         try await tell(on: stage.anew(on: CassetteConnection(recording, recording: SystemConnection())))
-        try recording.finish()
+        try await recording.finish()
 
         stage.close()
         stage.terminal.text("Replaying, with the server stopped:")
         let replaying = try Cassette(at: path)
         try await tell(on: stage.anew(on: CassetteConnection(replaying)))
-        try replaying.finish()
+        try await replaying.finish()
 
         let text = try String(contentsOfFile: path, encoding: .utf8)
         for line in text.split(separator: "\n").prefix(16) { stage.terminal.text(String(line)) }

@@ -178,7 +178,7 @@ import Testing
         let cassette = try Cassette(at: folder.path("a.json"), mode: mode)
         _ = try await CassetteConnection(cassette, recording: StubConnection(response))
             .send(.get("https://example.com\(path)")).body.data(upTo: 1 << 20)
-        try cassette.finish()
+        try await cassette.finish()
     }
 
     /// All files and what they hold.
@@ -279,7 +279,7 @@ import Testing
         let cassette = try Cassette(at: folder.path("file/a.json"), mode: .append)
         _ = try await CassetteConnection(cassette, recording: StubConnection(Response(status: .ok)))
             .send(.get("https://example.com/"))
-        let error = #expect(throws: CassetteError.self) { try cassette.finish() }
+        let error = await #expect(throws: CassetteError.self) { try await cassette.finish() }
         #expect(error?.reason.contains("cannot be") == true)
         #expect(try folder.text("file") == "I am a file")
     }

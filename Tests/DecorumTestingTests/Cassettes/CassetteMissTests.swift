@@ -88,7 +88,7 @@ import Testing
         let cassette = try Cassette(at: folder.path("secret.json"), mode: .append, rules: rules)
         _ = try await CassetteConnection(cassette, recording: StubConnection(Response(status: .ok)))
             .send(request(recorded))
-        try cassette.finish()
+        try await cassette.finish()
 
         let replaying = try Cassette(at: folder.path("secret.json"), mode: .replay)
         let miss = await #expect(throws: CassetteMissError.self) {
@@ -117,8 +117,8 @@ import Testing
             {"cassette": 1, "interactions": [{"request": {"method": "GET", "url": "https://example.com/\(Self.token)"},
             "response": {"status": 200, "json": {"a": 1}}}]}
             """, to: "secret.json")
-        let unused = #expect(throws: UnusedInteractionsError.self) {
-            try Cassette(at: folder.path("secret.json"), mode: .replay).finish()
+        let unused = await #expect(throws: UnusedInteractionsError.self) {
+            try await Cassette(at: folder.path("secret.json"), mode: .replay).finish()
         }
         #expect(unused?.requests == ["GET https://example.com/__secret__"])
 
@@ -126,7 +126,7 @@ import Testing
         let stub = StubConnection(Response(status: .ok, body: Body(Data(#"{"a":1,"\#(Self.token)":1}"#.utf8))))
         _ = try await CassetteConnection(verifying, recording: stub)
             .send(.get("https://example.com/\(Self.token)")).body.data(upTo: 1000)
-        let drift = #expect(throws: CassetteDriftError.self) { try verifying.finish() }
+        let drift = await #expect(throws: CassetteDriftError.self) { try await verifying.finish() }
         #expect(drift?.description.contains(Self.token.prefix(12)) == false)
         #expect(drift?.drifts.first?.changes == ["$.__secret__  is new: a number"])
     }
@@ -147,13 +147,13 @@ import Testing
     @Test func `An interaction that was never played fails the run`() async throws {
         let cassette = try Cassette(at: folder.path("feed.json"), mode: .replay)
         _ = try await CassetteConnection(cassette).send(.get("https://api.example.com/feed"))
-        let error = #expect(throws: UnusedInteractionsError.self) { try cassette.finish() }
+        let error = await #expect(throws: UnusedInteractionsError.self) { try await cassette.finish() }
         #expect(error?.requests == ["POST https://api.example.com/search?lang=de"])
         #expect(cassette.unplayed == [1])
 
         let tolerant = try Cassette(
             at: folder.path("feed.json"), mode: .replay, rules: CassetteRules(unused: .allow))
-        try tolerant.finish()
+        try await tolerant.finish()
     }
 
     @Test func `A cancelled request stays waiting until it is cancelled`() async throws {

@@ -43,7 +43,7 @@ import Testing
         let connection = CassetteConnection(recording, recording: StubConnection(Self.answer("t0psecret-token-value")))
         #expect(
             try await session(connection, password: "hunter2hunter2") == "hello, your token is t0psecret-token-value")
-        try recording.finish()
+        try await recording.finish()
 
         let text = try folder.text("login.json")
         for secret in ["hunter2", "t0psecret"] { #expect(!text.contains(secret)) }
@@ -57,7 +57,7 @@ import Testing
         let replaying = try Cassette(at: folder.path("login.json"), mode: .replay)
         let answer = try await session(CassetteConnection(replaying), password: "another-password")
         #expect(answer == "hello, your token is __access-token-1__")
-        try replaying.finish()
+        try await replaying.finish()
     }
 
     @Test func `Two runs with other secrets write the same file`() async throws {
@@ -66,7 +66,7 @@ import Testing
             let cassette = try Cassette(at: folder.path("\(run).json"), mode: .append)
             let stub = StubConnection(Self.answer("\(run)-token-that-is-long"))
             _ = try await session(CassetteConnection(cassette, recording: stub), password: "\(run)-password")
-            try cassette.finish()
+            try await cassette.finish()
             files.insert(try folder.text("\(run).json"))
         }
         #expect(files.count == 1)
@@ -87,13 +87,13 @@ import Testing
         let recording = try Cassette(at: folder.path("bot.json"), mode: .append)
         let stub = StubConnection { _ in Response(status: .ok) }
         try await bot(CassetteConnection(recording, recording: stub), token: "123456:ABCdefGhIJKlm")
-        try recording.finish()
+        try await recording.finish()
         #expect(!(try folder.text("bot.json")).contains("123456"))
 
         for token in ["123456:ABCdefGhIJKlm", "another", "__authorization-1__"] {
             let replaying = try Cassette(at: folder.path("bot.json"), mode: .replay)
             try await bot(CassetteConnection(replaying), token: token)
-            try replaying.finish()
+            try await replaying.finish()
         }
     }
 
@@ -101,7 +101,7 @@ import Testing
         let recording = try Cassette(at: folder.path("bot.json"), mode: .append)
         let stub = StubConnection { _ in Response(status: .ok) }
         try await bot(CassetteConnection(recording, recording: stub), token: "123456:ABCdefGhIJKlm")
-        try recording.finish()
+        try await recording.finish()
 
         let token = "654321:XYZ"
         let requests: [Request] = [
@@ -126,7 +126,7 @@ import Testing
         let cassette = try Cassette(at: folder.path("a.json"), mode: .append)
         _ = try await CassetteConnection(cassette, recording: StubConnection(response))
             .send(.get("https://example.com/"))
-        let error = #expect(throws: SecretFoundError.self) { try cassette.finish() }
+        let error = await #expect(throws: SecretFoundError.self) { try await cassette.finish() }
         #expect(error?.description.contains(secret) == false)
         #expect(error?.description.contains("GitHub") == true)
         #expect(!FileManager.default.fileExists(atPath: folder.path("a.json")))
@@ -136,7 +136,7 @@ import Testing
         let allowed = try Cassette(at: folder.path("a.json"), mode: .append, rules: rules)
         _ = try await CassetteConnection(allowed, recording: StubConnection(response)).send(
             .get("https://example.com/"))
-        try allowed.finish()
+        try await allowed.finish()
         #expect(try folder.text("a.json").contains(secret))
     }
 
@@ -157,17 +157,17 @@ import Testing
         let connection = CassetteConnection(
             recording, recording: StubConnection { _ in Response(status: .ok, body: "x") })
         for path in ["health", "v1/feed"] { _ = try await connection.send(.get("https://example.com/" + path)) }
-        try recording.finish()
+        try await recording.finish()
 
         let replaying = try Cassette(at: folder.path("a.json"), mode: .replay, rules: rules)
         let response = try await CassetteConnection(replaying).send(.get("https://example.com/v2/feed"))
         #expect(try await response.body.text(upTo: 100) == "rewritten")
-        try replaying.finish()
+        try await replaying.finish()
 
         let appending = try Cassette(at: folder.path("a.json"), mode: .append, rules: rules)
         let appended = CassetteConnection(appending, recording: StubConnection { _ in Response(status: .ok) })
         _ = try await appended.send(.get("https://example.com/v2/new"))
-        try appending.finish()
+        try await appending.finish()
         #expect(try folder.text("a.json").contains("v1/feed"))
     }
 
@@ -188,13 +188,13 @@ import Testing
         let miss = await #expect(throws: CassetteMissError.self) {
             try await CassetteConnection(cassette).send(.get("https://example.com/other"))
         }
-        let unused = #expect(throws: UnusedInteractionsError.self) {
-            try Cassette(at: folder.path("a.yml"), mode: .replay).finish()
+        let unused = await #expect(throws: UnusedInteractionsError.self) {
+            try await Cassette(at: folder.path("a.yml"), mode: .replay).finish()
         }
         let verifying = try Cassette(at: folder.path("a.yml"), mode: .verify)
         _ = try await CassetteConnection(verifying, recording: StubConnection(Response(status: .notFound)))
             .send(.get("https://example.com/"))
-        let drift = #expect(throws: CassetteDriftError.self) { try verifying.finish() }
+        let drift = await #expect(throws: CassetteDriftError.self) { try await verifying.finish() }
         for description in [miss?.description, unused?.description, drift?.description] {
             #expect(description?.contains("fix: record on another file, since a cassette of VCR is only") == true)
             #expect(description?.contains("CASSETTE=") == false)

@@ -17,8 +17,10 @@ import Testing
 
     /// A test of a suite: a few requests, of which some are the same, one after the other and at once.
     private static func perform(_ number: Int, on cassette: Cassette) async throws -> [String] {
+        // The posts are under way at the same time.
+        let posts = Gate()
         let stub = StubConnection { request in
-            await Task.yield()
+            if request.head.method == .post { try await posts.wait() }
             return Response(
                 status: .ok, fields: [.contentType: "application/json"],
                 body: Body(Data(#"{"path":"\#(request.head.path ?? "")","test":\#(number)}"#.utf8)))
@@ -38,6 +40,8 @@ import Testing
                     return try await connection.send(request).body.text(upTo: 1000)
                 }
             }
+            if cassette.mode != .replay { try await posts.waitForWaiting(3) }
+            posts.open()
             return try await group.reduce(into: []) { $0.append($1) }
         }
         return texts + more.sorted()
@@ -51,7 +55,7 @@ import Testing
                     let cassette = try Cassette(
                         at: path(number), mode: mode, rules: CassetteRules(unused: .allow), clock: VirtualClock())
                     let texts = try await Self.perform(number, on: cassette)
-                    try cassette.finish()
+                    try await cassette.finish()
                     return (number, texts)
                 }
             }
@@ -109,7 +113,7 @@ import Testing
                 let connection = CassetteConnection(
                     cassette, recording: StubConnection { _ in Response(status: .ok, body: "x") })
                 _ = try await connection.send(.get("https://example.com/\(number)")).body.data(upTo: 10)
-                try cassette.finish()
+                try await cassette.finish()
             }
         }
     }

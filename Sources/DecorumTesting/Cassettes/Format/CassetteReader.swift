@@ -14,6 +14,7 @@ final class CassetteReader: Sendable {
         let request: Range<Int>
         var response: Range<Int>?
         var failure: Range<Int>?
+        var day: Range<Int>?
         let method: String
         let url: String
         /// Whether the request has content, or anything else beyond its target and its fields.
@@ -71,6 +72,21 @@ final class CassetteReader: Sendable {
         }
     }
 
+    /// Whether the content of a response ends before its end, because the recorder stopped there.
+    func isCut(at index: Int) -> Bool {
+        guard let range = entries[index].failure, let members = try? CassetteMembers(bytes, in: range) else {
+            return false
+        }
+        return (try? Self.failure(members))?.isCut ?? false
+    }
+
+    /// The day on which an interaction was recorded.
+    func recordedAt(_ index: Int) -> Date? {
+        guard let range = entries[index].day else { return nil }
+        var scanner = JSONScanner(bytes, range: range)
+        return (try? scanner.string()).flatMap(RecordedDay.init)?.date
+    }
+
     /// The paths of the files beside the cassette that interactions name, so far as they can be read.
     func files(of ordinals: Set<Int>) -> Set<String> {
         let messages = ordinals.flatMap { [entries[$0].request, entries[$0].response].compactMap { $0 } }
@@ -99,111 +115,6 @@ final class CassetteReader: Sendable {
 }
 
 extension CassetteReader {
-    private static func entries(of bytes: [UInt8]) throws -> [Entry] {
-        guard !bytes.isEmpty else { throw JSONSyntaxError(reason: "it is empty", offset: 0) }
-        guard String(validating: bytes, as: UTF8.self) != nil else {
-            throw JSONSyntaxError(reason: "it is not UTF-8", offset: 0)
-        }
-        var scanner = JSONScanner(bytes)
-        var foundVersion: Int?
-        var entries: [Entry]?
-        try scanner.object { name, scanner in
-            switch name {
-            case "cassette":
-                guard foundVersion == nil else { throw scanner.fault("it has two versions") }
-                let range = try scanner.skipValue()
-                foundVersion = Int(String(decoding: bytes[range], as: UTF8.self))
-                guard foundVersion == version else {
-                    throw JSONSyntaxError(
-                        reason: "its version is not \(version), the only one that is known", offset: range.lowerBound)
-                }
-            case "interactions":
-                guard entries == nil else { throw scanner.fault("it has two lists of interactions") }
-                entries = try self.entries(&scanner)
-            default: _ = try scanner.skipValue()
-            }
-        }
-        try scanner.expectEnd()
-        guard foundVersion != nil else { throw JSONSyntaxError(reason: "it has no version", offset: 0) }
-        guard let entries else { throw JSONSyntaxError(reason: "it has no list of interactions", offset: 0) }
-        return entries
-    }
-
-    private static func entries(_ scanner: inout JSONScanner) throws -> [Entry] {
-        var entries: [Entry] = []
-        try scanner.array { scanner in
-            _ = try scanner.peek()
-            let start = scanner.position
-            var found: Entry?
-            var response: Range<Int>?
-            var failure: Range<Int>?
-            var isDated = false
-            try scanner.object { name, scanner in
-                switch name {
-                case "request":
-                    try expectFirst(found == nil, name, scanner)
-                    found = try entry(&scanner)
-                case "response":
-                    try expectFirst(response == nil, name, scanner)
-                    response = try scanner.skipValue()
-                case "error":
-                    try expectFirst(failure == nil, name, scanner)
-                    failure = try scanner.skipValue()
-                case "at":
-                    try expectFirst(!isDated, name, scanner)
-                    isDated = true
-                    _ = try scanner.skipValue()
-                default: _ = try scanner.skipValue()
-                }
-            }
-            guard var found, response != nil || failure != nil else {
-                throw JSONSyntaxError(
-                    reason: "an interaction has no request, or neither a response nor an error", offset: start)
-            }
-            found.range = start..<scanner.position
-            found.response = response
-            found.failure = failure
-            entries.append(found)
-        }
-        return entries
-    }
-
-    private static func entry(_ scanner: inout JSONScanner) throws -> Entry {
-        _ = try scanner.peek()
-        let start = scanner.position
-        var method: String?
-        var url: String?
-        var hasFields = false
-        var hasContent = false
-        try scanner.object { name, scanner in
-            switch name {
-            case "method":
-                try expectFirst(method == nil, name, scanner)
-                method = try scanner.string()
-            case "url":
-                try expectFirst(url == nil, name, scanner)
-                url = try scanner.string()
-            case "headers":
-                try expectFirst(!hasFields, name, scanner)
-                hasFields = true
-                _ = try scanner.skipValue()
-            default:
-                hasContent = true
-                _ = try scanner.skipValue()
-            }
-        }
-        guard let method, let url else {
-            throw JSONSyntaxError(reason: "a request has no method, or no URL", offset: start)
-        }
-        let range = start..<scanner.position
-        return Entry(range: range, request: range, method: method, url: url, hasContent: hasContent)
-    }
-
-    /// Throws if a member occurs twice, because other readers would take the other one.
-    private static func expectFirst(_ isFirst: Bool, _ name: String, _ scanner: JSONScanner) throws {
-        guard isFirst else { throw scanner.fault("the member \"\(name)\" occurs twice") }
-    }
-
     private static func request(_ members: CassetteMembers, _ files: CassetteFiles) throws -> RecordedRequest {
         guard let method = try members.text("method"), let url = try members.text("url") else {
             throw members.fault("a request has no method, or no URL")

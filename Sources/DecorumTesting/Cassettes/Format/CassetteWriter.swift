@@ -35,6 +35,22 @@ struct CassetteWriter {
         bytes = page.bytes + [0x0A]
     }
 
+    /// The text of a file, which is not empty, followed by these interactions; all else in it stays as it is.
+    func spliced(into reader: CassetteReader) -> [UInt8] {
+        guard let end = reader.entries.last?.range.upperBound, let start = bytes.firstIndex(of: UInt8(ascii: "[")),
+            let close = bytes.lastIndex(of: UInt8(ascii: "]"))
+        else { return bytes }
+        var output: [UInt8] = []
+        output.reserveCapacity(reader.bytes.count + bytes.count)
+        output += reader.bytes[..<end]
+        output.append(UInt8(ascii: ","))
+        // The line break before the bracket is that of the file.
+        let text = bytes[(start + 1)..<close]
+        output += text[..<(text.lastIndex { $0 != 0x20 && $0 != 0x0A }.map { $0 + 1 } ?? text.startIndex)]
+        output += reader.bytes[end...]
+        return output
+    }
+
     private mutating func write(_ interaction: Interaction, to page: inout JSONPage) {
         page.member("request")
         page.object { write(interaction.request, to: &$0) }

@@ -22,7 +22,9 @@ struct PlaybackIndex: Sendable {
 
     /// The interactions with the same key of method and URL.
     private struct Group {
-        var ordinals: [Int]
+        /// Most groups have one interaction, for which no list is needed.
+        let first: Int
+        var others: [Int] = []
         /// By the key of all other rules; nil until the first request comes.
         var queues: [Key: Queue]?
         /// The keys of the queues that hold placeholders; nil until a request matches no queue exactly.
@@ -45,7 +47,8 @@ struct PlaybackIndex: Sendable {
     private var groupNumbers: [Key: Int] = [:]
     /// The keys of groups that hold placeholders; nil until a request matches no group exactly.
     private var templates: KeyTemplates?
-    private var count = 0
+    /// The number of interactions.
+    private(set) var count = 0
     private var cursor = 0
     private(set) var played: Set<Int> = []
 
@@ -63,14 +66,20 @@ struct PlaybackIndex: Sendable {
     }
 
     /// Appends an interaction, with a request of which only method and URL count.
-    mutating func append(_ target: RecordedRequest) {
+    ///
+    /// One that is not playable only counts.
+    mutating func append(_ target: RecordedRequest, isPlayable: Bool = true) {
+        guard isPlayable else {
+            count += 1
+            return
+        }
         let key = key(of: target, forTarget: true)
         let number = groups.count
         if let group = groupNumbers.updateValue(number, forKey: key) {
             groupNumbers[key] = group
-            groups[group].ordinals.append(count)
+            groups[group].others.append(count)
         } else {
-            groups.append(Group(ordinals: [count]))
+            groups.append(Group(first: count))
         }
         count += 1
     }
@@ -126,7 +135,7 @@ struct PlaybackIndex: Sendable {
 
     private mutating func fillQueues(of group: Int, _ recorded: (Int) throws -> RecordedRequest) throws {
         guard groups[group].queues == nil else { return }
-        groups[group].queues = try queues(of: groups[group].ordinals, recorded)
+        groups[group].queues = try queues(of: [groups[group].first] + groups[group].others, recorded)
     }
 
     private mutating func keys(like key: Key, in group: Int) -> [Key] {

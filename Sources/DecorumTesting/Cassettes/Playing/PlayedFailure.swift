@@ -1,4 +1,5 @@
-import Decorum
+public import Decorum
+import Foundation
 
 extension RecordedFailure {
     /// The kind of a body that its reader had dropped before its end.
@@ -16,6 +17,9 @@ extension RecordedFailure {
         }
     }
 
+    /// Whether the recorder stopped before the end of the content.
+    var isCut: Bool { kind == Self.abandoned }
+
     /// Throws the recorded failure; a cancelled exchange waits until it is cancelled again.
     func play() async throws {
         switch kind {
@@ -25,17 +29,35 @@ extension RecordedFailure {
             for await _ in stream {}
             continuation.finish()
             throw CancellationError()
-        case Self.abandoned:
-            throw TransportError(.truncated, at: .body, underlying: RecordingEndedError())
         default:
             throw TransportError(TransportError.Code(kind), at: TransportError.Stage(stage))
         }
     }
 }
 
-/// A reader reads more of a body than was read during the recording, so the rest is unknown.
-struct RecordingEndedError: Error, CustomStringConvertible {
-    var description: String { "The recording ends here, since its reader dropped the body; record it again." }
+/// A test reads more of a response than was recorded.
+///
+/// The recorder stopped there, because the test that was recorded had dropped the content, and the rest of it was beyond
+/// the limits of ``CassetteRules/remainder``.
+public struct RecordingEndedError: Error, Hashable, Sendable {
+    /// The method and the URL of the request, redacted.
+    public let request: String
+    /// The number of bytes that are recorded.
+    public let length: Int
+    /// The path of the cassette.
+    public let file: String
+    let advice: String
+}
+
+extension RecordingEndedError: DescribableError {
+    /// The place, the cause, and how to record the rest.
+    public var description: String {
+        """
+        The recording of \(request) ends here, after \(length) bytes, because the recorded test had dropped the response.
+        fix: \(advice); an endless response ends at the limits of rules.remainder
+        file: \(file)
+        """
+    }
 }
 
 extension RecordedFailure.Stage {

@@ -4,12 +4,14 @@ import HTTPTypes
 
 extension Response {
     /// A recorded response as it arrived: its head, and its content in the recorded chunks and with the recorded end.
+    ///
+    /// A failure is thrown by `fail` at the end of the content.
     init(
-        playing recorded: RecordedResponse, failure: RecordedFailure?, timing: CassetteRules.Timing,
-        clock: any DatedClock
+        playing recorded: RecordedResponse, timing: CassetteRules.Timing, clock: any DatedClock,
+        fail: (@Sendable () async throws -> Void)?
     ) {
-        let body = Body(length: failure == nil ? Int64(recorded.body.bytes.count) : nil, replay: .once) { _ in
-            PlayedBodyReader(recorded, failure: failure, timing: timing, clock: clock)
+        let body = Body(length: fail == nil ? Int64(recorded.body.bytes.count) : nil, replay: .once) { _ in
+            PlayedBodyReader(recorded, timing: timing, clock: clock, fail: fail)
         }
         self.init(head: HTTPResponse(status: recorded.statusLine, headerFields: recorded.fields), body: body)
         metadata.source = .cassette
@@ -30,18 +32,19 @@ extension Response {
 private struct PlayedBodyReader: BodyReader {
     private var rest: Data
     private var chunks: ArraySlice<RecordedResponse.Chunk>
-    private var failure: RecordedFailure?
+    private let fail: (@Sendable () async throws -> Void)?
     private let fields: HTTPFields
     private let timing: CassetteRules.Timing
     private let clock: any DatedClock
 
     init(
-        _ response: RecordedResponse, failure: RecordedFailure?, timing: CassetteRules.Timing, clock: any DatedClock
+        _ response: RecordedResponse, timing: CassetteRules.Timing, clock: any DatedClock,
+        fail: (@Sendable () async throws -> Void)?
     ) {
         rest = response.body.bytes
         chunks = response.chunks[...]
         fields = response.trailers
-        self.failure = failure
+        self.fail = fail
         self.timing = timing
         self.clock = clock
     }
@@ -58,8 +61,7 @@ private struct PlayedBodyReader: BodyReader {
             rest = rest.dropFirst(chunk.length)
             if !data.isEmpty { return data }
         }
-        guard let failure else { return nil }
-        try await failure.play()
+        try await fail?()
         return nil
     }
 

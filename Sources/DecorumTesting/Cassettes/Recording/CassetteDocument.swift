@@ -8,6 +8,9 @@ import Foundation
 /// "cassette 1".
 struct CassetteDocument {
     let bytes: Data
+    /// The part of it that has to be searched for secrets: all of it, or a document of the new interactions alone, if
+    /// the others are copied.
+    let unchecked: Data
     /// The files beside the cassette, by their paths.
     let files: [String: Data]
 
@@ -15,19 +18,42 @@ struct CassetteDocument {
         let isArchive = if case .imported = content { true } else { file.pathExtension.lowercased() == "har" }
         if isArchive {
             bytes = try Self.archive(of: interactions, over: content, as: file).document()
+            unchecked = bytes
             files = [:]
+        } else if let new = Self.additions(interactions, to: content), case .file(let reader) = content {
+            let writer = try CassetteWriter(new, of: .none, files: CassetteFiles(beside: file))
+            bytes = Data(writer.spliced(into: reader))
+            unchecked = Data(writer.bytes)
+            files = writer.files.added
         } else {
             let writer = try CassetteWriter(interactions, of: content, files: CassetteFiles(beside: file))
             bytes = Data(writer.bytes)
+            unchecked = bytes
             files = writer.files.added
         }
+    }
+
+    /// The new interactions, if they only follow all those of the file; nil otherwise.
+    private static func additions(
+        _ interactions: [SavedInteraction], to content: CassetteContent
+    ) -> [SavedInteraction]? {
+        let count = content.count
+        guard count > 0, interactions.count > count, !interactions[count...].contains(where: \.isExisting) else {
+            return nil
+        }
+        for ordinal in 0..<count {
+            guard case .existing(ordinal) = interactions[ordinal] else { return nil }
+        }
+        return Array(interactions[count...])
     }
 
     /// The files beside the cassette that it will no longer name; they are not read, and need not exist.
     static func filesLeftOver(by interactions: [SavedInteraction], of content: CassetteContent) -> Set<String> {
         guard case .file(let reader) = content else { return [] }
-        var dropped = Set(0..<content.count)
-        for case .existing(let ordinal) in interactions { dropped.remove(ordinal) }
+        var isKept = Array(repeating: false, count: content.count)
+        for case .existing(let ordinal) in interactions { isKept[ordinal] = true }
+        let dropped = Set(isKept.indices.filter { !isKept[$0] })
+        guard !dropped.isEmpty else { return [] }
         let left = reader.files(of: dropped)
         // A dropped interaction may share a file with one that stays.
         return left.isEmpty ? [] : left.subtracting(reader.files(of: Set(0..<content.count).subtracting(dropped)))

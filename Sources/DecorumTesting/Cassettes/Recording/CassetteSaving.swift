@@ -13,40 +13,46 @@ extension Cassette {
     /// Writes the recorded interactions: all or none, and only if they hold no secret.
     func save() throws {
         let (recorded, redactor) = try recorded()
-        guard !recorded.isEmpty || mode == .rewrite && opened.count > 0 else { return }
+        func saving(_ file: CassetteCourse.Saving.File, isWrittenBySuite: Bool = false) -> CassetteCourse.Saving {
+            .init(
+                mode: mode, file: file, isWrittenBySuite: isWrittenBySuite, hasRecordings: !recorded.isEmpty,
+                hadInteractions: opened.count > 0)
+        }
+        guard CassetteCourse.merge(for: saving(.unchanged)) != .nothing else { return }
         let directory = file.deletingLastPathComponent()
         try writing { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) }
         try withLock(on: directory) {
-            let (content, isForeign) = try currentContent()
-            let merge = RecordingMerge(rules: rules, redactor: self.redactor, content: content)
-            let isShared = run?.write(file) ?? false
-            let merged =
-                if isForeign || isShared {
-                    try merge.united(mode == .rewrite ? merge.unchanged(recorded, since: original) : recorded)
-                } else if mode == .rewrite {
-                    merge.rewritten(recorded)
-                } else {
-                    merge.appended(recorded)
-                }
-            try write(merged, over: content, without: redactor)
+            let (content, state) = try currentContent()
+            let way = CassetteCourse.merge(for: saving(state, isWrittenBySuite: shared?.write(file) ?? false))
+            guard way != .nothing else { return }
+            let merge = RecordingMerge(
+                rules: rules, redactor: self.redactor, content: content,
+                original: mode == .rewrite ? original : .none, expiry: rules.renewal(at: clock.date))
+            try write(merge.merged(recorded, way), over: content, without: redactor)
         }
     }
 
-    /// The current content of the file, and whether another recorder has written it since this cassette was opened.
-    private func currentContent() throws -> (content: CassetteContent, isForeign: Bool) {
-        guard FileManager.default.fileExists(atPath: file.path) else { return (.none, false) }
-        let current = try CassetteContent(reading: file, as: rules.content, formats: rules.formats)
-        guard current.count == opened.count else { return (current, true) }
-        if !current.text.isEmpty, current.text == opened.text { return (current, false) }
-        return (current, try current.interactions() != opened.interactions())
+    /// The current content of the file, and its state compared with the file that was opened.
+    private func currentContent() throws -> (content: CassetteContent, state: CassetteCourse.Saving.File) {
+        guard let current = FileStamp(of: file) else { return (.none, .absent) }
+        if current == stamp { return (opened, .unchanged) }
+        let content = try CassetteContent(reading: file, as: rules.content, formats: rules.formats)
+        guard content.count == opened.count else { return (content, .changed) }
+        if !content.text.isEmpty, content.text == opened.text { return (content, .unchanged) }
+        return (content, try content.interactions() == opened.interactions() ? .unchanged : .changed)
     }
 
     private func write(
         _ interactions: [SavedInteraction], over content: CassetteContent, without secrets: CassetteRedactor
     ) throws {
         let document = try CassetteDocument(of: interactions, over: content, as: file)
+        try checkSize(of: document, interactions)
         let scanner = SecretScanner(rules)
-        try scanner.check(document.bytes, file: file.relativePath)
+        // A finding is looked for again in the whole file, where it has another place.
+        if !scanner.findings(in: document.unchecked).isEmpty {
+            try scanner.check(document.bytes, file: file.relativePath)
+            try scanner.check(document.unchecked, file: file.relativePath)
+        }
         for (path, data) in document.files { try scanner.check(data, file: path) }
         let gate = ContentGate(scanner: scanner, redactor: secrets, file: file.relativePath)
         for case .recorded(let interaction) in interactions { try gate.check(interaction) }
@@ -62,7 +68,7 @@ extension Cassette {
             for (path, data) in document.files {
                 try data.write(to: directory.appending(path: path), options: .atomic)
             }
-            if try !FileManager.default.fileExists(atPath: file.path) || Data(contentsOf: file) != document.bytes {
+            if try content.isEmpty || !content.holds(document.bytes, in: file) {
                 try document.bytes.write(to: file, options: .atomic)
             }
             for path in obsolete where FileManager.default.fileExists(atPath: directory.appending(path: path).path) {
@@ -93,5 +99,17 @@ extension Cassette {
             }
         }
         try body()
+    }
+}
+
+extension CassetteContent {
+    fileprivate var isEmpty: Bool { if case .none = self { true } else { false } }
+
+    /// Whether the file, of which this is the current content, has exactly these bytes.
+    fileprivate func holds(_ bytes: Data, in file: URL) throws -> Bool {
+        if case .file(let reader) = self {
+            return reader.bytes.count == bytes.count && bytes.elementsEqual(reader.bytes)
+        }
+        return try Data(contentsOf: file) == bytes
     }
 }

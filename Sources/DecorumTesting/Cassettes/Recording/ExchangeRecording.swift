@@ -1,100 +1,116 @@
 import Decorum
 import Foundation
 import HTTPTypes
-import Synchronization
 
 /// One exchange while it is recorded: it starts with the request, and grows with each part of the response.
 final class ExchangeRecording: Sendable {
     private struct State {
         var interaction: Interaction
-        var requestContent: Data?
-        var content = Data()
-        var chunks: [RecordedResponse.Chunk] = []
-        var lastArrival: ContinuousClock.Instant?
+        /// The number of the event that answered the request.
+        var answered: Int?
+        var transfer: RecordedTransfer?
         var isOverLimit = false
     }
 
-    /// Whether the request was sent by the task that opened the cassette.
-    let isFromOpener: Bool
-    private let clock: any DatedClock
-    private let limit: Int
-    private let state: Mutex<State>
+    /// The number of the event that sent the request.
+    let sent: Int
+    private let rules: CassetteRules
+    private let monitor: Monitor<State>
 
-    init(_ request: RecordedRequest, isFromOpener: Bool, limit: Int, clock: any DatedClock) {
-        self.isFromOpener = isFromOpener
-        self.clock = clock
-        self.limit = limit
-        state = Mutex(State(interaction: Interaction(request: request, recordedAt: clock.date)))
+    init(_ request: RecordedRequest, sent: Int, rules: CassetteRules, date: Date) {
+        self.sent = sent
+        self.rules = rules
+        monitor = Monitor(State(interaction: Interaction(request: request, recordedAt: date)))
     }
+
+    /// The number of the event that answered the request; nil while it is under way.
+    var answered: Int? { monitor.read(\.answered) }
 
     /// Records the content of a request while the transport reads it.
     func observeRequest(_ event: BodyEvent) {
-        state.withLock { state in
+        monitor.update { state in
             switch event {
-            case .chunk(let data): append(data, to: &state.interaction.request.body.bytes, &state.isOverLimit)
+            case .chunk(let data):
+                if state.interaction.request.body.bytes.count + data.count <= rules.bodyLimit {
+                    state.interaction.request.body.bytes.append(data)
+                } else {
+                    state.isOverLimit = true
+                }
             case .finished(let trailers): state.interaction.request.trailers = trailers ?? [:]
             case .failed, .abandoned: break
             }
         }
     }
 
-    /// Records the head of the response, and its content as it is read.
-    func record(_ response: Response) -> Response {
+    /// Records the head of the response, and its content as it arrives.
+    func record(_ response: Response, answered: Int, clock: any DatedClock, spawner: any TaskSpawner) -> Response {
         var response = response
-        state.withLock { state in
-            state.interaction.response = RecordedResponse(response)
-            state.interaction.failure = RecordedFailure(kind: RecordedFailure.abandoned, stage: .body)
-            state.lastArrival = clock.now
-        }
+        var recorded = RecordedResponse(response)
+        var transfer: RecordedTransfer?
         if let bytes = response.body.bytes {
-            observeResponse(.chunk(bytes))
-            observeResponse(.finished(trailers: nil))
+            recorded.body.bytes = bytes
         } else {
-            response.body = response.body.observed { [self] in observeResponse($0) }
+            let started = RecordedTransfer(response.body, rules: rules, clock: clock, spawner: spawner)
+            response.body = started.body(typed: response.body.mediaType)
+            transfer = started
+        }
+        monitor.update { [recorded, transfer] state in
+            state.interaction.response = recorded
+            state.transfer = transfer
+            state.answered = answered
         }
         return response
     }
 
     /// Records the failure of an exchange without a response.
-    func record(_ error: any Error) {
-        state.withLock { $0.interaction.failure = RecordedFailure(error) }
-    }
-
-    private func observeResponse(_ event: BodyEvent) {
-        state.withLock { state in
-            switch event {
-            case .chunk(let data):
-                let now = clock.now
-                let pause = state.lastArrival.map { $0.duration(to: now) } ?? .zero
-                state.lastArrival = now
-                state.chunks.append(.init(pause: pause.inMilliseconds, length: data.count))
-                append(data, to: &state.content, &state.isOverLimit)
-            case .finished(let trailers):
-                state.interaction.failure = nil
-                state.interaction.response?.trailers = trailers ?? [:]
-            case .failed(let error): state.interaction.failure = RecordedFailure(error, stage: .body)
-            case .abandoned: break
-            }
+    func record(_ error: any Error, answered: Int) {
+        monitor.update { state in
+            state.interaction.failure = RecordedFailure(error)
+            state.answered = answered
         }
     }
 
-    private func append(_ data: Data, to content: inout Data, _ isOverLimit: inout Bool) {
-        if content.count + data.count <= limit { content.append(data) } else { isOverLimit = true }
+    /// Reads the rest of the response, because the cassette is being finished.
+    func begin() { monitor.read(\.transfer)?.begin() }
+
+    /// Waits for the end of the exchange, within the limits for a remainder.
+    func end() async {
+        if answered == nil {
+            try? await withThrowingTaskGroup(of: Void.self) { [monitor, remainder = rules.remainder] group in
+                group.addTask { try await monitor.wait { $0.answered != nil } }
+                group.addTask { try await remainder.clock.sleep(for: remainder.time) }
+                defer { group.cancelAll() }
+                try await group.next()
+            }
+            begin()
+        }
+        await monitor.read(\.transfer)?.end()
     }
 
-    /// The interaction as recorded up to now.
+    /// Stops reading what the test has dropped.
+    func stop() { monitor.read(\.transfer)?.stop() }
+
+    /// The interaction as recorded up to now; nil while the request is not answered.
     ///
     /// - Throws: `BodyLimitError` if a body was longer than the limit for recording.
-    func interaction() throws -> Interaction {
-        try state.withLock { state in
-            guard !state.isOverLimit else { throw BodyLimitError(limit: limit) }
-            var interaction = state.interaction
-            interaction.response?.body.bytes = state.content
-            if interaction.response?.isStream == true, state.chunks.count > 1 {
-                interaction.response?.chunks = state.chunks
-            }
-            return interaction
+    func interaction() throws -> Interaction? {
+        let state = monitor.state
+        guard state.answered != nil else { return nil }
+        var interaction = state.interaction
+        let arrival = state.transfer?.arrival
+        guard !state.isOverLimit, arrival?.isOverLimit != true,
+            interaction.response?.body.bytes.count ?? 0 <= rules.bodyLimit
+        else { throw BodyLimitError(limit: rules.bodyLimit) }
+        guard let arrival, var response = interaction.response else { return interaction }
+        response.body.bytes = arrival.content
+        if response.isStream, arrival.chunks.count > 1 { response.chunks = arrival.chunks }
+        switch arrival.end {
+        case .finished(let trailers): response.trailers = trailers
+        case .failed(let error): interaction.failure = RecordedFailure(error, stage: .body)
+        case .cut, nil: interaction.failure = RecordedFailure(kind: RecordedFailure.abandoned, stage: .body)
         }
+        interaction.response = response
+        return interaction
     }
 }
 
@@ -117,11 +133,5 @@ extension RecordedResponse {
             "text/event-stream", "multipart/x-mixed-replace", "application/x-ndjson", "application/jsonl",
             "application/json-seq", "application/stream+json", "application/vnd.amazon.eventstream",
         ].contains(essence)
-    }
-}
-
-extension Duration {
-    fileprivate var inMilliseconds: Int {
-        Int(components.seconds) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000)
     }
 }

@@ -1,4 +1,5 @@
 import Decorum
+import Foundation
 import HTTPTypes
 
 /// An interaction of a file that is to be written.
@@ -12,57 +13,86 @@ enum SavedInteraction: Sendable {
 struct RecordingMerge {
     let rules: CassetteRules
     let redactor: CassetteRedactor
+    /// The current content of the file.
     let content: CassetteContent
+    /// The content of which unchanged interactions are kept, with their day and their fields, so that recording an
+    /// unchanged server anew does not change the file.
+    let original: CassetteContent
+    /// The date before which a recording is outdated; nil if none is.
+    let expiry: Date?
 
-    /// The interactions of the file, followed by the new ones.
-    func appended(_ recorded: [Interaction]) -> [SavedInteraction] {
-        (0..<content.count).map { .existing($0) } + recorded.map { .recorded($0) }
+    /// The interactions of the new file.
+    func merged(_ recorded: [Interaction], _ way: CassetteCourse.Merge) throws -> [SavedInteraction] {
+        switch way {
+        case .nothing: return (0..<content.count).map { .existing($0) }
+        case .addition: return try joined(recorded, isUnion: false)
+        case .replacement:
+            return unchanged(recorded, since: content).map { $1.map { .existing($0) } ?? .recorded($0) }
+        case .union:
+            let recorded = try unchanged(recorded, since: original).map { interaction, ordinal in
+                try ordinal.map { try original.interaction(at: $0) } ?? interaction
+            }
+            return try sorted(joined(recorded, isUnion: true))
+        }
     }
 
-    /// The new file when each request was recorded anew: an unchanged answer keeps its recording, with its day and its
-    /// fields, so that the file does not change.
+    /// The recordings, each with the place of the interaction in an earlier file that has the same answer.
     ///
     /// An interaction that cannot be read, such as one whose content file is lost, counts as changed.
-    func rewritten(_ recorded: [Interaction]) -> [SavedInteraction] {
-        let existing = (0..<content.count).compactMap { try? request(at: $0) }
-        var known = Dictionary(grouping: existing) { key(of: $0.request) }.mapValues { $0[...] }
+    private func unchanged(
+        _ recorded: [Interaction], since earlier: CassetteContent
+    ) -> [(interaction: Interaction, ordinal: Int?)] {
+        guard earlier.count > 0 else { return recorded.map { ($0, nil) } }
+        let existing = (0..<earlier.count).compactMap { ordinal in
+            (try? key(of: earlier, at: ordinal)).map { (ordinal: ordinal, key: $0) }
+        }
+        var known = Dictionary(grouping: existing) { $0.key }.mapValues { $0[...] }
         return recorded.map { interaction in
-            let old = known[key(of: redactor.matchable(interaction.request))]?.popFirst()?.ordinal
-            guard let old, let known = try? content.interaction(at: old), known.isSame(as: interaction) else {
-                return .recorded(interaction)
-            }
-            return .existing(old)
+            guard let old = known[key(of: redactor.matchable(interaction.request))]?.popFirst()?.ordinal,
+                !earlier.isMendable(at: old, expiry: expiry), let known = try? earlier.interaction(at: old),
+                known.isSame(as: interaction)
+            else { return (interaction, nil) }
+            return (interaction, old)
         }
     }
 
-    /// The new recordings, but with the interaction of an earlier file if the answer has not changed since.
-    func unchanged(_ recorded: [Interaction], since original: CassetteContent) throws -> [Interaction] {
-        try RecordingMerge(rules: rules, redactor: redactor, content: original).rewritten(recorded).map { saved in
-            switch saved {
-            case .recorded(let interaction): interaction
-            case .existing(let ordinal): try original.interaction(at: ordinal)
-            }
-        }
-    }
-
-    /// The new file when another recorder has written it meanwhile: each interaction of either, as often as the one
-    /// that has it more often has it.
+    /// The interactions of the file and the recordings.
     ///
-    /// The order does not depend on which of them wrote first.
-    func united(_ recorded: [Interaction]) throws -> [SavedInteraction] {
-        let existing = try (0..<content.count).map { try request(at: $0) }
-        var known = Dictionary(grouping: existing) { key(of: $0.request) }.mapValues { $0[...] }
-        let new = recorded.map { (request: redactor.matchable($0.request), interaction: $0) }
-            .filter { known[key(of: $0.request)]?.popFirst() == nil }
-        let all =
-            existing.map { (request: $0.request, saved: SavedInteraction.existing($0.ordinal)) }
-            + new.map { (request: $0.request, saved: .recorded($0.interaction)) }
-        return all.sorted(by: \.request).map(\.saved)
+    /// A recording takes the place of an incomplete or outdated interaction for the same request. In a union, it counts
+    /// as one that the file has, if the file has one for the same request.
+    private func joined(_ recorded: [Interaction], isUnion: Bool) throws -> [SavedInteraction] {
+        let keys = recorded.map { key(of: redactor.matchable($0.request)) }
+        var waiting = Dictionary(grouping: recorded.indices) { keys[$0] }.mapValues { $0[...] }
+        var used: Set<Int> = []
+        let existing: [SavedInteraction] = try (0..<content.count).map { ordinal in
+            let isMendable = content.isMendable(at: ordinal, expiry: expiry)
+            guard isUnion || isMendable, let match = waiting[try key(of: content, at: ordinal)]?.popFirst() else {
+                return .existing(ordinal)
+            }
+            used.insert(match)
+            guard isMendable, try recorded[match].mends(content.interaction(at: ordinal), expiry: expiry) else {
+                return .existing(ordinal)
+            }
+            return .recorded(recorded[match])
+        }
+        return existing + recorded.indices.filter { !used.contains($0) }.map { .recorded(recorded[$0]) }
     }
 
-    /// A request of the file, as it is matched.
-    private func request(at ordinal: Int) throws -> (ordinal: Int, request: RecordedRequest) {
-        (ordinal, redactor.matchable(try content.request(at: ordinal, for: rules.matching)))
+    /// The order of a file that several tests or processes write, which does not depend on which of them was first.
+    private func sorted(_ interactions: [SavedInteraction]) throws -> [SavedInteraction] {
+        let requests = try interactions.map { saved in
+            switch saved {
+            case .existing(let ordinal): redactor.matchable(try content.request(at: ordinal))
+            case .recorded(let interaction): redactor.matchable(interaction.request)
+            }
+        }
+        let texts = requests.map(RequestText.init)
+        return interactions.indices.sorted { (texts[$0], $0) < (texts[$1], $1) }.map { interactions[$0] }
+    }
+
+    /// The key of a request of a file, as it is matched.
+    private func key(of content: CassetteContent, at ordinal: Int) throws -> [[UInt8]] {
+        key(of: redactor.matchable(try content.request(at: ordinal, for: rules.matching)))
     }
 
     private func key(of request: RecordedRequest) -> [[UInt8]] {
@@ -70,25 +100,14 @@ struct RecordingMerge {
     }
 }
 
-extension Array {
-    /// The elements sorted by the text of their requests, so that the order is not random.
-    func sorted(by request: (Element) -> RecordedRequest) -> [Element] {
-        enumerated()
-            .map { offset, element in
-                let request = request(element)
-                let text = [[UInt8](request.url.utf8), [UInt8](request.method.utf8), [UInt8](request.body.bytes)]
-                return (offset: offset, text: text, element: element)
-            }
-            .sorted { one, other in
-                for (text, otherText) in zip(one.text, other.text) where text != otherText {
-                    return text.lexicographicallyPrecedes(otherText)
-                }
-                return one.offset < other.offset
-            }
-            .map(\.element)
+extension Interaction {
+    /// Whether the interaction is better than an older one: it is whole, has more content, or the older one is outdated.
+    fileprivate func mends(_ older: Interaction, expiry: Date?) -> Bool {
+        if let expiry, let date = older.recordedAt, date < expiry { return true }
+        guard failure?.kind == RecordedFailure.abandoned else { return true }
+        return (response?.body.bytes.count ?? 0) > (older.response?.body.bytes.count ?? 0)
     }
 }
-
 extension Interaction {
     /// Whether both have the same content, regardless of the time of recording.
     fileprivate func isSame(as other: Interaction) -> Bool {

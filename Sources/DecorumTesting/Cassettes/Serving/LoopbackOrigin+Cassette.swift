@@ -10,7 +10,7 @@ extension LoopbackOrigin {
     /// let origin = try LoopbackOrigin(playing: cassette)
     /// let feed = try await download(origin.url + "/feed")
     /// origin.stop()
-    /// try cassette.finish()
+    /// try await cassette.finish()
     /// ```
     ///
     /// A request is matched as if it had been sent to the origin that was recorded: if there were several, to each of

@@ -4,7 +4,9 @@ import Foundation
 
 extension Cassette {
     /// Compares the live answers with the recorded ones.
-    func verify() throws {
+    ///
+    /// - Returns: The recorded interactions whose requests were not made; other tests of the suite may make them.
+    func verify() throws -> Set<Int> {
         let live = try matchable(recorded().interactions)
         let recorded = try matchable(content.interactions())
         var index = PlaybackIndex(recorded.lazy.map(\.request), rules: rules)
@@ -20,11 +22,21 @@ extension Cassette {
             let changes = recorded[ordinal].drift(to: interaction)
             if !changes.isEmpty { drifts.append(.init(request: request, changes: changes.map(scanner.masked))) }
         }
+        let unmade = Set(recorded.indices).subtracting(index.played)
+        if !isShared, rules.unused == .fail {
+            drifts += unmade.sorted().map { ordinal in
+                let request = recorded[ordinal].request
+                return .init(
+                    request: scanner.masked("\(request.method) \(request.url)"),
+                    changes: ["is recorded, and no longer requested"])
+            }
+        }
         guard drifts.isEmpty else {
             throw CassetteDriftError(
                 file: file.relativePath, drifts: drifts,
                 advice: adviceToRecord(or: "CASSETTE=rewrite records it anew"))
         }
+        return isShared ? unmade : []
     }
 
     private func matchable(_ interactions: [Interaction]) -> [Interaction] {
@@ -41,7 +53,7 @@ extension Interaction {
     /// failure.
     fileprivate func drift(to live: Interaction) -> [String] {
         var changes: [String] = []
-        if failure != live.failure {
+        if exchangeFailure != live.exchangeFailure {
             changes.append("outcome  was \(failure?.kind ?? "a response"), is \(live.failure?.kind ?? "a response")")
         }
         guard let old = response, let new = live.response else { return changes }
@@ -57,6 +69,9 @@ extension Interaction {
         }
         return changes
     }
+
+    /// The failure of the exchange itself; the end of a recording is not one.
+    private var exchangeFailure: RecordedFailure? { failure?.isCut == true ? nil : failure }
 }
 
 /// The answers of a server have changed since they were recorded.

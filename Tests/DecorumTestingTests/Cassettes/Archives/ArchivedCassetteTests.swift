@@ -25,7 +25,7 @@ import Testing
         for path in paths {
             texts.append(try await connection.send(.get("https://example.com" + path)).body.text(upTo: 1 << 10))
         }
-        try cassette.finish()
+        try await cassette.finish()
         return texts
     }
 

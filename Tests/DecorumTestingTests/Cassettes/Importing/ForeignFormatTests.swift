@@ -91,7 +91,7 @@ import Testing
         let response = try await CassetteConnection(cassette).send(.get("https://a.example/"))
 
         #expect(response.head.status.code == 418)
-        try cassette.finish()
+        try await cassette.finish()
         let error = #expect(throws: CassetteError.self) {
             try Cassette(at: folder.path("feed.json"), mode: .rewrite, rules: rules)
         }

@@ -116,7 +116,7 @@ import Testing
         #expect(then.pendingSleeps == [.seconds(20)])
         then.advance(by: .seconds(20))
         #expect(try await response.body.text(upTo: 100) == "news")
-        try cassette.finish()
+        try await cassette.finish()
     }
 
     @Test func `Without a Date field, the day of the recording counts`() throws {

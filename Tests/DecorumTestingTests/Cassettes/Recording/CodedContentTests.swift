@@ -42,13 +42,13 @@ import Testing
     func record(_ request: Request, over base: some Connection, rules: CassetteRules = CassetteRules()) async throws {
         let cassette = try Cassette(at: folder.path("feed.json"), mode: .append, rules: rules)
         _ = try await CassetteConnection(cassette, recording: base).send(request).body.data(upTo: 1 << 20)
-        try cassette.finish()
+        try await cassette.finish()
     }
 
     func replay(_ request: Request, rules: CassetteRules = CassetteRules()) async throws -> Response {
         let cassette = try Cassette(at: folder.path("feed.json"), mode: .replay, rules: rules)
         let response = try await CassetteConnection(cassette).send(request)
-        try cassette.finish()
+        try await cassette.finish()
         return response
     }
 
@@ -137,7 +137,7 @@ import Testing
             let recording = try Cassette(at: folder.path(name), mode: .append, rules: rules)
             let connection = CassetteConnection(recording, recording: Self.answer(content, coding: coding))
             _ = try await connection.send(request).body.data(upTo: 1000)
-            try recording.finish()
+            try await recording.finish()
 
             let replaying = try Cassette(at: folder.path(name), mode: .replay, rules: rules)
             let response = try await CassetteConnection(replaying).send(request)

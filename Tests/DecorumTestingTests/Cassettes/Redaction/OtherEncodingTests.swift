@@ -19,7 +19,7 @@ import Testing
     func record(_ request: Request, _ response: Response = Response(status: .ok)) async throws -> Data {
         let cassette = try Cassette(at: folder.path("feed.json"), mode: .append)
         _ = try await CassetteConnection(cassette, recording: StubConnection(response)).send(request)
-        try cassette.finish()
+        try await cassette.finish()
         return try cassette.written(in: folder)
     }
 
@@ -54,7 +54,7 @@ import Testing
         let other = Self.latin(text.replacing("hunter2", with: "correct-horse"))
         _ = try await CassetteConnection(replaying).send(
             .post("https://example.com/", fields: [.contentType: mediaType], body: Body(other)))
-        try replaying.finish()
+        try await replaying.finish()
     }
 
     @Test func `A secret that is known from elsewhere is replaced in text of an older encoding`() async throws {
@@ -85,7 +85,7 @@ import Testing
         let allowed = try Cassette(at: folder.path("feed.json"), mode: .append, rules: rules)
         let stub = StubConnection(Response(status: .ok, body: Body(content)))
         _ = try await CassetteConnection(allowed, recording: stub).send(request)
-        try allowed.finish()
+        try await allowed.finish()
         #expect(try allowed.interactions().isEmpty)
         #expect(FileManager.default.fileExists(atPath: folder.path("feed.json")))
     }

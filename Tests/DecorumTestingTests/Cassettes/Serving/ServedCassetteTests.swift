@@ -42,7 +42,7 @@ import Testing
         #expect(try await text("/a") == "first")
         #expect(try await text("/a") == "second")
         #expect(try await text("/a?y=2&x=1") == "query")
-        try cassette.finish()
+        try await cassette.finish()
     }
 
     @Test(arguments: Transport.allCases)
@@ -63,7 +63,7 @@ import Testing
         #expect(response.status.code == 200)
         #expect(response.head.headerFields[.init("X-Kind")!] == "a, b")
         #expect(try await response.body.text(upTo: 100) == "yes")
-        try cassette.finish()
+        try await cassette.finish()
     }
 
     @Test(arguments: Transport.allCases)
@@ -101,7 +101,7 @@ import Testing
         #expect(response.status == .ok)
         var reader = try await response.body.open()
         await #expect(throws: TransportError.self) { while try await reader.next() != nil {} }
-        try cassette.finish()
+        try await cassette.finish()
     }
 
     @Test func `Chunks stay apart, and pauses are those of the rules`() async throws {

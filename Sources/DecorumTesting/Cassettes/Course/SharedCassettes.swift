@@ -1,0 +1,82 @@
+import Decorum
+import Foundation
+import Synchronization
+
+/// The cassettes that the tests of a suite share, each test with its own run of the file.
+///
+/// Tests that record one file add to it, and interactions count as unused only if no test of the suite has played them.
+public final class SharedCassettes: Sendable {
+    private struct Course {
+        /// The content of the file when the first test opened it; nil if there was no file.
+        let original: CassetteContent?
+        var isWritten = false
+        /// The number of cassettes that were opened and are not finished, such as those of failed tests.
+        var openCount = 0
+        /// The interactions that no finished cassette has played; nil until one is finished.
+        var unplayed: Set<Int>?
+        var unused: UnusedInteractionsError?
+    }
+
+    private let courses = Mutex<[String: Course]>([:])
+    private let isPartial: Bool
+
+    /// Creates a value for a suite of which no test has run yet.
+    ///
+    /// - Parameter isPartial: Whether only some tests of the suite run, so that unused interactions have no meaning; by
+    ///   default, whether the arguments of the process hold `--filter` or `--skip`.
+    public init(isPartial: Bool = CommandLine.arguments.contains { $0 == "--filter" || $0 == "--skip" }) {
+        self.isPartial = isPartial
+    }
+
+    /// The interactions that no test of the suite has played, for each file that was replayed.
+    ///
+    /// A file whose cassette was not finished is left out, because its test has failed.
+    ///
+    /// - Returns: One error for each file, in the order of their paths.
+    public func unused() -> [UnusedInteractionsError] {
+        guard !isPartial else { return [] }
+        return courses.withLock { courses in
+            courses.values.filter { $0.openCount == 0 }.compactMap(\.unused).sorted { $0.file < $1.file }
+        }
+    }
+
+    /// Notes that a test opens a file; returns the content that the file had when the first test opened it, or nil if
+    /// there was no file.
+    func open(_ file: URL, holding content: CassetteContent?) -> CassetteContent? {
+        courses.withLock { courses in
+            var course = courses[file.path] ?? Course(original: content)
+            course.openCount += 1
+            courses[file.path] = course
+            return course.original
+        }
+    }
+
+    /// Notes that a file could not be opened after all.
+    func close(_ file: URL) {
+        courses.withLock { $0[file.path]?.openCount -= 1 }
+    }
+
+    /// Notes that a file is written; returns whether another test has written it before.
+    func write(_ file: URL) -> Bool {
+        courses.withLock { courses in
+            defer { courses[file.path]?.isWritten = true }
+            return courses[file.path]?.isWritten ?? false
+        }
+    }
+
+    /// Notes that a test is finished; the error describes the interactions that none has played so far.
+    func finish(
+        _ file: URL, unplayed: Set<Int>?, describing error: (Set<Int>) throws -> UnusedInteractionsError
+    ) rethrows {
+        try courses.withLock { courses in
+            guard var course = courses[file.path] else { return }
+            course.openCount -= 1
+            if let unplayed {
+                let left = course.unplayed?.intersection(unplayed) ?? unplayed
+                course.unplayed = left
+                course.unused = left.isEmpty ? nil : try error(left)
+            }
+            courses[file.path] = course
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import Decorum
+import DecorumArchive
+
+extension CassetteReader {
+    /// The interactions of a file, with their positions.
+    static func entries(of bytes: [UInt8]) throws -> [Entry] {
+        guard !bytes.isEmpty else { throw JSONSyntaxError(reason: "it is empty", offset: 0) }
+        guard String(validating: bytes, as: UTF8.self) != nil else {
+            throw JSONSyntaxError(reason: "it is not UTF-8", offset: 0)
+        }
+        var scanner = JSONScanner(bytes)
+        var foundVersion: Int?
+        var entries: [Entry]?
+        try scanner.object { name, scanner in
+            switch name {
+            case "cassette":
+                guard foundVersion == nil else { throw scanner.fault("it has two versions") }
+                let range = try scanner.skipValue()
+                foundVersion = Int(String(decoding: bytes[range], as: UTF8.self))
+                guard foundVersion == version else {
+                    throw JSONSyntaxError(
+                        reason: "its version is not \(version), the only one that is known", offset: range.lowerBound)
+                }
+            case "interactions":
+                guard entries == nil else { throw scanner.fault("it has two lists of interactions") }
+                entries = try self.entries(&scanner)
+            default: _ = try scanner.skipValue()
+            }
+        }
+        try scanner.expectEnd()
+        guard foundVersion != nil else { throw JSONSyntaxError(reason: "it has no version", offset: 0) }
+        guard let entries else { throw JSONSyntaxError(reason: "it has no list of interactions", offset: 0) }
+        return entries
+    }
+
+    private static func entries(_ scanner: inout JSONScanner) throws -> [Entry] {
+        var entries: [Entry] = []
+        try scanner.array { scanner in
+            _ = try scanner.peek()
+            let start = scanner.position
+            var found: Entry?
+            var response: Range<Int>?
+            var failure: Range<Int>?
+            var day: Range<Int>?
+            try scanner.object { name, scanner in
+                switch name {
+                case "request":
+                    try expectFirst(found == nil, name, scanner)
+                    found = try entry(&scanner)
+                case "response":
+                    try expectFirst(response == nil, name, scanner)
+                    response = try scanner.skipValue()
+                case "error":
+                    try expectFirst(failure == nil, name, scanner)
+                    failure = try scanner.skipValue()
+                case "at":
+                    try expectFirst(day == nil, name, scanner)
+                    day = try scanner.skipValue()
+                default: _ = try scanner.skipValue()
+                }
+            }
+            guard var found, response != nil || failure != nil else {
+                throw JSONSyntaxError(
+                    reason: "an interaction has no request, or neither a response nor an error", offset: start)
+            }
+            found.range = start..<scanner.position
+            found.response = response
+            found.failure = failure
+            found.day = day
+            entries.append(found)
+        }
+        return entries
+    }
+
+    private static func entry(_ scanner: inout JSONScanner) throws -> Entry {
+        _ = try scanner.peek()
+        let start = scanner.position
+        var method: String?
+        var url: String?
+        var hasFields = false
+        var hasContent = false
+        try scanner.object { name, scanner in
+            switch name {
+            case "method":
+                try expectFirst(method == nil, name, scanner)
+                method = try scanner.string()
+            case "url":
+                try expectFirst(url == nil, name, scanner)
+                url = try scanner.string()
+            case "headers":
+                try expectFirst(!hasFields, name, scanner)
+                hasFields = true
+                _ = try scanner.skipValue()
+            default:
+                hasContent = true
+                _ = try scanner.skipValue()
+            }
+        }
+        guard let method, let url else {
+            throw JSONSyntaxError(reason: "a request has no method, or no URL", offset: start)
+        }
+        let range = start..<scanner.position
+        return Entry(range: range, request: range, method: method, url: url, hasContent: hasContent)
+    }
+
+    /// Throws if a member occurs twice, because other readers would take the other one.
+    private static func expectFirst(_ isFirst: Bool, _ name: String, _ scanner: JSONScanner) throws {
+        guard isFirst else { throw scanner.fault("the member \"\(name)\" occurs twice") }
+    }
+}

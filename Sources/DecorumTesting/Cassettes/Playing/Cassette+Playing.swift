@@ -1,0 +1,110 @@
+import Decorum
+import Foundation
+import Synchronization
+
+extension Cassette {
+    /// Takes the interaction that answers a request.
+    ///
+    /// - Throws: ``CassetteMissError`` if no interaction does.
+    func play(_ request: RecordedRequest) throws -> RecordedOutcome {
+        let matched = matchedPart(of: request)
+        let (finding, number) = try take { try $0.take(matched, recorded: $1) }
+        if case .interaction(let ordinal) = finding { return try content.outcome(at: ordinal) }
+        return try missed(matchable(request), finding, number: number)
+    }
+
+    /// Takes the interaction that answers one of several versions of a request; of several, the first in the file.
+    ///
+    /// - Throws: ``CassetteMissError`` if no interaction does.
+    func play(anyOf versions: [RecordedRequest]) throws -> RecordedOutcome {
+        let versions = versions.map(matchable)
+        let (finding, number) = try take { try $0.take(anyOf: versions, recorded: $1) }
+        if case .interaction(let ordinal) = finding { return try content.outcome(at: ordinal) }
+        return try missed(versions.first ?? RecordedRequest(method: "", url: ""), finding, number: number)
+    }
+
+    /// Takes the interaction that answers a request; nil if there is none.
+    func playIfRecorded(_ request: RecordedRequest) throws -> RecordedOutcome? {
+        let matched = matchedPart(of: request)
+        guard case .interaction(let ordinal) = try take({ try $0.take(matched, recorded: $1) }).finding else {
+            return nil
+        }
+        return try content.outcome(at: ordinal)
+    }
+
+    private func matchable(_ request: RecordedRequest) -> RecordedRequest {
+        redactor.matchable(rules.rewritten(request))
+    }
+
+    /// The request as it is matched, but without its fields if neither a rule nor its content needs them.
+    private func matchedPart(of request: RecordedRequest) -> RecordedRequest {
+        guard request.body.bytes.isEmpty, !rules.readsFields, rules.beforeMatching == nil else {
+            return matchable(request)
+        }
+        return RecordedRequest(method: request.method, url: redactor.matchable(url: request.url))
+    }
+
+    private func take(
+        _ take: (_ index: inout PlaybackIndex, _ recorded: (Int) throws -> RecordedRequest) throws ->
+            PlaybackIndex.Finding
+    ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
+        try state.withLock { state in
+            state.requestCount += 1
+            let finding = try take(&state.index) { ordinal in
+                // The target is in the index already, so a request without content has nothing else to match.
+                if !rules.readsFields, !content.hasContent(at: ordinal) { return RecordedRequest(method: "", url: "") }
+                return redactor.matchable(try content.request(at: ordinal))
+            }
+            return (finding, state.requestCount)
+        }
+    }
+
+    /// The reaction to a request without a recording.
+    private func missed(
+        _ request: RecordedRequest, _ finding: PlaybackIndex.Finding, number: Int
+    ) throws -> RecordedOutcome {
+        let miss = try CassetteMissError(request, number: number, finding: finding, unplayed: Set(unplayed), in: self)
+        switch rules.onMiss?(miss, request) ?? .fail {
+        case .fail: keep(miss)
+        case .tolerate: break
+        case .answer(let response): return RecordedOutcome(response: response, failure: nil)
+        }
+        throw miss
+    }
+
+    /// Keeps the failure of a request, so that ``Cassette/finish()`` throws it whatever became of it.
+    func keep(_ failure: any Error) {
+        state.withLock { $0.failures.append(failure) }
+    }
+
+    /// The response of an interaction, or its failure.
+    func played(_ outcome: RecordedOutcome, for request: RecordedRequest) async throws -> Response {
+        guard let response = outcome.response else {
+            try await outcome.failure?.play()
+            throw CassetteError(file: file.relativePath, reason: "an interaction has neither a response nor an error")
+        }
+        guard let failure = outcome.failure else {
+            return Response(playing: response, timing: rules.timing, clock: clock, fail: nil)
+        }
+        return Response(playing: response, timing: rules.timing, clock: clock) { [self] in
+            guard failure.isCut else { return try await failure.play() }
+            throw ended(response, for: request)
+        }
+    }
+
+    /// The error of a test that reads more than is recorded, which is kept.
+    private func ended(_ response: RecordedResponse, for request: RecordedRequest) -> RecordingEndedError {
+        let request = matchable(request)
+        let error = RecordingEndedError(
+            request: SecretScanner(rules).masked("\(request.method) \(request.url)"),
+            length: response.body.bytes.count, file: file.relativePath,
+            advice: adviceToRecord(or: "CASSETTE=append records it again"))
+        keep(error)
+        return error
+    }
+}
+
+extension CassetteRules {
+    /// Whether the fields of a request without content matter to a rule.
+    fileprivate var readsFields: Bool { matching.contains(where: \.readsFields) }
+}

@@ -1,0 +1,50 @@
+public import Decorum
+import Foundation
+import Synchronization
+
+/// A test has played recordings that are older than the rules allow.
+///
+/// See ``CassetteRules/Expiry``.
+public struct OutdatedRecordingsError: Error, Hashable, Sendable {
+    /// The path of the cassette.
+    public let file: String
+    /// The day of each recording, with the method and the URL, redacted.
+    public let recordings: [String]
+    /// How to fix the cassette.
+    let advice: String
+}
+
+extension OutdatedRecordingsError: DescribableError {
+    /// Their number, their days and requests, and how to record them anew.
+    public var description: String {
+        let shown = recordings.prefix(10).map { "\n  \($0)" }.joined()
+        let more = recordings.count > 10 ? "\n  and \(recordings.count - 10) more" : ""
+        return
+            "Of the cassette \(file), \(recordings.count) recordings are older than the rules allow:\(shown)\(more)\n"
+            + "fix: \(advice); or raise rules.expiry"
+    }
+}
+
+extension Cassette {
+    /// The interactions that were played although they are older than the rules allow, by their places in the file.
+    public var outdated: [Int] {
+        guard let date = rules.expiry?.date(from: clock.date) else { return [] }
+        let played = state.withLock { $0.index.played }
+        return played.sorted().filter { ordinal in content.recordedAt(ordinal).map { $0 < date } ?? false }
+    }
+
+    /// Throws if recordings were played that are older than the rules allow.
+    func checkAge() throws {
+        let outdated = outdated
+        guard !outdated.isEmpty else { return }
+        let scanner = SecretScanner(rules)
+        throw OutdatedRecordingsError(
+            file: file.relativePath,
+            recordings: try outdated.map { ordinal in
+                let request = redactor.matchable(try content.request(at: ordinal))
+                let day = content.recordedAt(ordinal).map { RecordedDay($0).description } ?? ""
+                return scanner.masked("\(day)  \(request.method) \(request.url)")
+            },
+            advice: adviceToRecord(or: "CASSETTE=rewrite records it anew"))
+    }
+}

@@ -1,0 +1,76 @@
+import Decorum
+import Foundation
+import Synchronization
+
+extension Cassette {
+    /// Reserves the place of an exchange that begins now.
+    func record(_ request: RecordedRequest) -> ExchangeRecording {
+        state.withLock { state in
+            state.eventCount += 1
+            let recording = ExchangeRecording(request, sent: state.eventCount, rules: rules, date: clock.date)
+            state.recordings.append(recording)
+            return recording
+        }
+    }
+
+    /// Records the head of a response, and its content as it arrives.
+    func record(_ response: Response, in recording: ExchangeRecording) -> Response {
+        recording.record(response, answered: nextEvent(), clock: clock, spawner: spawner)
+    }
+
+    /// Records the failure of an exchange without a response.
+    func record(_ error: any Error, in recording: ExchangeRecording) {
+        recording.record(error, answered: nextEvent())
+    }
+
+    private func nextEvent() -> Int {
+        state.withLock { state in
+            state.eventCount += 1
+            return state.eventCount
+        }
+    }
+
+    /// Waits until the responses have been read to their ends, or to the limits.
+    func endRecordings() async {
+        let recordings = state.withLock { $0.recordings }
+        for recording in recordings { recording.begin() }
+        for recording in recordings { await recording.end() }
+    }
+
+    /// The recorded interactions, without their secrets, in the order of the file.
+    ///
+    /// A request that was not answered in time is left out.
+    func recorded() throws -> (interactions: [Interaction], redactor: CassetteRedactor) {
+        let recordings = state.withLock { $0.recordings }
+        var recorded: [(interaction: Interaction, sent: Int, answered: Int)] = []
+        for (index, recording) in recordings.enumerated() {
+            guard let answered = recording.answered, let interaction = try recording.interaction(),
+                let interaction = try rules.rewritten(interaction, number: index + 1, of: file)
+            else { continue }
+            recorded.append((interaction, recording.sent, answered))
+        }
+        if rules.order == .any {
+            let exchanges = recorded.map { interaction, sent, answered in
+                SendingOrder.Exchange(
+                    sent: sent, answered: answered, text: RequestText(redactor.matchable(interaction.request)))
+            }
+            recorded = SendingOrder.sorted(exchanges).map { recorded[$0] }
+        }
+        let naming = CassetteRedactor(rules, continuing: mode == .append ? opened.text : [])
+        return (naming.redacted(recorded.map(\.interaction)), naming)
+    }
+}
+
+extension CassetteRules {
+    /// The interaction to record; nil where the rules leave it out.
+    fileprivate func rewritten(_ interaction: Interaction, number: Int, of file: URL) throws -> Interaction? {
+        var interaction = interaction
+        if content == .decoded { interaction.decodeContent() }
+        if let beforeRecording {
+            guard let rewritten = beforeRecording(interaction) else { return nil }
+            interaction = rewritten
+        }
+        if content == .decoded { try interaction.checkCoding(number: number, file: file.relativePath) }
+        return interaction
+    }
+}

@@ -1,0 +1,71 @@
+/// The order of a file: that in which requests were sent.
+///
+/// A request that was answered before another was sent comes before it. Requests that were under way at the same time
+/// have no order of their own, because chance decides which task is first: among those that may come next, the first one
+/// by URL, method and content does. The rule gives the same file in each run, whichever task was faster.
+enum SendingOrder {
+    /// The events of one exchange, numbered through all exchanges of a cassette.
+    struct Exchange {
+        let sent: Int
+        /// The number at which the head of the response arrived, or the exchange failed.
+        let answered: Int
+        let text: RequestText
+    }
+
+    /// The indices of exchanges, which are given in the order of their sending, in the order of the file.
+    static func sorted(_ exchanges: [Exchange]) -> [Int] {
+        // Without exchanges at the same time, the order is given.
+        guard zip(exchanges, exchanges.dropFirst()).contains(where: { $0.answered > $1.sent }) else {
+            return Array(exchanges.indices)
+        }
+        let byText = exchanges.indices.sorted { (exchanges[$0].text, $0) < (exchanges[$1].text, $1) }
+        var rank = Array(repeating: 0, count: exchanges.count)
+        for (position, index) in byText.enumerated() { rank[index] = position }
+
+        var answers = exchanges.indices.sorted { exchanges[$0].answered < exchanges[$1].answered }[...]
+        var isPlaced = Array(repeating: false, count: exchanges.count)
+        var order: [Int] = []
+        /// The ranks of those that may come next, the first one last.
+        var candidates: [Int] = []
+        var next = 0
+        while order.count < exchanges.count {
+            while let first = answers.first, isPlaced[first] { answers.removeFirst() }
+            // A request that was sent after the first answer of those that are left follows it.
+            let limit = answers.first.map { exchanges[$0].answered } ?? .max
+            while next < exchanges.count, exchanges[next].sent < limit {
+                candidates.insert(rank[next], at: place(of: rank[next], in: candidates))
+                next += 1
+            }
+            guard let first = candidates.popLast() else { break }
+            isPlaced[byText[first]] = true
+            order.append(byText[first])
+        }
+        return order
+    }
+
+    /// The place of a number among numbers in falling order.
+    private static func place(of number: Int, in numbers: [Int]) -> Int {
+        var range = numbers.indices
+        while !range.isEmpty {
+            let middle = range.lowerBound + range.count / 2
+            range = numbers[middle] > number ? middle + 1..<range.upperBound : range.lowerBound..<middle
+        }
+        return range.lowerBound
+    }
+}
+
+/// The text of a request by which requests are ordered: its URL, its method and its content.
+struct RequestText: Comparable {
+    private let parts: [[UInt8]]
+
+    init(_ request: RecordedRequest) {
+        parts = [[UInt8](request.url.utf8), [UInt8](request.method.utf8), [UInt8](request.body.bytes)]
+    }
+
+    static func < (one: Self, other: Self) -> Bool {
+        for (part, otherPart) in zip(one.parts, other.parts) where part != otherPart {
+            return part.lexicographicallyPrecedes(otherPart)
+        }
+        return false
+    }
+}

@@ -1,0 +1,44 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import Testing
+
+extension Cassette {
+    /// Warns of interactions that were never played, and of outdated ones that were, if the rules ask for it.
+    func warn(at sourceLocation: SourceLocation) {
+        for warning in warnings {
+            Issue.record("\(warning)", severity: .warning, sourceLocation: sourceLocation)
+        }
+    }
+
+    private var warnings: [String] {
+        var warnings: [String] = []
+        if rules.unused == .warn, mode == .replay, !unplayed.isEmpty {
+            warnings.append("\(unplayed.count) recorded interactions of \(file.lastPathComponent) were never played.")
+        }
+        if let expiry = rules.expiry, expiry.reaction != .fail, mode == .replay, !outdated.isEmpty {
+            warnings.append(
+                "\(outdated.count) recordings of \(file.lastPathComponent) are older than the rules allow; "
+                    + "CASSETTE=rewrite records them anew.")
+        }
+        return warnings
+    }
+
+    /// Attaches each request that the cassette has failed to the report of the test, with the nearest recorded one.
+    func attachFailures(at sourceLocation: SourceLocation) {
+        for (name, text) in failureReports {
+            Attachment.record(text, named: name, sourceLocation: sourceLocation)
+        }
+    }
+
+    /// The texts that are attached to the report of a test, and the names of their files.
+    var failureReports: [(name: String, text: String)] {
+        failures.compactMap { $0 as? CassetteMissError }.prefix(Self.reportLimit).map { miss in
+            let name = "\(file.deletingPathExtension().lastPathComponent)-request-\(miss.number).txt"
+            return (name, "\(miss)\n\n----\n\n\(miss.report)")
+        }
+    }
+
+    /// The largest number of requests that are attached; the first ones explain those that follow.
+    private static var reportLimit: Int { 5 }
+}

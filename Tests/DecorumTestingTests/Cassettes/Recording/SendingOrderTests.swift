@@ -1,0 +1,75 @@
+import Decorum
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import DecorumTesting
+
+@Suite(.timeLimit(.minutes(1))) struct SendingOrderTests {
+    private func order(_ exchanges: [(sent: Int, answered: Int, url: String)]) -> String {
+        let order = SendingOrder.sorted(
+            exchanges.map { sent, answered, url in
+                .init(sent: sent, answered: answered, text: RequestText(RecordedRequest(method: "GET", url: url)))
+            })
+        return order.map { exchanges[$0].url }.joined()
+    }
+
+    @Test func `Requests one after the other stay in their order`() {
+        #expect(order([(1, 2, "c"), (3, 4, "a"), (5, 6, "b")]) == "cab")
+        #expect(order([]) == "")
+    }
+
+    @Test func `Requests at the same time are sorted`() {
+        #expect(order([(1, 6, "c"), (2, 5, "a"), (3, 4, "b")]) == "abc")
+        #expect(order([(1, 4, "c"), (2, 3, "a"), (5, 6, "A")]) == "acA")
+    }
+
+    @Test func `A request that waits for long does not mix up those that follow each other meanwhile`() {
+        #expect(order([(1, 10, "m"), (2, 3, "z"), (4, 5, "a"), (6, 7, "y")]) == "mzay")
+        #expect(order([(1, 10, "zz"), (2, 3, "z"), (4, 5, "a"), (6, 7, "y")]) == "zayzz")
+    }
+
+    @Test func `The order never contradicts the order of answers, and does not depend on which task was first`() {
+        let generator = SeededGenerator(seed: 4)
+        for _ in 0..<200 {
+            var events = (0..<10).flatMap { [$0, $0] }
+            for index in events.indices.dropLast() {
+                events.swapAt(index, index + Int(generator.next() % UInt64(events.count - index)))
+            }
+            var exchanges: [Int: (sent: Int, answered: Int)] = [:]
+            for (event, exchange) in events.enumerated() {
+                if let sent = exchanges[exchange]?.sent { exchanges[exchange] = (sent, event) }
+                exchanges[exchange] = exchanges[exchange] ?? (event, .max)
+            }
+            let sorted = exchanges.sorted { $0.value.sent < $1.value.sent }
+            let result = order(sorted.map { ($0.value.sent, $0.value.answered, String($0.key)) })
+            #expect(result.count == 10)
+            let places = Dictionary(uniqueKeysWithValues: result.enumerated().map { (Int(String($1)) ?? 0, $0) })
+            for (one, first) in exchanges {
+                for (other, second) in exchanges where first.answered < second.sent {
+                    #expect(places[one, default: 99] < places[other, default: 0])
+                }
+            }
+        }
+    }
+
+    @Test func `Ten thousand requests at once are sorted in a moment`() {
+        let start = ContinuousClock.now
+        #expect(order((0..<10_000).map { ($0, 20_000 - $0, "\($0 * 7919 % 10_000) ") }).count > 10_000)
+        #expect(ContinuousClock.now - start < .seconds(20))
+    }
+
+    @Test func `Tasks that wait for each other are recorded in the order in which they sent`() async throws {
+        let folder = try TemporaryFolder()
+        let cassette = try Cassette(at: folder.path("a.json"), mode: .once)
+        let connection = CassetteConnection(
+            cassette, recording: StubConnection { _ in Response(status: .ok, body: "1") })
+        for path in ["/login", "/items", "/again", "/items"] {
+            try await Task { _ = try await connection.send(.get("https://example.com\(path)")).body.data(upTo: 9) }
+                .value
+        }
+        try await cassette.finish()
+        let urls = try Cassette(at: folder.path("a.json"), mode: .replay).interactions().map(\.request.url)
+        #expect(urls == ["/login", "/items", "/again", "/items"].map { "https://example.com" + $0 })
+    }
+}
