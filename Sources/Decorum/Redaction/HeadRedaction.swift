@@ -54,7 +54,7 @@ extension Redaction {
     /// - Parameter url: The URL, which need not be valid.
     /// - Returns: The URL with its user name, its password, the values of listed items and tokens replaced.
     public func applied(toURL url: String) -> String {
-        guard url.mayHoldSecret || mayHoldToken(url) else { return url }
+        guard mayHoldSecret(inURL: url) || mayHoldToken(url) else { return url }
         var secrets = SecretSearch(Array(url.utf8), redaction: self)
         secrets.findInURL()
         secrets.findTokens()
@@ -75,6 +75,7 @@ extension Redaction {
     public func applied(toText text: String) -> String {
         var secrets = SecretSearch(Array(text.utf8), redaction: self)
         secrets.findInText()
+        secrets.findAssignments()
         secrets.findTokens()
         return secrets.replaced().map { String(decoding: $0, as: UTF8.self) } ?? text
     }
@@ -128,6 +129,14 @@ extension Redaction {
         let isDeclared = declaredFields && (secretFields.contains(field.name) || field.indexingStrategy == .disallow)
         if isDeclared || fields.contains(field.name) { return true }
         return fieldNames.isSecret(field.value.utf8, ofField: field.name.canonicalName.utf8)
+    }
+
+    /// Returns whether a URL needs a search for secrets, apart from tokens: most do not.
+    ///
+    /// - Parameter url: The URL, a reference, or a path with its query.
+    /// - Returns: Whether it has a character or a part that all such secrets have.
+    public func mayHoldSecret(inURL url: String) -> Bool {
+        url.mayHoldSecret || secretPaths && SecretPath.mayHoldSecret(url)
     }
 
     /// Whether a text may hold a token that would be replaced.

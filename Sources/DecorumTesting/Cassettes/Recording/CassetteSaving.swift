@@ -45,7 +45,7 @@ extension Cassette {
         _ interactions: [SavedInteraction], over content: CassetteContent, without secrets: CassetteRedactor
     ) throws {
         let document = try CassetteDocument(of: interactions, over: content, as: file)
-        let scanner = SecretScanner(rules)
+        let scanner = SecretScanner(rules, leaving: secrets.left)
         try scanner.check(document.bytes, file: file.relativePath)
         for (path, data) in document.files { try scanner.check(data, file: path) }
         let gate = ContentGate(scanner: scanner, redactor: secrets, file: file.relativePath)
@@ -69,6 +69,7 @@ extension Cassette {
                 try FileManager.default.removeItem(at: directory.appending(path: path))
             }
         }
+        if !secrets.replacements.isEmpty { rules.reportReplacements?(secrets.replacements, file) }
     }
 
     private func writing(_ body: () throws -> Void) throws {
