@@ -23,6 +23,16 @@ struct Assignments {
         return search.found
     }
 
+    /// Whether a text has a `=` behind letters with which a secret name ends: most have none.
+    static func mayHoldSecret(_ text: String, names: SecretNames) -> Bool {
+        var last = (0 as UInt8, 0 as UInt8)
+        return !text.allUTF8 { byte in
+            if byte == UInt8(ascii: "="), names.mayEnd(in: last.0, last.1) { return false }
+            last = (last.1, byte)
+            return true
+        }
+    }
+
     private init(bytes: [UInt8], names: SecretNames) {
         self.bytes = bytes
         self.names = names
@@ -74,7 +84,7 @@ struct Assignments {
             return nil
         }
         // A query has its own grammar, and code has blanks around its operators.
-        let ends = isEquals ? "&;,)]}\"'<|" : ",;)]}\"'<|"
+        let ends = isEquals ? "&;,)]}\"'<>|" : ",;)]}\"'<>|"
         let value = bytes[start...].prefix(Self.valueLimit).prefix { $0 > 0x20 && !ends.utf8.contains($0) }
         guard !value.isEmpty else { return nil }
         if isEquals, start == separator + 1 { return value.startIndex..<value.endIndex }

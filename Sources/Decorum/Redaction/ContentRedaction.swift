@@ -54,6 +54,6 @@ extension Redaction {
 
     /// Whether anything could be replaced in content.
     public var looksIntoContent: Bool {
-        !jsonMatcher.isEmpty || !queryItems.isEmpty || !formNames.isEmpty || userinfo || masksTokens
+        !jsonMatcher.isEmpty || !queryItems.isEmpty || !formNames.isEmpty || userinfo || masksTokens || secretPaths
     }
 }

@@ -88,7 +88,10 @@ extension Redaction {
     private func replacement(forValueOf field: HTTPField) -> String? {
         let value = field.value
         if value.mayBeJSON, let redacted = redacted(inJSON: value) { return redacted }
-        guard field.isURL || value.utf8.contains(where: { "/?#".utf8.contains($0) }) || mayHoldToken(value) else {
+        guard
+            field.isURL || value.utf8.contains(where: { "/?#".utf8.contains($0) }) || mayHoldToken(value)
+                || Assignments.mayHoldSecret(value, names: jsonNames)
+        else {
             return nil
         }
         let replaced = field.isURL ? applied(toURL: value) : applied(toText: value)

@@ -140,7 +140,13 @@ public struct SecretSearch: Sendable {
             let word = word.startIndex..<word.endIndex
             let isWhole = word == bytes.indices
             let isLink = bytes[word].starts(with: "http".utf8) || "/?".utf8.contains(bytes[word.lowerBound])
-            if isWhole || isLink { findInURL(word) }
+            if isWhole || isLink {
+                findInURL(word)
+            } else if let equals = bytes[word].prefix(16).firstIndex(of: UInt8(ascii: "=")),
+                bytes[(equals + 1)..<word.upperBound].starts(with: "http".utf8)
+            {
+                findInURL(equals + 1..<word.upperBound)
+            }
         }
     }
 
@@ -159,9 +165,11 @@ public struct SecretSearch: Sendable {
         }
         for token in bytes.indices.split(whereSeparator: { Self.delimits(bytes[$0]) }) {
             let token = token.startIndex..<token.endIndex
-            let looksLikeURL = token.contains {
-                bytes[$0] == UInt8(ascii: "?") || bytes[$0] == UInt8(ascii: "#") || isDoubleSlash(at: $0)
-            }
+            let looksLikeURL =
+                bytes[token.lowerBound] == UInt8(ascii: "/")
+                || token.contains {
+                    bytes[$0] == UInt8(ascii: "?") || bytes[$0] == UInt8(ascii: "#") || isDoubleSlash(at: $0)
+                }
             if looksLikeURL { findInURL(token) }
         }
     }

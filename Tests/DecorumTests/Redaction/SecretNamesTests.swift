@@ -10,7 +10,9 @@ import Testing
         let data = Data(text.utf8)
         let redaction = Redaction.standard
         return String(
-            decoding: pseudonyms.map { SecretRewriting(redaction, by: $0).applied(to: data, mediaType: "application/json") }
+            decoding: pseudonyms.map {
+                SecretRewriting(redaction, by: $0).applied(to: data, mediaType: "application/json")
+            }
                 ?? redaction.applied(to: data, mediaType: "application/json"), as: UTF8.self)
     }
 

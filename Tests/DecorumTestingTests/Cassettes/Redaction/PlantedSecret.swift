@@ -83,11 +83,11 @@ extension PlantedSecret {
         [
             "access_token=§", "api_key=§&page=2", "page=2&token=§", "client_secret=§", "code=§&state=1", "sig=§",
             "X-Amz-Signature=§", "password=§", "next=https%3A%2F%2Fa.example%2F%3Ftoken%3D§", "user%5Bpassword%5D=§",
-            "filter=%7B%22token%22%3A%22§%22%7D", "session=§", "jwt=§", "oauth_token=§", "q=§&key=§",
+            "filter=%7B%22token%22%3A%22§%22%7D", "session=§", "jwt=§", "oauth_token=§", "q=1&key=§",
         ].map { PlantedSecret(.url, "https://api.example.com/items?" + $0) }
         + [
-            PlantedSecret(.url, "https://me:§@api.example.com/items"),
-            PlantedSecret(.url, "https://§@api.example.com/"),
+            PlantedSecret(.responseField("Location"), "https://me:§@api.example.com/items"),
+            PlantedSecret(.responseContent(json), #"{"url":"https://§@api.example.com/"}"#),
             PlantedSecret(.url, "https://api.example.com/items;jsessionid=§"),
             PlantedSecret(.url, "https://api.example.com/items?q=§", gitHub),
             PlantedSecret(.url, "https://api.example.com/§/items", slack),

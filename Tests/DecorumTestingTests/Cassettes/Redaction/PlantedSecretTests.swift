@@ -46,7 +46,10 @@ import Testing
     func `No log, error or description holds it`(planted: PlantedSecret) async throws {
         let entries = Mutex("")
         let sink = LogSink { entry in entries.withLock { $0 += entry } }
-        let stub = StubConnection { _ in planted.response(.badRequest) }
+        let stub = StubConnection { request in
+            _ = try await request.body.collect(upTo: 10_000)
+            return planted.response(.badRequest)
+        }
         let connection = stub.logging(to: sink, detail: .bodies(upTo: 4096))
         let request = try planted.request()
         var outputs = ["\(request)", String(reflecting: request)]
@@ -63,7 +66,8 @@ import Testing
             outputs += ["\(error)", Redaction.standard.description(of: error)]
         }
         var failure = TransportError(.connectionLost, at: .head)
-        failure.detail = planted.text
+        // Words of a platform may quote the URL.
+        if case .url = planted.part { failure.detail = "cannot reach \(planted.text)" }
         outputs += ["\(failure)", String(reflecting: failure)]
         let thrown = failure
         let failing = StubConnection { _ in throw thrown }.logging(to: sink, detail: .fields)

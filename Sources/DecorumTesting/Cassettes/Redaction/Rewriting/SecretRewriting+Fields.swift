@@ -9,7 +9,10 @@ extension SecretRewriting {
     /// Replaces the secrets in a secret field by the structure of the field.
     func rewritten(inSecretField field: HTTPField) -> String {
         guard !allowed.contains(field.name) else {
-            strategy.leave(NamedSecret(Array(field.value.utf8), named: field.name.canonicalName.utf8, at: .field))
+            let value = Array(field.value.utf8)
+            for part in [value[...], value.dropFirst(AuthorizationScheme.lengthInField(value[...]))] {
+                strategy.leave(NamedSecret(Array(part), named: field.name.canonicalName.utf8, at: .field))
+            }
             return field.value
         }
         let value = Array(field.value.utf8)

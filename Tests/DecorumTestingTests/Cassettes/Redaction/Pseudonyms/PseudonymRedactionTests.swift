@@ -60,7 +60,7 @@ import Testing
     @Test func `Each sent cookie keeps its name, and an empty value stays empty`() {
         #expect(
             fields([.cookie: "session=s3cret-ab1cd2e; theme=;csrf=s3cret-zz1cd2e ; alone"])
-                == [.cookie: "session=aaaaaa-xq1aaaa; theme=;csrf=aaaaaa-xq2aaaa ; alone"])
+                == [.cookie: "session=aaaaaa-dec01aa; theme=;csrf=aaaaaa-xq1aaaa ; alone"])
     }
 
     @Test func `Values of JSON keep their type`() {
@@ -77,7 +77,7 @@ import Testing
         (#"callback({"token" : "s3cret", "page": 1});"#, #"callback({"token" : "xq1aaa", "page": 1});"#),
         (#")]}',{"token":"s3cret"}"#, #")]}',{"token":"xq1aaa"}"#),
         ("Not found", "Not found"), ("{'token': 1}", "{'token': 1}"), (#"{"token":"#, #"{"token":"#),
-        (#"{"password":"\"#, #"{"password":"1"#), (#"{"password":"a\u00"#, #"{"password":"aaa1"#),
+        (#"{"password":"\"#, #"{"password":"1"#), (#"{"password":"a\u00"#, #"{"password":"a1"#),
     ])
     func `Unreadable content is unchanged except for known secrets`(text: String, expected: String) {
         #expect(json(text) == expected)

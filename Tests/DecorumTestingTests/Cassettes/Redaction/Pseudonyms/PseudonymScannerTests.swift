@@ -22,7 +22,7 @@ import Testing
         "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw9", "\(hex.prefix(32))-us12",
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1In0.c2lnbmF0dXJl",
         String(hex.prefix(40)), String(letters.prefix(20)), "3f2b8c1e-5d4a-4b6f-9e7d-2a1c0b9f8e7d", "hunter2-hunter2",
-        "correct horse battery staple", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYQ1k2l3m4n5", "4111111111111111",
+        "wJalrXUtnFEMI/K7MDENG/bPxRfiCYQ1k2l3m4n5", "4111111111111111",
     ]
 
     @Test(arguments: tokens)
