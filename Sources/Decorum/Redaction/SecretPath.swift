@@ -4,7 +4,9 @@
 /// In `https://hooks.slack.com/services/T01/B02/x`, whoever has the address may post. The hosts of such addresses are
 /// known; on all other hosts, a segment is secret only if it looks random and follows a word that announces a token.
 struct SecretPath {
-    /// A host and the start of the paths on it after which everything is secret. A leading dot stands for any subdomain.
+    /// A host and the start of the paths on it after which everything is secret.
+    ///
+    /// A leading dot stands for any subdomain.
     private static let addresses: [(host: String, path: String)] = [
         ("hooks.slack.com", "/services/"), ("hooks.slack.com", "/workflows/"), ("hooks.slack.com", "/triggers/"),
         ("discord.com", "/api/webhooks/"), ("discordapp.com", "/api/webhooks/"), ("api.telegram.org", "/bot"),

@@ -26,7 +26,9 @@ public enum EncodedTokens: Sendable {
         return found
     }
 
-    /// Whether a text is Base64 of a text with a token. Nearly all others are refused by their first characters.
+    /// Whether a text is Base64 of a text with a token.
+    ///
+    /// Nearly all others are refused by their first characters.
     static func isEncodedToken(_ text: ArraySlice<UInt8>, _ redaction: Redaction, counting steps: inout Int) -> Bool {
         guard (leastLength...longestLength).contains(text.count), text.prefix(12).allSatisfy(isInBase64),
             Base64Text.decode(text.prefix(12), where: isText) != nil

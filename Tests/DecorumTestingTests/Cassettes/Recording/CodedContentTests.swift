@@ -80,7 +80,9 @@ import Testing
         try await record(
             try Request.get(origin.url + "/token", fields: [.acceptEncoding: "gzip"]), over: SystemConnection())
 
-        #expect(try folder.text("feed.json").contains(#""json": { "access_token": "xqcaaa-aaaaa-aa-aa-aaaaa", "page": 1 }"#))
+        #expect(
+            try folder.text("feed.json").contains(#""json": { "access_token": "xqcaaa-aaaaa-aa-aa-aaaaa", "page": 1 }"#)
+        )
     }
 
     @Test func `Coded content of a request is recorded, redacted and matched as what it is`() async throws {

@@ -37,7 +37,9 @@ enum PseudonymAlphabet: Hashable, CaseIterable {
         }
     }
 
-    /// The byte that fills a part. In Base64, `A` stands for zeros.
+    /// The byte that fills a part.
+    ///
+    /// In Base64, `A` stands for zeros.
     var filler: UInt8 { ofFiller == .lowercase ? UInt8(ascii: "a") : UInt8(ascii: "A") }
 
     func filler(_ length: Int) -> [UInt8] {
@@ -113,7 +115,9 @@ enum PseudonymAlphabet: Hashable, CaseIterable {
         return numeral.reversed()
     }
 
-    /// Digits that are recognized: `10` repeated, with the number at the end. They are not above most numbers of that
+    /// The digits `10` repeated, with the number at the end.
+    ///
+    /// They are recognized. They are not above most numbers of that
     /// length, so that they fit into the same type of integer.
     private func digits(number: Int, length: Int) -> [UInt8] {
         guard length > 1 else { return [UInt8(ascii: "0") + UInt8(number % 10)] }

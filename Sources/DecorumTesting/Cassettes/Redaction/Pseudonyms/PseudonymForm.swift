@@ -43,9 +43,12 @@ struct PseudonymForm: Hashable {
         for (index, run) in runs.enumerated() {
             parts += units[end..<run.lowerBound].map { .separator($0) }
             let alphabet = PseudonymAlphabet(of: units[run])
+            // Scanners find the tokens of bots by their digits before a colon.
+            let beforeColon = alphabet == .digits && !isNumber && units[run.upperBound...].first == UInt8(ascii: ":")
             parts.append(
                 index == longest
-                    ? .numbered(alphabet, length: run.count) : .filled(alphabet.ofFiller, length: run.count))
+                    ? .numbered(alphabet, length: run.count)
+                    : .filled(beforeColon ? .uppercase : alphabet.ofFiller, length: run.count))
             end = run.upperBound
         }
         parts += units[end...].map { .separator($0) }

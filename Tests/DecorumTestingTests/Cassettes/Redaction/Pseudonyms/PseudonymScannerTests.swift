@@ -25,6 +25,11 @@ import Testing
         "wJalrXUtnFEMI/K7MDENG/bPxRfiCYQ1k2l3m4n5", "4111111111111111",
     ]
 
+    /// The shapes of a bot's token and of a key of Mailchimp.
+    private static var rulesWithoutPrefix: [Regex<Substring>] {
+        [/[0-9]{8,10}:[0-9A-Za-z_\-]{35}/, /[0-9a-z]{32}-us[0-9]{1,2}/]
+    }
+
     @Test(arguments: tokens)
     func `No rule matches a placeholder`(token: String) throws {
         let pseudonyms = Pseudonyms()
@@ -42,6 +47,7 @@ import Testing
                 #expect(TokenSearch.tokens(in: Array(output.utf8)).isEmpty, "\(output)")
                 #expect(SecretScanner(environment: [:]).findings(in: Data(output.utf8)).isEmpty, "\(output)")
                 #expect(text.count > 150 || Self.entropy(text) < 3.5, "\(text) \(Self.entropy(text))")
+                for rule in Self.rulesWithoutPrefix { #expect(text.firstMatch(of: rule) == nil, "\(text)") }
                 let isHex = text.allSatisfy { $0.isHexDigit }
                 #expect(!isHex || Self.entropy(text) < 3, "\(text)")
             }

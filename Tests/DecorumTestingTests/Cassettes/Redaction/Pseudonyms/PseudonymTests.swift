@@ -22,7 +22,7 @@ import Testing
         ("JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP", "REDACTED3AAAAAAAAAAAAAAAAAAAAAAA"),
         ("ya29.a0AfH6SMBx7Rq2LmZ9s", "aaaa.Redacted1AAAAAAAAAA"),
         ("sk-live-aB3_dE5-gH7jK9mN1pQ3", "aa-aaaa-Redacted1AAAAAAAAAAA"),
-        ("123456:ABC-DEF1234ghIkl", "100000:Redacted1AAAAAAA"),
+        ("123456:ABC-DEF1234ghIkl", "AAAAAA:Redacted1AAAAAAA"),
         ("aB3dE5gH7jK9mN1pQ3sT5w==", "Redacted1AAAAAAAAAAAAA=="),
         ("p@ss!wörd", "redacted1"),
     ])
@@ -67,7 +67,7 @@ import Testing
 
     @Test(arguments: [
         ("/x?token=Redacted1AAAAAAA&page=2", "/x?token=__secret__&page=2"),
-        ("/bot100000:AAA-Redacted1AAA/me", "/bot__secret__/me"), ("/botaaa_xq1aaaa/me", "/bot__secret__/me"),
+        ("/botAAAAAA:AAA-Redacted1AAA/me", "/bot__secret__/me"), ("/botaaa_xq1aaaa/me", "/bot__secret__/me"),
         ("aaaaaaaa-aaaa-4aaa-aaaa-dec0de1aaaaa.", "__secret__."), ("Redacted1AAAA%3D%3D&", "__secret__&"),
         ("1010101010101001", "__secret__"), ("xq1aaaa xq2aaaa", "__secret__ __secret__"),
         ("x___token-12___y", "x___secret___y"), ("__a-1____b-2__", "__secret____secret__"),
