@@ -25,7 +25,13 @@ package enum Pseudonym: Sendable {
     /// - Parameter text: A redacted text.
     /// - Returns: The text to compare.
     package static func erased(in text: String) -> String {
-        guard text.containsUTF8(where: PseudonymPlaces.mayStart) else { return text }
+        // Every URL is searched when it is matched.
+        var window: UInt32 = 0
+        let mayHold = text.containsUTF8 { byte in
+            window = window << 8 | UInt32(byte)
+            return PseudonymPlaces.isHint(window)
+        }
+        guard mayHold else { return text }
         return erased(in: Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? text
     }
 

@@ -22,12 +22,27 @@ struct PseudonymPlaces {
 
     private let bytes: [UInt8]
 
-    /// Returns whether a pseudonym may start with a byte.
-    static func mayStart(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: "_") || byte == UInt8(ascii: "1") || !marks[Int(byte)].isEmpty
+    /// Returns whether three bytes are the start of a mark, or end in a short one: nearly all texts have none.
+    static func isHint(_ window: UInt32) -> Bool {
+        switch window & 0xFFFF {
+        // `__`, `xq`, `Xq`, `XQ`
+        case 0x5F5F, 0x7871, 0x5871, 0x5851: return true
+        default: break
+        }
+        switch window & 0xFF_FFFF {
+        // `red`, `Red`, `RED`, `dec`, `DEC`, `101`
+        case 0x72_6564, 0x52_6564, 0x52_4544, 0x64_6563, 0x44_4543, 0x31_3031: return true
+        default: return false
+        }
     }
 
     static func all(in bytes: [UInt8]) -> [Range<Int>] {
+        var window: UInt32 = 0
+        let mayHold = bytes.contains { byte in
+            window = window << 8 | UInt32(byte)
+            return isHint(window)
+        }
+        guard mayHold else { return [] }
         let places = PseudonymPlaces(bytes: bytes)
         var found: [Range<Int>] = []
         var index = 0
