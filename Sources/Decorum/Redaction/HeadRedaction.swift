@@ -31,7 +31,8 @@ extension Redaction {
     public func applied(to head: HTTPRequest, secretFields: Set<HTTPField.Name> = []) -> HTTPRequest {
         var head = head
         head.headerFields = applied(to: head.headerFields, secretFields: secretFields)
-        head.path = head.path.map { applied(toURL: $0) }
+        let authority = head.authority
+        head.path = head.path.map { applied(toPath: $0, of: authority) }
         head.authority = head.authority.map(applied(toAuthority:))
         return head
     }
@@ -59,6 +60,14 @@ extension Redaction {
         secrets.findInURL()
         secrets.findTokens()
         return secrets.replaced().map { String(decoding: $0, as: UTF8.self) } ?? url
+    }
+
+    /// Replaces the secrets in a path with its query.
+    func applied(toPath path: String, of authority: String?) -> String {
+        guard secretPaths, let authority, SecretPath.isAddressed(authority) else { return applied(toURL: path) }
+        let start = "//" + authority
+        let url = applied(toURL: start + path)
+        return url.hasPrefix(start) ? String(url.dropFirst(start.count)) : applied(toURL: path)
     }
 
     /// Replaces the secrets in the authority of a URL.

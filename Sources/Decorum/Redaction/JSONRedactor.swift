@@ -57,7 +57,8 @@ struct JSONRedactor {
     /// Redacts the URLs or the JSON in a string.
     private mutating func redactString(_ range: Range<Int>) {
         steps += range.count
-        if masksTokens, EncodedTokens.isEncodedToken(bytes[range], redaction, counting: &steps) {
+        let isCard = CardNumber(startingIn: bytes[range], after: bytes[..<range.lowerBound])?.range == range
+        if masksTokens, isCard || EncodedTokens.isEncodedToken(bytes[range], redaction, counting: &steps) {
             replace(range, with: placeholder)
             return
         }

@@ -16,6 +16,13 @@ struct SecretPath {
         ("webhook.site", "/"), ("events.pagerduty.com", "/integration/"), ("alert.victorops.com", "/integrations/"),
         ("open.feishu.cn", "/open-apis/bot/v2/hook/"), ("open.larksuite.com", "/open-apis/bot/v2/hook/"),
     ]
+    private static let hosts = Set(addresses.map(\.host))
+
+    /// Whether paths on a host may be the addresses of webhooks or bots.
+    static func isAddressed(_ authority: String) -> Bool {
+        hosts.contains(authority) || authority.hasSuffix(".make.com") || authority.hasSuffix(".webhook.office.com")
+    }
+
     /// Words after which a segment that looks random is a token, also one in the form of a UUID.
     private static let announcements: Set<String> = [
         "activate", "activation", "confirm", "confirmation", "forgot", "invitation", "invitations", "invite",

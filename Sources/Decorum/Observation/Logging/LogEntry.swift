@@ -59,7 +59,7 @@ struct LogEntry {
             line += "://"
             line += redaction.applied(toAuthority: authority)
         }
-        line += request.path.map(redaction.applied(toURL:)) ?? "/"
+        line += request.path.map { redaction.applied(toPath: $0, of: request.authority) } ?? "/"
     }
 
     private var ending: String {

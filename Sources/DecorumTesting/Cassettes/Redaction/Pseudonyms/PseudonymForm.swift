@@ -44,7 +44,9 @@ struct PseudonymForm: Hashable {
             parts += units[end..<run.lowerBound].map { .separator($0) }
             let alphabet = PseudonymAlphabet(of: units[run])
             // Scanners find the tokens of bots by their digits before a colon.
-            let beforeColon = alphabet == .digits && !isNumber && units[run.upperBound...].first == UInt8(ascii: ":")
+            let beforeColon =
+                alphabet == .digits && !isNumber && units[run.upperBound...].first == UInt8(ascii: ":")
+                && (run.lowerBound == 0 || ".:".utf8.contains(units[run.lowerBound - 1]))
             parts.append(
                 index == longest
                     ? .numbered(alphabet, length: run.count)
