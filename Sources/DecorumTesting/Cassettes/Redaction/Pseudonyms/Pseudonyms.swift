@@ -68,16 +68,6 @@ package final class Pseudonyms: SecretReplacing {
     /// The values that were replaced, in the order in which they were found.
     package var list: [SecretReplacement] { state.withLock { $0.list } }
 
-    /// Adds a secret that no name marks, such as a key in a path.
-    ///
-    /// - Parameters:
-    ///   - secret: The secret.
-    ///   - name: The name for the list.
-    package func learn(_ secret: String, named name: String) {
-        guard !secret.isEmpty else { return }
-        _ = replacement(of: NamedSecret(Array(secret.utf8), named: name.utf8, at: .field))
-    }
-
     /// Reserves the pseudonyms in a text, such as a cassette to be continued, so that other secrets do not get them.
     ///
     /// - Parameter text: The text.

@@ -34,14 +34,6 @@ package struct SecretRewriting: Sendable {
         replacingKnown(in: rewritten(url: url))
     }
 
-    /// Replaces the secrets in a text: the secrets of its URLs, and all known secrets.
-    ///
-    /// - Parameter text: The text.
-    /// - Returns: The text.
-    package func applied(toText text: String) -> String {
-        replacingKnown(in: rewritten(text: text))
-    }
-
     /// Replaces the secrets in header or trailer fields.
     ///
     /// The scheme of credentials, the names of cookies and the attributes of cookies stay. Empty values stay empty.
@@ -65,24 +57,6 @@ package struct SecretRewriting: Sendable {
             if value != fields[index].value { fields[index].value = value }
         }
         return fields
-    }
-
-    /// Replaces the secrets in the head of a request.
-    ///
-    /// - Parameters:
-    ///   - head: The head.
-    ///   - secretFields: The names that count as secret in addition to the listed ones.
-    /// - Returns: The head.
-    package func applied(to head: HTTPRequest, secretFields: Set<HTTPField.Name> = []) -> HTTPRequest {
-        var head = head
-        // The target comes first, as it is written first. It is searched again at the end for secrets that became known
-        // from the fields.
-        head.path = head.path.map { rewritten(url: $0) }
-        // In a URL, the authority follows the two slashes.
-        head.authority = head.authority.map { String(applied(toURL: "//" + $0).dropFirst(2)) }
-        head.headerFields = applied(to: head.headerFields, secretFields: secretFields)
-        head.path = head.path.map { replacingKnown(in: $0) }
-        return head
     }
 
     /// Replaces the secrets in content.
