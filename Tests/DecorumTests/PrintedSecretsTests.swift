@@ -125,7 +125,7 @@ import Testing
     @Test(arguments: [
         #"{"message": "Password s3cret is wrong for alice@x.com"}"#, #"{"title": "s3cret", "detail": "s3cret"}"#,
         #"{"error": "Password s3cret is wrong"}"#, #"{"error": {"message": "s3cret", "code": "wrong password"}}"#,
-        #"{"error": "wrong_password", "error_description": "s3cret"}"#,
+        #"{"error": "wrong_login", "error_description": "s3cret"}"#,
     ]) func `The words of a server are only in the property for them`(json: String) async throws {
         let response = Response(
             status: .unauthorized, fields: [.contentType: "application/problem+json"], body: Body(json))

@@ -26,30 +26,34 @@ extension Redaction {
         return search.replaced().map { Data($0) } ?? content
     }
 
-    /// Replaces the secrets in content without a media type: as in JSON when it is JSON with a secret, otherwise only
-    /// its tokens.
+    /// Replaces the secrets in content without a media type: as in JSON when it is JSON with a secret, otherwise as
+    /// in plain text.
     ///
     /// - Parameter content: The bytes, without a content coding.
     /// - Returns: The content; bytes that are not part of a secret are the same.
     public func applied(toUnlabeled content: Data) -> Data {
         guard !content.isEmpty, looksIntoContent else { return content }
-        guard JSONText.isLikely(content) else { return replacingTokens(in: content) }
+        guard JSONText.isLikely(content) else { return applied(toPlainText: content) }
         let result = JSONRedactor(Array(content), redaction: self).run()
-        return result.foundSecret ? Data(result.bytes) : replacingTokens(in: content)
+        return result.foundSecret ? Data(result.bytes) : applied(toPlainText: content)
     }
 
-    /// Replaces only tokens, found by their shape: see ``masksTokens``.
+    /// Replaces the secrets in text that is not JSON, a form or markup: values of secret names in its lines, as in
+    /// `password: …`, secrets in its URLs, and tokens, found by their shape.
     ///
     /// - Parameter content: The bytes, without a content coding.
-    /// - Returns: The content; bytes that are not part of a token are the same.
-    public func replacingTokens(in content: Data) -> Data {
+    /// - Returns: The content; bytes that are not part of a secret are the same.
+    public func applied(toPlainText content: Data) -> Data {
+        guard !content.isEmpty, looksIntoContent else { return content }
         var search = SecretSearch(Array(content), redaction: self)
+        search.findInLinks()
+        search.findAssignments()
         search.findTokens()
         return search.replaced().map { Data($0) } ?? content
     }
 
     /// Whether anything could be replaced in content.
     public var looksIntoContent: Bool {
-        !jsonMatcher.isEmpty || !queryItems.isEmpty || !formNames.isEmpty || userinfo || masksTokens
+        !jsonMatcher.isEmpty || !queryItems.isEmpty || !formNames.isEmpty || userinfo || masksTokens || secretPaths
     }
 }

@@ -31,7 +31,8 @@ extension Redaction {
     public func applied(to head: HTTPRequest, secretFields: Set<HTTPField.Name> = []) -> HTTPRequest {
         var head = head
         head.headerFields = applied(to: head.headerFields, secretFields: secretFields)
-        head.path = head.path.map { applied(toURL: $0) }
+        let authority = head.authority
+        head.path = head.path.map { applied(toPath: $0, of: authority) }
         head.authority = head.authority.map(applied(toAuthority:))
         return head
     }
@@ -54,11 +55,19 @@ extension Redaction {
     /// - Parameter url: The URL, which need not be valid.
     /// - Returns: The URL with its user name, its password, the values of listed items and tokens replaced.
     public func applied(toURL url: String) -> String {
-        guard url.mayHoldSecret || mayHoldToken(url) else { return url }
+        guard mayHoldSecret(inURL: url) || mayHoldToken(url) else { return url }
         var secrets = SecretSearch(Array(url.utf8), redaction: self)
         secrets.findInURL()
         secrets.findTokens()
         return secrets.replaced().map { String(decoding: $0, as: UTF8.self) } ?? url
+    }
+
+    /// Replaces the secrets in a path with its query.
+    func applied(toPath path: String, of authority: String?) -> String {
+        guard secretPaths, let authority, SecretPath.isAddressed(authority) else { return applied(toURL: path) }
+        let start = "//" + authority
+        let url = applied(toURL: start + path)
+        return url.hasPrefix(start) ? String(url.dropFirst(start.count)) : applied(toURL: path)
     }
 
     /// Replaces the secrets in the authority of a URL.
@@ -75,6 +84,7 @@ extension Redaction {
     public func applied(toText text: String) -> String {
         var secrets = SecretSearch(Array(text.utf8), redaction: self)
         secrets.findInText()
+        secrets.findAssignments()
         secrets.findTokens()
         return secrets.replaced().map { String(decoding: $0, as: UTF8.self) } ?? text
     }
@@ -87,7 +97,10 @@ extension Redaction {
     private func replacement(forValueOf field: HTTPField) -> String? {
         let value = field.value
         if value.mayBeJSON, let redacted = redacted(inJSON: value) { return redacted }
-        guard field.isURL || value.utf8.contains(where: { "/?#".utf8.contains($0) }) || mayHoldToken(value) else {
+        guard
+            field.isURL || value.utf8.contains(where: { "/?#".utf8.contains($0) }) || mayHoldToken(value)
+                || Assignments.mayHoldSecret(value, names: jsonNames)
+        else {
             return nil
         }
         let replaced = field.isURL ? applied(toURL: value) : applied(toText: value)
@@ -128,6 +141,14 @@ extension Redaction {
         let isDeclared = declaredFields && (secretFields.contains(field.name) || field.indexingStrategy == .disallow)
         if isDeclared || fields.contains(field.name) { return true }
         return fieldNames.isSecret(field.value.utf8, ofField: field.name.canonicalName.utf8)
+    }
+
+    /// Returns whether a URL needs a search for secrets, apart from tokens: most do not.
+    ///
+    /// - Parameter url: The URL, a reference, or a path with its query.
+    /// - Returns: Whether it has a character or a part that all such secrets have.
+    public func mayHoldSecret(inURL url: String) -> Bool {
+        url.mayHoldSecret || secretPaths && SecretPath.mayHoldSecret(url)
     }
 
     /// Whether a text may hold a token that would be replaced.

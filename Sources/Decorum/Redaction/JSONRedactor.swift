@@ -57,7 +57,12 @@ struct JSONRedactor {
     /// Redacts the URLs or the JSON in a string.
     private mutating func redactString(_ range: Range<Int>) {
         steps += range.count
-        guard JSONText.mayHoldURLOrJSON(bytes[range]) else {
+        let isCard = CardNumber(startingIn: bytes[range], after: bytes[..<range.lowerBound])?.range == range
+        if masksTokens, isCard || EncodedTokens.isEncodedToken(bytes[range], redaction, counting: &steps) {
+            replace(range, with: placeholder)
+            return
+        }
+        guard JSONText.mayHoldURLOrJSON(bytes[range]) || bytes[range].contains(where: Self.assigns) else {
             replaceTokens(in: range)
             return
         }
@@ -76,10 +81,13 @@ struct JSONRedactor {
         }
         var secrets = SecretSearch(text, redaction: redaction, nesting: nesting, findsTokens: masksTokens)
         secrets.findInText()
+        secrets.findAssignments()
         secrets.findTokens()
         steps += secrets.steps
         if let replaced = secrets.replaced(), replaced != text { replace(range, with: JSONText.escape(replaced)) }
     }
+
+    private static func assigns(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "=") || byte == UInt8(ascii: ":") }
 
     /// Replaces the tokens in a name or a string, whose characters need no escapes.
     private mutating func replaceTokens(in range: Range<Int>) {

@@ -52,6 +52,8 @@ public struct JSONSecrets: Sendable {
         /// The position of its name.
         let name: Range<Int>
         var count = 0
+        /// The values of its members that form a pair, as in `{"name": "Authorization", "value": "…"}`.
+        var pair = JSONPair()
     }
 
     /// The places, in the order in which they end.
@@ -59,6 +61,7 @@ public struct JSONSecrets: Sendable {
     /// The place where the search ended early; nil when it read the whole document.
     public private(set) var fault: Fault?
 
+    private let redaction: Redaction
     private let matcher: JSONMatcher
     private var scanner: JSONScanner
     /// The start of the token that is being read, for ``fault``.
@@ -71,13 +74,16 @@ public struct JSONSecrets: Sendable {
     ///
     /// - Parameters:
     ///   - bytes: The document, with or without a byte order mark.
-    ///   - redaction: The redaction; only its ``Redaction/jsonPaths`` are used.
+    ///   - redaction: The redaction; its ``Redaction/jsonPaths`` are used, and for pairs of a name and a value also the
+    ///     names of fields and items.
     public init(_ bytes: [UInt8], redaction: Redaction) {
+        self.redaction = redaction
         matcher = redaction.jsonMatcher
         scanner = JSONScanner(bytes, allowsControls: true)
         do {
             try scanDocument()
         } catch {
+            for frame in stack where secret == nil { addPair(of: frame) }
             fault = Fault(token: tokenStart, secretStart: secret?.start, secretName: secret?.name)
         }
     }
@@ -97,6 +103,7 @@ public struct JSONSecrets: Sendable {
         if byte == (frame.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
             scanner.consumeMark()
             stack.removeLast()
+            if secret == nil, frame.isObject { addPair(of: frame) }
             endValue()
             return
         }
@@ -118,9 +125,58 @@ public struct JSONSecrets: Sendable {
             try scanValue(at: [], secrecy: nil, name: name)
         } else {
             let key = JSONText.unescape(bytes[name])
-            let state = matcher.step(frame.state, into: SecretNames.normalized(key))
-            try scanValue(at: state, secrecy: matcher.deepNames.secrecy(of: key), name: name)
+            let role = JSONPair.Role(of: bytes[name])
+            _ = skipBlanks()
+            let start = position
+            try scanValue(
+                at: matcher.step(frame.state, into: SecretNames.normalized(key)),
+                secrecy: matcher.deepNames.secrecy(of: key), name: name)
+            guard secret == nil, let last = bytes[start..<position].last else { return }
+            if let role, last != UInt8(ascii: "{"), last != UInt8(ascii: "[") {
+                stack[stack.count - 1].pair.add(start..<position, as: role)
+            }
+            if !redaction.opaqueNames.isEmpty, last == UInt8(ascii: "\""), redaction.opaqueNames.secrecy(of: key) != nil
+            {
+                addIfOpaque(start..<position, name: name)
+            }
         }
+    }
+
+    /// Adds the value of a pair whose name is that of a secret.
+    private mutating func addPair(of frame: Frame) {
+        guard let (name, value) = frame.pair.values else { return }
+        let text = JSONText.unescape(bytes[name])
+        let content = JSONPair.content(of: value, in: bytes)
+        if let secrecy = redaction.secrecy(ofPairNamed: text) {
+            let isText = content != value
+            guard secrecy == .any || isText, !content.isEmpty else { return }
+            addSecret(value, name: name, secrecy: secrecy)
+        } else if redaction.queryItems.secrecy(of: text) != nil, OpaqueText.isOpaque(bytes[content]),
+            !OpaqueText.isUUID(bytes[content])
+        {
+            addSecret(value, name: name, secrecy: .text)
+        }
+    }
+
+    private mutating func addIfOpaque(_ value: Range<Int>, name: Range<Int>) {
+        let content = JSONPair.content(of: value, in: bytes)
+        guard OpaqueText.isOpaque(bytes[content]), !OpaqueText.isUUID(bytes[content]) else { return }
+        addSecret(value, name: name, secrecy: .text)
+    }
+
+    /// Adds a string or a scalar that turned out to be secret after it was scanned; the places stay in order.
+    private mutating func addSecret(_ value: Range<Int>, name: Range<Int>, secrecy: SecretNames.Secrecy) {
+        let content = JSONPair.content(of: value, in: bytes)
+        let after = places.lastIndex { $0.range.lowerBound < value.lowerBound }.map { $0 + 1 } ?? 0
+        let end = places[after...].firstIndex { $0.range.lowerBound >= value.upperBound } ?? places.count
+        guard !places[after..<end].contains(where: { $0.kind == .value }) else { return }
+        let kind: Place.Kind = content == value ? .scalar : .string
+        places.replaceSubrange(
+            after..<end,
+            with: [
+                Place(kind: kind, range: content, name: name, secrecy: secrecy),
+                Place(kind: .value, range: value, name: name, secrecy: secrecy),
+            ])
     }
 
     /// Scans a value; of an object or array, only its first byte.

@@ -13,8 +13,8 @@ public import HTTPTypes
 /// let connection = transport.logging(to: .standardError, redacting: redaction)
 /// ```
 ///
-/// A redaction finds secrets by their names, and tokens by their shapes: see ``masksTokens``. It does not find any
-/// other secret in a path, in plain text or under a name that is not listed. The standard redaction also treats every
+/// A redaction finds secrets by their names, and tokens by their shapes: see ``masksTokens``, ``secretPaths`` and
+/// ``opaqueNames``. It does not find any other secret in a path, in plain text or under a name that is not listed. The standard redaction also treats every
 /// text as secret whose name ends like the name of a secret; see ``SecretNames``.
 public struct Redaction: Sendable, Hashable {
     /// The fields whose values are replaced.
@@ -46,6 +46,17 @@ public struct Redaction: Sendable, Hashable {
     /// Whether the user name and password of a URL are replaced.
     public var userinfo: Bool
 
+    /// Whether secret parts of paths are replaced: the addresses of webhooks and bots, and tokens after words such as
+    /// `reset`, `verify` and `invite`.
+    ///
+    /// On hosts that are not known for such addresses, a part counts if it is at least 16 characters long and mixes
+    /// letters and digits.
+    public var secretPaths: Bool
+
+    /// Names in JSON under which only texts that look random are replaced, such as `code`, which is the name of an
+    /// authorization code and of much else.
+    public var opaqueNames: SecretNames
+
     /// Whether fields are replaced that a request declares secret or that are marked as never indexed.
     ///
     /// They are those of ``RequestOptions/secretFields`` and those whose indexing strategy is `disallow`, by which
@@ -54,9 +65,10 @@ public struct Redaction: Sendable, Hashable {
 
     /// Whether tokens, found by their shape, are replaced under any name and in any place.
     ///
-    /// Known shapes are JSON Web Tokens, private keys in text form, credentials after `Bearer` and `Basic`, and tokens
-    /// with the prefixes of well-known services, such as `ghp_`, `xoxb-` and `AKIA`. They are found in fields, URLs,
-    /// forms, texts, and the strings and names of JSON, as they are or percent-encoded; not in binary content. A
+    /// Known shapes are JSON Web Tokens, private keys in text form, credentials after `Bearer` and `Basic`, numbers of
+    /// payment cards, and tokens with the prefixes of well-known services, such as `ghp_`, `xoxb-` and `AKIA`. They are
+    /// found in fields, URLs, forms, texts, and the strings and names of JSON, as they are or percent-encoded, and in
+    /// strings of JSON also in Base64; not in binary content. A
     /// redirection to another origin drops a field with such a value. Cassettes are searched for the same shapes before
     /// they are written.
     public var masksTokens: Bool
@@ -77,6 +89,8 @@ public struct Redaction: Sendable, Hashable {
     ///   - declaredFields: Whether fields that a request declares secret are replaced.
     ///   - fieldNames: The names of further fields whose values are replaced.
     ///   - masksTokens: Whether tokens are replaced by their shape.
+    ///   - secretPaths: Whether secret parts of paths are replaced.
+    ///   - opaqueNames: The names in JSON under which only texts that look random are replaced.
     ///   - placeholder: The text that replaces a secret.
     public init(
         fields: Set<HTTPField.Name>,
@@ -87,6 +101,8 @@ public struct Redaction: Sendable, Hashable {
         declaredFields: Bool = true,
         fieldNames: SecretNames = [],
         masksTokens: Bool = true,
+        secretPaths: Bool = false,
+        opaqueNames: SecretNames = [],
         placeholder: String = "REDACTED"
     ) {
         self.fields = fields
@@ -96,6 +112,8 @@ public struct Redaction: Sendable, Hashable {
         self.userinfo = userinfo
         self.declaredFields = declaredFields
         self.masksTokens = masksTokens
+        self.secretPaths = secretPaths
+        self.opaqueNames = opaqueNames
         self.placeholder = placeholder
         jsonMatcher = JSONMatcher(jsonPaths)
     }

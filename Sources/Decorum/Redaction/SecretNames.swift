@@ -100,6 +100,9 @@ public struct SecretNames: Sendable {
         return lastLetters.endName(name) || !names.isEmpty && names.contains(Self.normalized(name))
     }
 
+    /// Whether a name that ends in two bytes may be in the set.
+    func mayEnd(in before: UInt8, _ last: UInt8) -> Bool { lastLetters.mayMatch([before, last]) }
+
     private static func isSecret(_ value: some BidirectionalCollection<UInt8>, _ secrecy: Secrecy?) -> Bool {
         switch secrecy {
         case nil: false

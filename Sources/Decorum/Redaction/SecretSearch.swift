@@ -13,8 +13,10 @@ public struct SecretSearch: Sendable {
     public struct Found: Sendable, Hashable {
         /// The bytes of the secret.
         public let range: Range<Int>
-        /// The bytes of the name of its item; nil for a user name with its password, and for a token.
+        /// The bytes of the name of its item; nil for a user name with its password, a part of a path, and a token.
         public let name: Range<Int>?
+        /// Whether it is a part of a path.
+        public private(set) var isPath = false
 
         /// Creates a found secret.
         ///
@@ -25,6 +27,11 @@ public struct SecretSearch: Sendable {
             self.range = range
             self.name = name
         }
+
+        fileprivate init(range: Range<Int>, name: Range<Int>?, isPath: Bool) {
+            self.init(range: range, name: name)
+            self.isPath = isPath
+        }
     }
 
     /// The bytes that are searched.
@@ -33,7 +40,7 @@ public struct SecretSearch: Sendable {
     public private(set) var found: [Found] = []
     /// The number of byte reads, which is proportional to the length.
     private(set) var steps = 0
-    private let redaction: Redaction
+    let redaction: Redaction
     /// The number of nested encodings that may still be searched.
     private let nesting: Int
     private let findsTokens: Bool
@@ -84,6 +91,8 @@ public struct SecretSearch: Sendable {
         return replacing { _ in placeholder }
     }
 
+    mutating func count(_ steps: Int) { self.steps += steps }
+
     /// Adds secrets that were found in another way, such as by the grammar of another format.
     ///
     /// - Parameter secrets: The secrets.
@@ -108,6 +117,11 @@ public struct SecretSearch: Sendable {
         let query = url.first { bytes[$0] == UInt8(ascii: "?") || $0 == fragment } ?? url.upperBound
 
         if redaction.userinfo { findUserinfo(in: url) }
+        if redaction.secretPaths {
+            found += SecretPath.all(in: bytes, url: url, steps: &steps).map {
+                Found(range: $0, name: nil, isPath: true)
+            }
+        }
         findItems(in: url.lowerBound..<query, separator: UInt8(ascii: "/"), names: redaction.queryItems)
         findItems(in: query..<fragment, separator: UInt8(ascii: "&"), names: redaction.queryItems)
         findItems(in: fragment..<url.upperBound, separator: UInt8(ascii: "&"), names: redaction.queryItems)
@@ -126,7 +140,13 @@ public struct SecretSearch: Sendable {
             let word = word.startIndex..<word.endIndex
             let isWhole = word == bytes.indices
             let isLink = bytes[word].starts(with: "http".utf8) || "/?".utf8.contains(bytes[word.lowerBound])
-            if isWhole || isLink { findInURL(word) }
+            if isWhole || isLink {
+                findInURL(word)
+            } else if let equals = bytes[word].prefix(16).firstIndex(of: UInt8(ascii: "=")),
+                bytes[(equals + 1)..<word.upperBound].starts(with: "http".utf8)
+            {
+                findInURL(equals + 1..<word.upperBound)
+            }
         }
     }
 
@@ -145,9 +165,11 @@ public struct SecretSearch: Sendable {
         }
         for token in bytes.indices.split(whereSeparator: { Self.delimits(bytes[$0]) }) {
             let token = token.startIndex..<token.endIndex
-            let looksLikeURL = token.contains {
-                bytes[$0] == UInt8(ascii: "?") || bytes[$0] == UInt8(ascii: "#") || isDoubleSlash(at: $0)
-            }
+            let looksLikeURL =
+                bytes[token.lowerBound] == UInt8(ascii: "/")
+                || token.contains {
+                    bytes[$0] == UInt8(ascii: "?") || bytes[$0] == UInt8(ascii: "#") || isDoubleSlash(at: $0)
+                }
             if looksLikeURL { findInURL(token) }
         }
     }

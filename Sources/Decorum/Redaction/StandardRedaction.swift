@@ -16,7 +16,9 @@ extension Redaction {
         queryItems: SecretNames(StandardName.names(in: .items)),
         jsonPaths: Set(StandardName.names(in: .json).map { JSONPattern("**." + $0) }),
         formNames: SecretNames(StandardName.names(in: .items)),
-        fieldNames: SecretNames(StandardName.names(in: .fields).filter { $0.hasPrefix("*") })
+        fieldNames: SecretNames(StandardName.names(in: .fields).filter { $0.hasPrefix("*") }),
+        secretPaths: true,
+        opaqueNames: ["code"]
     )
 }
 
@@ -60,7 +62,9 @@ private struct StandardName: ExpressibleByStringLiteral {
 
     private static let names: [StandardName] = [
         "access_key_id", "access_token", "api_key", "api_secret", "api_token", "apikey", "app_secret", "assertion",
-        "auth_key", "auth_token", "authorization", "bearer_token", "client_assertion", "client_secret",
+        "authorization_code",
+        "auth_code", "auth_key", "auth_token", "card_number", "cc_number", "credit_card_number", "cvc", "cvv", "cvv2",
+        "authorization", "bearer_token", "client_assertion", "client_secret",
         "code_verifier", "consumer_secret", "csrf_token", "csrftoken", "device_code", "id_token", "jwt", "new_password",
         "old_password", "otp", "passphrase", "passwd", "password", "password_confirmation", "private_key", "pwd",
         "refresh_token", "secret", "secret_access_key", "secret_key", "security_token", "session_id", "session_key",

@@ -31,7 +31,8 @@ struct ProblemText: Equatable {
             }
         }
         guard isName, text.first?.isLetter == true, text.utf8.count <= 40,
-            Redaction.standard.applied(toText: text) == text
+            // An authorization code has the same name.
+            Redaction.standard.applied(toText: text) == text, !OpaqueText.isOpaque(Array(text.utf8)[...])
         else { return nil }
         return text
     }

@@ -1,16 +1,21 @@
-import Decorum
+public import Decorum
 
 /// Finds the secrets in XML and HTML, by the names of elements and attributes.
 ///
 /// It reads only the tags, from the left and each byte once, so markup that is not well-formed is searched too.
-struct MarkupSecrets {
+public struct MarkupSecrets: Sendable {
     private let bytes: [UInt8]
     private let names: SecretNames
     private var found: [SecretSearch.Found] = []
     private var position = 0
 
-    /// The values of secret names.
-    static func all(in bytes: [UInt8], names: SecretNames) -> [SecretSearch.Found] {
+    /// Finds the values of secret names.
+    ///
+    /// - Parameters:
+    ///   - bytes: The markup.
+    ///   - names: The names of elements and attributes whose values are secret.
+    /// - Returns: The values, in the order of the text.
+    public static func all(in bytes: [UInt8], names: SecretNames) -> [SecretSearch.Found] {
         guard !names.isEmpty else { return [] }
         var secrets = MarkupSecrets(bytes: bytes, names: names)
         while let start = bytes[secrets.position...].firstIndex(of: UInt8(ascii: "<")) {

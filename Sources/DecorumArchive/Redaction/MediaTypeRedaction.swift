@@ -11,7 +11,9 @@ extension Redaction {
     /// - In a multipart body (RFC 2046), parts whose names are among `Redaction.formNames` are replaced as a
     ///   whole, and all other parts are searched by their media types.
     /// - XML and HTML are searched for the names of elements and attributes.
-    /// - In other text only tokens are replaced, found by their shape.
+    /// - In a table (`text/csv`, RFC 4180, and tab-separated values), the columns whose headings are secret names are
+    ///   replaced, and tokens.
+    /// - Other text is searched for assignments, URLs and tokens: see `Redaction.applied(toPlainText:)`.
     /// - Binary content is returned unchanged, so the caller decides whether to write it.
     ///
     /// - Parameters:
@@ -22,7 +24,7 @@ extension Redaction {
         guard !content.isEmpty, looksIntoContent else { return content }
         switch ContentKind(mediaType: mediaType) {
         case .multipart:
-            return Self.replacingParts(of: content, mediaType: mediaType ?? "") { part in
+            return MultipartPart.replacing(in: content, mediaType: mediaType ?? "") { part in
                 formNames.isSecret(part.content, of: part.name)
                     ? Data(placeholder.utf8) : applied(to: part.content, mediaType: part.mediaType)
             }
@@ -39,7 +41,14 @@ extension Redaction {
         case .unknown:
             return applied(toUnlabeled: content)
         case .text:
-            return replacingTokens(in: content)
+            guard let delimiter = TableSecrets.delimiter(ofMediaType: mediaType) else {
+                return applied(toPlainText: content)
+            }
+            var search = SecretSearch(Array(content), redaction: self)
+            search.add(TableSecrets.all(in: search.bytes, delimiter: delimiter, names: jsonNames))
+            search.findTokens()
+            let placeholder = Array(placeholder.utf8.filter { $0 != delimiter && $0 != UInt8(ascii: "\"") })
+            return search.replacing { _ in placeholder }.map { Data($0) } ?? content
         case .binary:
             return content
         }

@@ -1,5 +1,4 @@
-import Decorum
-import Foundation
+public import Foundation
 
 /// The positions of the delimiters and the parts of a multipart body (RFC 2046, section 5.1.1).
 ///
@@ -82,7 +81,15 @@ public struct MultipartLayout: Sendable {
     }
 }
 
-extension Redaction {
+/// A part of a multipart body.
+public struct MultipartPart: Sendable {
+    /// The name of the part in the form; empty when absent.
+    public let name: [UInt8]
+    /// The media type of the part, where a nested multipart body counts as plain text; nil when absent.
+    public let mediaType: String?
+    /// The content of the part.
+    public let content: Data
+
     /// Replaces the contents of parts in a multipart body; all other bytes stay as they are.
     ///
     /// - Parameters:
@@ -90,8 +97,8 @@ extension Redaction {
     ///   - mediaType: The value of its `Content-Type`.
     ///   - replace: Returns the replacement for the content of a part; nil to keep the content.
     /// - Returns: The body.
-    static func replacingParts(
-        of content: Data, mediaType: String, _ replace: (_ part: MultipartPart) -> Data?
+    public static func replacing(
+        in content: Data, mediaType: String, _ replace: (_ part: MultipartPart) -> Data?
     ) -> Data {
         let bytes = Array(content)
         guard let layout = MultipartLayout(bytes, mediaType: mediaType) else { return content }
@@ -105,15 +112,6 @@ extension Redaction {
         }
         return copied == 0 ? content : Data(output + bytes[copied...])
     }
-}
-
-/// A part of a multipart body.
-struct MultipartPart: Sendable {
-    /// The name of the part in the form; empty when absent.
-    let name: [UInt8]
-    /// The media type of the part, where a nested multipart body counts as plain text; nil when absent.
-    let mediaType: String?
-    let content: Data
 
     init(_ bytes: [UInt8], _ part: MultipartLayout.Part) {
         content = Data(bytes[part.content])

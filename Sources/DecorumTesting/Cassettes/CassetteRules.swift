@@ -1,4 +1,5 @@
 public import Decorum
+public import Foundation
 public import HTTPTypes
 
 /// The rules by which a cassette matches, redacts, records and plays.
@@ -100,8 +101,11 @@ public struct CassetteRules: Sendable {
     ///
     /// The request is redacted.
     public var onMiss: (@Sendable (_ miss: CassetteMissError, _ request: RecordedRequest) -> MissReaction)?
-    /// Texts that may stand in the cassette although they look like secrets, such as a test's own made-up token.
+    /// Texts and places that stay in the cassette as they are, such as a test's own made-up token.
     public var allowedSecrets: [SecretAllowance]
+    /// Receives the values that were replaced by their names each time a cassette is written; by default, they are
+    /// listed on standard error.
+    public var reportReplacements: (@Sendable ([SecretReplacement], _ file: URL) -> Void)?
     /// Rewrites an interaction before it is recorded, or keeps it off the cassette by returning nil.
     public var beforeRecording: (@Sendable (Interaction) -> Interaction?)?
     /// Rewrites an interaction before it is matched, or leaves it out by returning nil.
@@ -139,6 +143,7 @@ public struct CassetteRules: Sendable {
         liveHosts = []
         refusesUnsafeMethods = false
         allowedSecrets = []
+        reportReplacements = SecretReplacement.write
     }
 
     /// An incoming request, as the rules rewrite it.

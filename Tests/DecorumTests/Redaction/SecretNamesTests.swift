@@ -1,5 +1,6 @@
 import Decorum
 import DecorumArchive
+import DecorumTesting
 import Foundation
 import HTTPTypes
 import Testing
@@ -9,7 +10,9 @@ import Testing
         let data = Data(text.utf8)
         let redaction = Redaction.standard
         return String(
-            decoding: pseudonyms.map { redaction.applied(to: data, mediaType: "application/json", naming: $0) }
+            decoding: pseudonyms.map {
+                SecretRewriting(redaction, by: $0).applied(to: data, mediaType: "application/json")
+            }
                 ?? redaction.applied(to: data, mediaType: "application/json"), as: UTF8.self)
     }
 
@@ -38,9 +41,9 @@ import Testing
     }
 
     @Test func `The numbers under a guessed name keep their values`() {
-        let text = #"{"tokens":[1234567,"a"],"userToken":7654321,"password":7654321}"#
+        let text = #"{"tokens":[1234567,"a1b2"],"userToken":7654321,"password":7654321}"#
         #expect(
-            json(text, naming: Pseudonyms()) == #"{"tokens":[1234567,"__tokens-1__"],"userToken":7654321,"password":0}"#
+            json(text, naming: Pseudonyms()) == #"{"tokens":[1234567,"aaa1"],"userToken":7654321,"password":1010101}"#
         )
     }
 

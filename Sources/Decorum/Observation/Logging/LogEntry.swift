@@ -61,12 +61,11 @@ struct LogEntry {
             line += scheme
             line += "://"
             line += redaction.applied(toAuthority: authority)
-            line += request.path.map(redaction.applied(toURL:)) ?? "/"
         } else if let asked {
             line += redaction.applied(toURL: asked)
-        } else {
-            line += request.path.map(redaction.applied(toURL:)) ?? "/"
+            return
         }
+        line += request.path.map { redaction.applied(toPath: $0, of: request.authority) } ?? "/"
     }
 
     /// The URL of a relative request, which a layer further in has resolved.

@@ -17,6 +17,8 @@ public struct TokenSearch: Sendable {
     public static let basicCredentials = "Basic credentials"
     /// The kind of a JSON Web Token, signed or encrypted.
     public static let jsonWebToken = "JSON Web Token"
+    /// The kind of the number of a payment card.
+    public static let cardNumber = "card number"
     /// The kind of a private key in text form.
     public static let privateKey = "private key"
 
@@ -88,6 +90,7 @@ public struct TokenSearch: Sendable {
     mutating func findAll() {
         guard text.count >= Self.minimumLength else { return }
         let shapes = TokenShape.all
+        let starts = TokenShape.starts
         // Whether the last byte was part of a word: tokens start at the start of a word.
         var isInWord = false
         var index = text.startIndex
@@ -98,7 +101,12 @@ public struct TokenSearch: Sendable {
             isInWord = Self.isWord(byte)
             var token: Token?
             if byte == UInt8(ascii: "-") { token = privateKey(at: index) }
-            if token == nil, startsWord, isInWord { token = self.token(at: index, shapes: shapes[Int(byte)]) }
+            if token == nil, startsWord, isInWord {
+                if byte.isDecimalDigit { token = cardNumber(at: index) }
+                if token == nil, index + 2 < text.endIndex, starts.contains(byte, text[index + 1], text[index + 2]) {
+                    token = self.token(at: index, shapes: shapes[Int(byte)])
+                }
+            }
             if let token {
                 tokens.append(token)
                 index = token.range.upperBound
@@ -196,6 +204,13 @@ public struct TokenSearch: Sendable {
         guard start >= dottedRunEnd else { return dottedRunEnd }
         dottedRunEnd = end(from: start, limit: .max) { Self.isWord($0) || $0 == UInt8(ascii: ".") }
         return dottedRunEnd
+    }
+
+    /// The number of a payment card (ISO/IEC 7812): in groups, or behind the word `card`.
+    private mutating func cardNumber(at start: Int) -> Token? {
+        guard let number = CardNumber(startingIn: text[start...], after: text[..<start]) else { return nil }
+        steps += 64
+        return Token(kind: Self.cardNumber, range: number.range)
     }
 
     /// A private key in its textual form (RFC 7468), with at least one line after the heading.

@@ -4,6 +4,7 @@ struct TokenShape: Sendable {
         case alphanumeric
         case upperAndDigits
         case hex
+        case lowerAndDigits
         /// Letters, digits, hyphens, underscores.
         case word
         /// A word with dots.
@@ -12,7 +13,7 @@ struct TokenShape: Sendable {
         func contains(_ byte: UInt8) -> Bool {
             switch byte {
             case 0x30...0x39: true
-            case 0x41...0x5A: self != .hex
+            case 0x41...0x5A: self != .hex && self != .lowerAndDigits
             case 0x61...0x7A: self == .hex ? byte <= 0x66 : self != .upperAndDigits
             case UInt8(ascii: "-"), UInt8(ascii: "_"): self == .word || self == .dotted
             case UInt8(ascii: "."): self == .dotted
@@ -91,7 +92,7 @@ extension TokenShape {
     /// The starts of words that may be tokens, of services or of other kinds.
     static let starts: Starts = {
         var starts = Starts()
-        for shape in services + workshops { starts.insert(shape.prefix) }
+        for shape in others + rules { starts.insert(shape.prefix) }
         for prefix in ["eyJ", "Bearer", "Basic", "-----"] { starts.insert(prefix.utf8) }
         return starts
     }()
@@ -99,34 +100,34 @@ extension TokenShape {
     /// The shapes by the first byte of their prefix.
     static let all: [[TokenShape]] = {
         var shapes: [[TokenShape]] = Array(repeating: [], count: 256)
-        for shape in services + workshops {
+        for shape in others + rules {
             if let first = shape.prefix.first { shapes[Int(first)].append(shape) }
         }
         return shapes
     }()
 
-    private static let services = [
-        TokenShape("AWS access key", "AKIA", .upperAndDigits, 16...16),
-        TokenShape("AWS access key", "ASIA", .upperAndDigits, 16...16),
+    /// Shapes that the rules do not have, or have with other lengths.
+    private static let others = [
+        TokenShape("Anthropic key", "sk-ant-", .word, 20...200),
         TokenShape("AWS access key", "ABIA", .upperAndDigits, 16...16),
         TokenShape("AWS access key", "ACCA", .upperAndDigits, 16...16),
-        TokenShape("Anthropic key", "sk-ant-", .word, 20...200),
-        TokenShape("DigitalOcean token", "dop_v1_", .hex, 64...64),
-        TokenShape("DigitalOcean token", "doo_v1_", .hex, 64...64),
-        TokenShape("Google API key", "AIza", .word, 35...35),
-        TokenShape("Google client secret", "GOCSPX-", .word, 28...28),
+        TokenShape("AWS access key", "AKIA", .upperAndDigits, 16...16),
+        TokenShape("AWS access key", "ASIA", .upperAndDigits, 16...16),
+        TokenShape("Docker token", "dckr_pat_", .word, 20...60),
+        TokenShape("GitHub token", "github_pat_", .word, 40...255),
+        TokenShape("GitLab token", "glpat-", .dotted, 20...300),
         TokenShape("Google token", "ya29.", .dotted, 20...2048),
+        TokenShape("Grafana token", "glsa_", .word, 40...60),
         TokenShape("Groq key", "gsk_", .alphanumeric, 40...80),
         TokenShape("Hugging Face token", "hf_", .alphanumeric, 30...60),
-        TokenShape("Mailgun key", "key-", .hex, 32...32),
+        TokenShape("Linear key", "lin_api_", .alphanumeric, 40...48),
+        TokenShape("OpenAI key", "sk-", .alphanumeric, 32...64),
+        TokenShape("OpenAI key", "sk-admin-", .word, 20...250),
         TokenShape("OpenAI key", "sk-proj-", .word, 20...250),
         TokenShape("OpenAI key", "sk-svcacct-", .word, 20...250),
-        TokenShape("OpenAI key", "sk-admin-", .word, 20...250),
-        TokenShape("OpenAI key", "sk-", .alphanumeric, 32...64),
-        TokenShape("OpenRouter key", "sk-or-v1-", .hex, 64...64),
-        TokenShape("SendGrid key", "SG.", .dotted, 60...72),
-        TokenShape("Shopify token", "shpat_", .hex, 32...32),
-        TokenShape("Shopify token", "shpss_", .hex, 32...32),
+        TokenShape("PyPI token", "pypi-AgEIcHlwaS5vcmc", .word, 50...1000),
+        TokenShape("PyPI token", "pypi-AgENdGVzdC5weXBpLm9yZw", .word, 50...1000),
+        TokenShape("Slack token", "xapp-", .word, 20...250),
         TokenShape("Slack token", "xoxa-", .word, 10...250),
         TokenShape("Slack token", "xoxb-", .word, 10...250),
         TokenShape("Slack token", "xoxe-", .word, 10...250),
@@ -134,30 +135,12 @@ extension TokenShape {
         TokenShape("Slack token", "xoxp-", .word, 10...250),
         TokenShape("Slack token", "xoxr-", .word, 10...250),
         TokenShape("Slack token", "xoxs-", .word, 10...250),
-        TokenShape("Slack token", "xapp-", .word, 20...250),
-        TokenShape("Stripe key", "sk_live_", .alphanumeric, 16...250),
         TokenShape("Stripe key", "rk_live_", .alphanumeric, 16...250),
-        TokenShape("Stripe key", "sk_test_", .alphanumeric, 16...250),
         TokenShape("Stripe key", "rk_test_", .alphanumeric, 16...250),
+        TokenShape("Stripe key", "sk_live_", .alphanumeric, 16...250),
+        TokenShape("Stripe key", "sk_test_", .alphanumeric, 16...250),
         TokenShape("Stripe key", "whsec_", .alphanumeric, 24...250),
         TokenShape("Twilio key", "SK", .hex, 32...32),
-    ]
-
-    private static let workshops = [
-        TokenShape("Docker token", "dckr_pat_", .word, 20...60),
-        TokenShape("GitHub token", "ghp_", .alphanumeric, 36...255),
-        TokenShape("GitHub token", "gho_", .alphanumeric, 36...255),
-        TokenShape("GitHub token", "ghu_", .alphanumeric, 36...255),
-        TokenShape("GitHub token", "ghs_", .alphanumeric, 36...255),
-        TokenShape("GitHub token", "ghr_", .alphanumeric, 36...255),
-        TokenShape("GitHub token", "github_pat_", .word, 40...255),
-        TokenShape("GitLab token", "glpat-", .dotted, 20...300),
-        TokenShape("Grafana token", "glsa_", .word, 40...60),
-        TokenShape("Linear key", "lin_api_", .alphanumeric, 40...48),
-        TokenShape("npm token", "npm_", .alphanumeric, 36...36),
-        TokenShape("PyPI token", "pypi-AgEIcHlwaS5vcmc", .word, 50...1000),
-        TokenShape("PyPI token", "pypi-AgENdGVzdC5weXBpLm9yZw", .word, 50...1000),
-        TokenShape("RubyGems key", "rubygems_", .hex, 48...48),
         TokenShape("Vault token", "hvs.", .word, 24...250),
     ]
 }

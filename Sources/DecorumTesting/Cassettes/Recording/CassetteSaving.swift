@@ -47,7 +47,7 @@ extension Cassette {
     ) throws {
         let document = try CassetteDocument(of: interactions, over: content, as: file)
         try checkSize(of: document, interactions)
-        let scanner = SecretScanner(rules)
+        let scanner = SecretScanner(rules, leaving: secrets.left)
         // A finding is looked for again in the whole file, where it has another place.
         if !scanner.findings(in: document.unchecked).isEmpty {
             try scanner.check(document.bytes, file: file.relativePath)
@@ -75,6 +75,7 @@ extension Cassette {
                 try FileManager.default.removeItem(at: directory.appending(path: path))
             }
         }
+        if !secrets.replacements.isEmpty { rules.reportReplacements?(secrets.replacements, file) }
     }
 
     private func writing(_ body: () throws -> Void) throws {

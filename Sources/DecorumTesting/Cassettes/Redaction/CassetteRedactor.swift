@@ -5,25 +5,27 @@ import HTTPTypes
 
 /// Removes secrets from interactions, in the same way for writing and for matching.
 struct CassetteRedactor: Sendable {
-    private let redaction: Redaction
+    private let rewriting: SecretRewriting
+    private let matching: SecretRewriting
     private let ignoredFields: Set<HTTPField.Name>
     private let form: CassetteRules.Content
     private let pseudonyms: Pseudonyms
 
     /// Creates a redactor that counts its pseudonyms anew.
     init(_ rules: CassetteRules, continuing text: [UInt8] = []) {
-        redaction = rules.redaction
         ignoredFields = rules.ignoredFields
         form = rules.content
-        pseudonyms = Pseudonyms()
+        pseudonyms = Pseudonyms(readsPaths: true)
+        rewriting = SecretRewriting(rules.redaction, by: pseudonyms, allowing: rules.allowedSecrets)
+        matching = SecretRewriting(rules.redaction, by: ErasedSecrets(), allowing: rules.allowedSecrets)
         pseudonyms.reserve(in: text)
     }
 
-    /// A request as it is matched: with pseudonyms that have no numbers, because those depend on earlier interactions.
+    /// A request as it is matched: with the same text for every secret, because pseudonyms differ in two runs.
     func matchable(_ request: RecordedRequest) -> RecordedRequest {
         var request = request
         if form == .decoded { request.decodeContent() }
-        redact(&request)
+        redact(&request, by: matching)
         request.url = Pseudonym.erased(in: request.url)
         for index in request.fields.indices {
             let value = request.fields[index].value
@@ -39,8 +41,14 @@ struct CassetteRedactor: Sendable {
 
     /// The URL of a request, as it is matched.
     func matchable(url: String) -> String {
-        Pseudonym.erased(in: redaction.applied(toURL: url, naming: pseudonyms))
+        Pseudonym.erased(in: matching.applied(toURL: url))
     }
+
+    /// The values that were replaced.
+    var replacements: [SecretReplacement] { pseudonyms.list }
+
+    /// The values that the rules have left.
+    var left: Set<[UInt8]> { pseudonyms.left }
 
     /// Interactions as they are written.
     ///
@@ -56,19 +64,20 @@ struct CassetteRedactor: Sendable {
 
     /// Whether content is redacted already, so that nothing in it has to be replaced.
     func isRedacted(_ content: Data, mediaType: String?) -> Bool {
-        redaction.applied(to: content, mediaType: mediaType, naming: pseudonyms) == content
+        rewriting.applied(to: content, mediaType: mediaType) == content
     }
 
     private func redacted(_ interaction: Interaction) -> Interaction {
         var interaction = interaction
-        redact(&interaction.request)
+        redact(&interaction.request, by: rewriting)
         guard var response = interaction.response else { return interaction }
         for name in ignoredFields { response.fields[name] = nil }
-        response.body = redacted(response.body, response.fields)
-        response.fields = redacted(response.fields)
-        response.trailers = redacted(response.trailers)
+        response.body = redacted(response.body, response.fields, by: rewriting)
+        response.fields = redacted(response.fields, by: rewriting)
+        response.trailers = redacted(response.trailers, by: rewriting)
         for index in response.informational.indices {
-            response.informational[index].fields = redacted(response.informational[index].fields)
+            response.informational[index].fields = redacted(
+                response.informational[index].fields, by: rewriting)
         }
         // The response to HEAD has the length of another response's content, and a broken response that of the whole
         // content.
@@ -81,23 +90,25 @@ struct CassetteRedactor: Sendable {
     }
 
     // Works in place, because copying a request takes as long as examining most of them.
-    private func redact(_ request: inout RecordedRequest) {
-        request.url = redaction.applied(toURL: request.url, naming: pseudonyms)
-        if !request.body.bytes.isEmpty { request.body = redacted(request.body, request.fields) }
-        if !request.fields.isEmpty { request.fields = redacted(request.fields) }
-        if !request.trailers.isEmpty { request.trailers = redacted(request.trailers) }
+    private func redact(_ request: inout RecordedRequest, by rewriting: SecretRewriting) {
+        request.url = rewriting.applied(toURL: request.url)
+        if !request.body.bytes.isEmpty { request.body = redacted(request.body, request.fields, by: rewriting) }
+        if !request.fields.isEmpty { request.fields = redacted(request.fields, by: rewriting) }
+        if !request.trailers.isEmpty { request.trailers = redacted(request.trailers, by: rewriting) }
     }
 
-    private func redacted(_ body: RecordedBody, _ fields: HTTPFields) -> RecordedBody {
+    private func redacted(
+        _ body: RecordedBody, _ fields: HTTPFields, by rewriting: SecretRewriting
+    ) -> RecordedBody {
         guard !body.bytes.isEmpty else { return body }
         var body = body
-        body.bytes = redaction.applied(to: body.bytes, mediaType: fields[.contentType], naming: pseudonyms)
+        body.bytes = rewriting.applied(to: body.bytes, mediaType: fields[.contentType])
         return body
     }
 
-    private func redacted(_ fields: HTTPFields) -> HTTPFields {
+    private func redacted(_ fields: HTTPFields, by rewriting: SecretRewriting) -> HTTPFields {
         guard !fields.isEmpty else { return fields }
-        var fields = redaction.applied(to: fields, naming: pseudonyms)
+        var fields = rewriting.applied(to: fields)
         // The mark means that the value is secret, which it no longer is.
         for index in fields.indices where fields[index].indexingStrategy == .disallow {
             fields[index].indexingStrategy = .automatic

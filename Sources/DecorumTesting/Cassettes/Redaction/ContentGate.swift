@@ -18,12 +18,19 @@ struct ContentGate {
 
         var decoded = interaction
         decoded.decodeContent()
+        try checkKind(decoded.request.body.bytes, decoded.request.fields)
+        if let response = decoded.response { try checkKind(response.body.bytes, response.fields) }
         if decoded.request.body != interaction.request.body {
             try checkUnredacted(decoded.request.body.bytes, decoded.request.fields)
         }
         if let response = decoded.response, response.body != interaction.response?.body {
             try checkUnredacted(response.body.bytes, response.fields)
         }
+    }
+
+    private func checkKind(_ content: Data, _ fields: HTTPFields) throws {
+        guard UnsearchedContent.includes(Array(content), mediaType: fields[.contentType]) else { return }
+        try scanner.checkUnsearched(file: file)
     }
 
     private func check(_ content: Data, _ fields: HTTPFields) throws {

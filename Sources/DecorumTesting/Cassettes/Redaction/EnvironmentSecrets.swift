@@ -13,6 +13,9 @@ struct EnvironmentSecrets: Sendable {
         "changeme", "default", "disabled", "enabled", "example", "optional", "password", "required", "undefined",
     ]
 
+    /// The length of the shortest value that is searched for; a shorter one occurs by chance.
+    private static let minimumLength = 8
+
     private var search = NeedleSearch()
     private var names: [String] = []
 
@@ -37,7 +40,7 @@ struct EnvironmentSecrets: Sendable {
             return false
         }
         let isCount = value.utf8.allSatisfy { (0x30...0x39).contains($0) } && value.utf8.count < 12
-        return value.utf8.count >= NeedleSearch.minimumLength && !isCount && Set(value.utf8).count > 2
+        return value.utf8.count >= minimumLength && !isCount && Set(value.utf8).count > 2
             && !commonWords.contains(value.lowercased()) && !Pseudonym.isPseudonym(Array(value.utf8))
     }
 

@@ -12,10 +12,22 @@ struct SecretHits {
         // A recording holds pseudonyms where its tokens were.
         let tokens = TokenSearch.tokens(in: bytes).filter { !Pseudonym.isPseudonym(bytes[$0.range]) }
             .map { SecretHit(kind: SecretKind($0.kind), range: $0.range) }
+        let encoded = EncodedTokens.all(in: bytes, redaction: .standard).filter { holdsSecret(encoded: bytes[$0]) }
+            .map { SecretHit(kind: .encodedToken, range: $0) }
         // A text of two kinds is reported once: as a password rather than a token, and by its shape rather than its
         // name.
-        let shaped = passwords + apart(tokens, from: passwords)
-        return shaped + apart(scanner.namedValues(), from: shaped.sorted { $0.range.lowerBound < $1.range.lowerBound })
+        let plain = (passwords + apart(tokens, from: passwords)).sorted()
+        let shaped = (plain + apart(encoded, from: plain)).sorted()
+        return shaped + apart(scanner.namedValues(), from: shaped)
+    }
+
+    /// Whether a text in Base64 holds a secret that is not replaced yet.
+    private static func holdsSecret(encoded text: ArraySlice<UInt8>) -> Bool {
+        guard let data = Data(base64URL: text) else { return true }
+        let bytes = Array(data)
+        if TokenSearch.tokens(in: bytes).contains(where: { !Pseudonym.isPseudonym(bytes[$0.range]) }) { return true }
+        return JSONText.isLikely(bytes)
+            && SecretRewriting(.standard, by: Pseudonyms()).applied(to: data, mediaType: "application/json") != data
     }
 
     /// The hits that overlap none of the others; both lists are in the order of the text.
@@ -67,4 +79,8 @@ struct SecretHits {
     private static func isUserinfo(_ byte: UInt8) -> Bool {
         TokenSearch.isWord(byte) || ".~%!$&'()*+,;=:".utf8.contains(byte)
     }
+}
+
+extension [SecretHit] {
+    fileprivate func sorted() -> [SecretHit] { sorted { $0.range.lowerBound < $1.range.lowerBound } }
 }

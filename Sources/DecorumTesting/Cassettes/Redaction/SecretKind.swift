@@ -1,4 +1,5 @@
-import Decorum
+public import Decorum
+public import HTTPTypes
 
 /// The kind of a possible secret in a cassette.
 ///
@@ -20,6 +21,10 @@ public struct SecretKind: Sendable, Hashable {
     public static let basicCredentials = SecretKind(TokenSearch.basicCredentials)
     /// A token behind the word `Bearer`.
     public static let bearerToken = SecretKind(TokenSearch.bearerToken)
+    /// The number of a payment card.
+    public static let cardNumber = SecretKind(TokenSearch.cardNumber)
+    /// A text in Base64 that holds a token, or JSON with a secret.
+    public static let encodedToken = SecretKind("encoded token")
     /// The value of an environment variable that is named like a secret.
     public static let environment = SecretKind("value of an environment variable")
     /// A token of GitHub.
@@ -32,15 +37,21 @@ public struct SecretKind: Sendable, Hashable {
     public static let namedValue = SecretKind("value named like a secret")
     /// A private key in text form.
     public static let privateKey = SecretKind(TokenSearch.privateKey)
+    /// Content of a kind that is not searched for secrets: an archive, or a binary format with fields of text, such as
+    /// Protocol Buffers.
+    public static let unsearchedContent = SecretKind("content that is not searched")
     /// A password in a URL.
     public static let urlPassword = SecretKind("password in a URL")
 }
 
-/// A text that looks like a secret and may be in a cassette, because it is made up.
+/// A text that may be in a cassette as it is, because it is made up or no secret.
 public struct SecretAllowance: Sendable, Hashable {
     enum Rule: Sendable, Hashable {
         case text(String)
         case kind(SecretKind)
+        case field(HTTPField.Name)
+        case item(String)
+        case json(JSONPattern)
     }
 
     let rule: Rule
@@ -51,6 +62,30 @@ public struct SecretAllowance: Sendable, Hashable {
     /// - Returns: The allowance.
     public static func text(_ text: String) -> SecretAllowance {
         SecretAllowance(rule: .text(text))
+    }
+
+    /// Leaves the values of a field, although its name is that of a secret.
+    ///
+    /// - Parameter name: The name.
+    /// - Returns: The allowance.
+    public static func field(_ name: HTTPField.Name) -> SecretAllowance {
+        SecretAllowance(rule: .field(name))
+    }
+
+    /// Leaves the values of items in URLs and forms, of cookies, and of elements and assignments in text.
+    ///
+    /// - Parameter name: The name, in any spelling.
+    /// - Returns: The allowance.
+    public static func item(_ name: String) -> SecretAllowance {
+        SecretAllowance(rule: .item(name))
+    }
+
+    /// Leaves the values at places in JSON, as in `choices.token`.
+    ///
+    /// - Parameter pattern: The places.
+    /// - Returns: The allowance.
+    public static func json(_ pattern: JSONPattern) -> SecretAllowance {
+        SecretAllowance(rule: .json(pattern))
     }
 
     /// Allows everything of a kind.
@@ -68,6 +103,9 @@ extension SecretAllowance: CustomStringConvertible, CustomReflectable {
         switch rule {
         case .text: "one value"
         case .kind(let kind): kind.name
+        case .field(let name): "field \(name)"
+        case .item(let name): "items named \(name)"
+        case .json: "places in JSON"
         }
     }
 

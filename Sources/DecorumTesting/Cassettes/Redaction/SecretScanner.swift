@@ -17,13 +17,17 @@ package struct SecretScanner: Sendable {
     /// - Parameters:
     ///   - environment: The environment variables.
     ///   - allowances: The texts and kinds that may be in the file nevertheless.
-    package init(environment: [String: String], allowing allowances: [SecretAllowance] = []) {
-        var texts: Set<[UInt8]> = []
+    ///   - left: The texts that the rules have left by their places.
+    package init(
+        environment: [String: String], allowing allowances: [SecretAllowance] = [], leaving left: Set<[UInt8]> = []
+    ) {
+        var texts = left
         var kinds: Set<SecretKind> = []
         for allowance in allowances {
             switch allowance.rule {
             case .text(let text): texts.insert(Array(text.utf8))
             case .kind(let kind): kinds.insert(kind)
+            case .field, .item, .json: break
             }
         }
         allowedTexts = texts
@@ -32,8 +36,9 @@ package struct SecretScanner: Sendable {
     }
 
     /// Creates a scanner for the cassettes of this process.
-    init(_ rules: CassetteRules) {
-        self.init(environment: ProcessInfo.processInfo.environment, allowing: rules.allowedSecrets)
+    init(_ rules: CassetteRules, leaving left: Set<[UInt8]> = []) {
+        self.init(
+            environment: ProcessInfo.processInfo.environment, allowing: rules.allowedSecrets, leaving: left)
     }
 
     /// Throws if a file would hold a secret.
@@ -46,6 +51,13 @@ package struct SecretScanner: Sendable {
     package func check(_ text: Data, file: String, known: [Range<Int>] = []) throws {
         let findings = findings(in: text, known: known)
         guard findings.isEmpty else { throw SecretFoundError(file: file, findings: findings) }
+    }
+
+    /// Throws because content cannot be searched, unless the rules allow it.
+    func checkUnsearched(file: String) throws {
+        guard !allowedKinds.contains(.unsearchedContent) else { return }
+        let finding = SecretFoundError.Finding(kind: .unsearchedContent, variable: nil, path: nil, line: 1)
+        throw SecretFoundError(file: file, findings: [finding])
     }
 
     /// Finds texts that look like secrets.

@@ -1,7 +1,7 @@
 import Decorum
 
 /// Checks of the encoding of text by its bytes.
-public enum UTF8Text: Sendable {
+enum UTF8Text: Sendable {
     /// Returns whether bytes are UTF-8 without a NUL, which text does not hold.
     static func isValid(_ bytes: [UInt8]) -> Bool {
         !bytes.contains(0) && String(validating: bytes, as: UTF8.self) != nil
@@ -16,7 +16,7 @@ public enum UTF8Text: Sendable {
     ///
     /// - Parameter bytes: The text.
     /// - Returns: Whether it is in one of the two.
-    public static func isWide(_ bytes: [UInt8]) -> Bool {
+    static func isWide(_ bytes: [UInt8]) -> Bool {
         if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) { return true }
         let start = Array(bytes.prefix(4))
         guard start.contains(0) else { return false }

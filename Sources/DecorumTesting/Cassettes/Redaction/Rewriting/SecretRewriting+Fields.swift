@@ -1,43 +1,50 @@
 import Decorum
 import HTTPTypes
 
-extension Redaction {
+extension SecretRewriting {
     private static let credentialFields: Set<String> = [
         "authorization", "proxy-authorization", "x-forwarded-authorization", "x-original-authorization",
     ]
 
-    /// Replaces the secrets in a secret field by pseudonyms, by the structure of the field.
-    func named(inSecretField field: HTTPField, _ pseudonyms: Pseudonyms) -> String {
+    /// Replaces the secrets in a secret field by the structure of the field.
+    func rewritten(inSecretField field: HTTPField) -> String {
+        guard !allowed.contains(field.name) else {
+            let value = Array(field.value.utf8)
+            for part in [value[...], value.dropFirst(AuthorizationScheme.lengthInField(value[...]))] {
+                strategy.leave(NamedSecret(Array(part), named: field.name.canonicalName.utf8, at: .field))
+            }
+            return field.value
+        }
         let value = Array(field.value.utf8)
-        let named: [UInt8]
+        let rewritten: [UInt8]
         switch field.name {
         case .cookie:
-            named = Array(
+            rewritten = Array(
                 value.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
-                    .map { self.named(inCookie: $0, pseudonyms) }.joined(separator: [UInt8(ascii: ";")]))
+                    .map { self.rewritten(cookie: $0) }.joined(separator: [UInt8(ascii: ";")]))
         case .setCookie:
-            named = Array(
+            rewritten = Array(
                 SetCookieSplitting.split(field.value)
-                    .map { self.named(inSetCookie: Array($0.utf8), pseudonyms) }.joined(separator: ", ".utf8))
+                    .map { self.rewritten(setCookie: Array($0.utf8)) }.joined(separator: ", ".utf8))
         default:
             let isCredentials = Self.credentialFields.contains(field.name.canonicalName)
             let scheme =
                 isCredentials
                 ? AuthorizationScheme.lengthInField(value[...]) : AuthorizationScheme.length(in: value[...])
-            named =
+            rewritten =
                 value.prefix(scheme)
-                + self.named(value.dropFirst(scheme), name: field.name.canonicalName.utf8, pseudonyms)
+                + self.rewritten(value.dropFirst(scheme), name: field.name.canonicalName.utf8, at: .field)
         }
-        return String(decoding: named, as: UTF8.self)
+        return String(decoding: rewritten, as: UTF8.self)
     }
 
-    private func named(inSetCookie cookie: [UInt8], _ pseudonyms: Pseudonyms) -> [UInt8] {
+    private func rewritten(setCookie cookie: [UInt8]) -> [UInt8] {
         let end = cookie.firstIndex(of: UInt8(ascii: ";")) ?? cookie.endIndex
-        return named(inCookie: cookie[..<end], pseudonyms) + cookie[end...]
+        return rewritten(cookie: cookie[..<end]) + cookie[end...]
     }
 
-    /// Replaces the value of a cookie pair by its pseudonym; the blanks and quotes around it stay.
-    private func named(inCookie pair: ArraySlice<UInt8>, _ pseudonyms: Pseudonyms) -> [UInt8] {
+    /// Replaces the value of a cookie pair; the blanks and quotes around it stay.
+    private func rewritten(cookie pair: ArraySlice<UInt8>) -> [UInt8] {
         let equals = pair.firstIndex(of: UInt8(ascii: "="))
         let name = equals.map { pair[..<$0] } ?? Array("cookie".utf8)[...]
         var value = equals.map { pair[($0 + 1)...] } ?? pair
@@ -46,15 +53,16 @@ extension Redaction {
         if value.count > 1, value.first == UInt8(ascii: "\""), value.last == UInt8(ascii: "\"") {
             value = value.dropFirst().dropLast()
         }
-        return pair[..<value.startIndex] + named(value, name: name, decoding: true, pseudonyms)
+        return pair[..<value.startIndex] + rewritten(value, name: name, at: .cookie)
             + pair[value.endIndex...]
     }
 
-    private func named(
-        _ value: ArraySlice<UInt8>, name: some Sequence<UInt8>, decoding: Bool = false, _ pseudonyms: Pseudonyms
+    private func rewritten(
+        _ value: ArraySlice<UInt8>, name: some Sequence<UInt8>, at place: NamedSecret.Place
     ) -> [UInt8] {
-        let secret = decoding ? PercentCoding.decode(value, plusIsBlank: false) : Array(value)
-        return pseudonym(of: secret, named: name, in: pseudonyms) ?? Array(value)
+        let secret = place == .cookie ? PercentCoding.decode(value, plusIsBlank: false) : Array(value)
+        guard let text = replacement(of: NamedSecret(secret, named: name, at: place)) else { return Array(value) }
+        return secret.elementsEqual(value) ? text : PercentCoding.encode(text)
     }
 }
 

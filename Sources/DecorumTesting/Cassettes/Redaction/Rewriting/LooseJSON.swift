@@ -8,15 +8,13 @@ struct LooseJSON {
     private static let keyLimit = 64
 
     private let bytes: ArraySlice<UInt8>
-    private let redaction: Redaction
-    private let pseudonyms: Pseudonyms
+    private let rewriting: SecretRewriting
     private var output: [UInt8] = []
     private var copied: Int
 
-    init(_ bytes: ArraySlice<UInt8>, redaction: Redaction, pseudonyms: Pseudonyms) {
+    init(_ bytes: ArraySlice<UInt8>, by rewriting: SecretRewriting) {
         self.bytes = bytes
-        self.redaction = redaction
-        self.pseudonyms = pseudonyms
+        self.rewriting = rewriting
         copied = bytes.startIndex
     }
 
@@ -24,7 +22,7 @@ struct LooseJSON {
     ///
     /// - Parameter valueName: The name of the secret with which the text starts; nil when it does not start with a
     ///   secret.
-    /// - Returns: The text with pseudonyms for its secrets.
+    /// - Returns: The text with replacements for its secrets.
     consuming func run(valueName: ArraySlice<UInt8>?) -> ArraySlice<UInt8>? {
         var index = bytes.startIndex
         if let valueName { index = replaceValue(at: index, named: valueName) }
@@ -33,7 +31,7 @@ struct LooseJSON {
             guard let end = bytes[index...].prefix(Self.keyLimit).firstIndex(of: UInt8(ascii: "\"")) else { continue }
             let colon = afterBlanks(end + 1)
             guard colon < bytes.endIndex, bytes[colon] == UInt8(ascii: ":"),
-                let secrecy = redaction.jsonNames.secrecy(of: JSONText.unescape(bytes[index..<end]))
+                let secrecy = rewriting.redaction.jsonNames.secrecy(of: JSONText.unescape(bytes[index..<end]))
             else { continue }
             let value = afterBlanks(colon + 1)
             let isText = value < bytes.endIndex && bytes[value] == UInt8(ascii: "\"")
@@ -42,18 +40,10 @@ struct LooseJSON {
         return replacedLinks(in: copied == bytes.startIndex ? bytes : output + bytes[copied...])
     }
 
-    /// Returns whether a scalar is a number that is too long to be a count.
-    static func isSecretNumber(_ scalar: ArraySlice<UInt8>) -> Bool {
-        guard let first = scalar.first, (0x30...0x39).contains(first) || first == UInt8(ascii: "-") else {
-            return false
-        }
-        return scalar.count { (0x30...0x39).contains($0) } >= 6
-    }
-
     private consuming func replacedLinks(in text: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
-        var links = SecretSearch(Array(text), redaction: redaction, findsTokens: false)
+        var links = SecretSearch(Array(text), redaction: rewriting.redaction, findsTokens: false)
         links.findInLinks()
-        if let replaced = links.named(in: pseudonyms, redaction) {
+        if let replaced = links.rewritten(by: rewriting) {
             return replaced == Array(bytes) ? nil : replaced[...]
         }
         return copied == bytes.startIndex ? nil : text
@@ -64,7 +54,8 @@ struct LooseJSON {
         guard start < bytes.endIndex else { return bytes.endIndex }
         guard bytes[start] == UInt8(ascii: "\"") else {
             let end = bytes[start...].firstIndex { $0 <= 0x20 || ",}]\"".utf8.contains($0) } ?? bytes.endIndex
-            if Self.isSecretNumber(bytes[start..<end]) { replace(start..<end, with: [UInt8(ascii: "0")]) }
+            let number = NamedSecret(Array(bytes[start..<end]), named: name, at: .json(path: nil), isNumber: true)
+            if let text = rewriting.replacement(of: number) { replace(start..<end, with: text) }
             return end
         }
         var end = start + 1
@@ -74,7 +65,8 @@ struct LooseJSON {
         end = min(end, bytes.endIndex)
         let content = bytes[start + 1..<end]
         let secret = content.dropFirst(AuthorizationScheme.length(in: content))
-        let text = redaction.pseudonym(of: JSONText.unescape(secret), named: name, in: pseudonyms)
+        let found = NamedSecret(JSONText.unescape(secret), named: name, at: .json(path: nil))
+        let text = rewriting.replacement(of: found).map { JSONText.escape($0) }
         if let text, !text.elementsEqual(secret) {
             replace(secret.startIndex..<secret.endIndex, with: text)
         }

@@ -1,5 +1,5 @@
 import Decorum
-import DecorumArchive
+import DecorumTesting
 import Testing
 
 @Suite struct NeedleSearchTests {

@@ -1,11 +1,11 @@
 /// Searches a text for many byte strings at once, in a time that depends only on the length of the text.
-public struct NeedleSearch: Sendable {
+package struct NeedleSearch: Sendable {
     /// A range in which a needle was found.
-    public struct Match: Sendable, Hashable {
+    package struct Match: Sendable, Hashable {
         /// The bytes of the match.
-        public let range: Range<Int>
+        package let range: Range<Int>
         /// The tag that was given with the needle.
-        public let tag: Int
+        package let tag: Int
     }
 
     private struct Needle {
@@ -16,7 +16,11 @@ public struct NeedleSearch: Sendable {
     }
 
     /// The number of bytes by which a needle is looked up; a shorter needle is not added.
-    public static let minimumLength = 8
+    package static let minimumLength = 6
+
+    private static let mask: UInt64 = (1 << (8 * UInt64(minimumLength))) - 1
+    /// The place of the first two of these bytes.
+    private static let shift = UInt64(8 * (minimumLength - 2))
 
     private var known: Set<[UInt8]> = []
     private var needles: [UInt64: [Needle]] = [:]
@@ -24,10 +28,10 @@ public struct NeedleSearch: Sendable {
     private var starts: [Bool] = []
 
     /// Creates a search without needles.
-    public init() {}
+    package init() {}
 
     /// Whether there are no needles.
-    public var isEmpty: Bool { needles.isEmpty }
+    package var isEmpty: Bool { needles.isEmpty }
 
     /// Adds a needle unless it is too short or already present.
     ///
@@ -37,7 +41,7 @@ public struct NeedleSearch: Sendable {
     /// - Parameters:
     ///   - bytes: The needle.
     ///   - tag: A number that each match of the needle has.
-    public mutating func insert(_ bytes: [UInt8], tag: Int) {
+    package mutating func insert(_ bytes: [UInt8], tag: Int) {
         guard bytes.count >= Self.minimumLength, known.insert(bytes).inserted else { return }
         if starts.isEmpty { starts = Array(repeating: false, count: 1 << 16) }
         var best = (key: 0 as UInt64, offset: 0, count: Int.max)
@@ -49,21 +53,23 @@ public struct NeedleSearch: Sendable {
             if count == 0 { break }
         }
         needles[best.key, default: []].append(Needle(bytes: bytes, tag: tag, offset: best.offset))
-        starts[Int(best.key >> 48)] = true
+        starts[Int(best.key >> Self.shift)] = true
     }
 
     /// Finds the needles in a text.
     ///
     /// - Parameter text: The bytes to search.
     /// - Returns: The matches from the left, which do not overlap; of two matches with the same start, the longer one.
-    public func matches(in text: [UInt8]) -> [Match] {
+    package func matches(in text: [UInt8]) -> [Match] {
         guard !needles.isEmpty, text.count >= Self.minimumLength else { return [] }
         var matches: [Match] = []
         var window: UInt64 = 0
+        let mask = Self.mask
+        let shift = Self.shift
         for index in 0..<text.count {
-            window = window << 8 | UInt64(text[index])
+            window = (window << 8 | UInt64(text[index])) & mask
             let start = index + 1 - Self.minimumLength
-            guard start >= 0, starts[Int(window >> 48)], let bucket = needles[window] else { continue }
+            guard start >= 0, starts[Int(window >> shift)], let bucket = needles[window] else { continue }
             for needle in bucket where Self.matches(needle.bytes, in: text, at: start - needle.offset) {
                 let start = start - needle.offset
                 matches.append(Match(range: start..<start + needle.bytes.count, tag: needle.tag))

@@ -1,0 +1,179 @@
+/// Finds the secrets in the path of a URL: the rest of a webhook's address, a bot's token, and a token after a word such
+/// as `reset`.
+///
+/// In `https://hooks.slack.com/services/T01/B02/x`, whoever has the address may post. The hosts of such addresses are
+/// known; on all other hosts, a segment is secret only if it looks random and follows a word that announces a token.
+struct SecretPath {
+    /// A host and the start of the paths on it after which everything is secret.
+    ///
+    /// A leading dot stands for any subdomain.
+    private static let addresses: [(host: String, path: String)] = [
+        ("hooks.slack.com", "/services/"), ("hooks.slack.com", "/workflows/"), ("hooks.slack.com", "/triggers/"),
+        ("discord.com", "/api/webhooks/"), ("discordapp.com", "/api/webhooks/"), ("api.telegram.org", "/bot"),
+        ("api.telegram.org", "/file/bot"), ("outlook.office.com", "/webhook/"),
+        ("outlook.office365.com", "/webhook/"), (".webhook.office.com", "/webhookb2/"),
+        ("hooks.zapier.com", "/hooks/catch/"), (".make.com", "/"), ("hook.integromat.com", "/"),
+        ("webhook.site", "/"), ("events.pagerduty.com", "/integration/"), ("alert.victorops.com", "/integrations/"),
+        ("open.feishu.cn", "/open-apis/bot/v2/hook/"), ("open.larksuite.com", "/open-apis/bot/v2/hook/"),
+    ]
+    private static let hosts = Set(addresses.map(\.host))
+
+    /// Whether paths on a host may be the addresses of webhooks or bots.
+    static func isAddressed(_ authority: String) -> Bool {
+        hosts.contains(authority) || authority.hasSuffix(".make.com") || authority.hasSuffix(".webhook.office.com")
+    }
+
+    /// Words after which a segment that looks random is a token, also one in the form of a UUID.
+    private static let announcements: Set<String> = [
+        "activate", "activation", "confirm", "confirmation", "forgot", "invitation", "invitations", "invite",
+        "invites", "magic", "magiclink", "passwordreset", "recover", "recovery", "reset", "resetpassword", "unlock",
+        "unsubscribe", "verification", "verify", "verifyemail", "confirmemail", "acceptinvite", "forgotpassword",
+    ]
+    /// Words after which a UUID may be the number of a resource.
+    private static let weakAnnouncements: Set<String> = [
+        "hook", "hooks", "token", "tokens", "webhook", "webhooks", "incomingwebhook", "services", "key",
+    ]
+    private static let longestAnnouncement = 16
+    /// The length of the shortest segment that may be a token.
+    static let leastLength = 16
+
+    /// The secrets in the path of a URL.
+    static func all(in bytes: [UInt8], url: Range<Int>, steps: inout Int) -> [Range<Int>] {
+        steps += url.count
+        let authority = authority(in: bytes, url)
+        let start = authority?.upperBound ?? url.lowerBound
+        let end = bytes[start..<url.upperBound].firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
+        let path = start..<(end ?? url.upperBound)
+        if let authority, let secret = knownAddress(in: bytes, authority, path) { return [secret] }
+        return announced(in: bytes, path, steps: &steps)
+    }
+
+    /// Whether a URL has a segment that is long enough for a token and has a digit, or is that of a hook or a bot: most
+    /// have none.
+    static func mayHoldSecret(_ url: String) -> Bool {
+        guard url.utf8.count > leastLength else { return false }
+        var length = 0
+        var hasDigit = false
+        var last: UInt32 = 0
+        return !url.allUTF8 { byte in
+            last = last << 8 | UInt32(byte)
+            if byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") {
+                (length, hasDigit) = (0, false)
+            } else {
+                length += 1
+                hasDigit = hasDigit || byte.isDecimalDigit
+            }
+            return (length < leastLength || !hasDigit) && last != hook && last != bot
+        }
+    }
+
+    private static let hook: UInt32 = 0x686F_6F6B
+    private static let bot: UInt32 = 0x2F62_6F74
+
+    private static func authority(in bytes: [UInt8], _ url: Range<Int>) -> Range<Int>? {
+        guard let colon = bytes[url].prefix(12).firstIndex(of: UInt8(ascii: ":")),
+            bytes[colon..<url.upperBound].starts(with: "://".utf8)
+        else {
+            guard bytes[url].starts(with: "//".utf8) else { return nil }
+            return rest(of: bytes, url.lowerBound + 2, url)
+        }
+        return rest(of: bytes, colon + 3, url)
+    }
+
+    private static func rest(of bytes: [UInt8], _ start: Int, _ url: Range<Int>) -> Range<Int> {
+        let end = bytes[start..<url.upperBound].firstIndex { "/?#".utf8.contains($0) } ?? url.upperBound
+        return start..<end
+    }
+
+    private static func knownAddress(in bytes: [UInt8], _ authority: Range<Int>, _ path: Range<Int>) -> Range<Int>? {
+        var host = bytes[authority]
+        if let at = host.lastIndex(of: UInt8(ascii: "@")) { host = host[(at + 1)...] }
+        if let colon = host.firstIndex(of: UInt8(ascii: ":")) { host = host[..<colon] }
+        for (name, prefix) in addresses where bytes[path].starts(with: prefix.utf8) {
+            let matches = name.hasPrefix(".") ? host.ends(with: name.utf8) : host.isSame(as: name.utf8)
+            guard matches else { continue }
+            let secret = path.lowerBound + prefix.utf8.count..<path.upperBound
+            // The method of a bot's interface follows its token.
+            let isBot = prefix.hasSuffix("bot")
+            let end = isBot ? bytes[secret].firstIndex(of: UInt8(ascii: "/")) ?? secret.upperBound : secret.upperBound
+            return secret.lowerBound < end ? secret.lowerBound..<end : nil
+        }
+        return nil
+    }
+
+    private static func announced(in bytes: [UInt8], _ path: Range<Int>, steps: inout Int) -> [Range<Int>] {
+        var found: [Range<Int>] = []
+        var isAnnounced = false
+        var isWeaklyAnnounced = false
+        var start = path.lowerBound
+        while start < path.upperBound {
+            let end = bytes[start..<path.upperBound].firstIndex(of: UInt8(ascii: "/")) ?? path.upperBound
+            let segment = bytes[start..<end]
+            steps += segment.count
+            if segment.count >= leastLength, isAnnounced || isWeaklyAnnounced {
+                if OpaqueText.isOpaque(segment), isAnnounced || !OpaqueText.isUUID(segment) {
+                    found.append(start..<end)
+                }
+            } else if segment.count > 2, let token = botToken(segment) {
+                found.append(start + token..<end)
+            } else if segment.count <= longestAnnouncement {
+                let word = SecretNames.normalized(segment)
+                isAnnounced = isAnnounced || announcements.contains(word)
+                isWeaklyAnnounced = isWeaklyAnnounced || weakAnnouncements.contains(word)
+            }
+            start = end + 1
+        }
+        return found
+    }
+
+    /// The start of the token in `bot123456789:AAF…`; nil if the segment is none.
+    private static func botToken(_ segment: ArraySlice<UInt8>) -> Int? {
+        guard segment.starts(with: "bot".utf8) else { return nil }
+        let digits = segment.dropFirst(3).prefix(while: \.isDecimalDigit)
+        let rest = segment[digits.endIndex...]
+        let colon = rest.first == UInt8(ascii: ":") ? 1 : rest.starts(with: "%3A".utf8) ? 3 : 0
+        guard (6...12).contains(digits.count), colon > 0, rest.count - colon >= 30 else { return nil }
+        return 3
+    }
+}
+
+/// Texts that look random, as tokens do.
+enum OpaqueText {
+    /// Whether a text may be a token: some part between separators is long and mixes letters and digits.
+    static func isOpaque(_ text: ArraySlice<UInt8>) -> Bool {
+        guard (SecretPath.leastLength...2048).contains(text.count),
+            text.allSatisfy({ TokenSearch.isWord($0) || ".~%+=/@:".utf8.contains($0) })
+        else { return false }
+        if isUUID(text) { return true }
+        return text.split(whereSeparator: { !$0.isASCIILetterOrDigit }).contains { part in
+            guard part.count >= 10 else { return false }
+            var changes = 0
+            for (one, other) in zip(part, part.dropFirst()) where one.isDecimalDigit != other.isDecimalDigit {
+                changes += 1
+            }
+            // Dates and versions after a word change once.
+            return changes >= 2
+        }
+    }
+
+    /// Whether a text is a UUID (RFC 9562).
+    static func isUUID(_ text: ArraySlice<UInt8>) -> Bool {
+        guard text.count == 36 else { return false }
+        return text.enumerated().allSatisfy { index, byte in
+            [8, 13, 18, 23].contains(index) ? byte == UInt8(ascii: "-") : PercentCoding.hexDigit(byte) != nil
+        }
+    }
+}
+
+extension UInt8 {
+    var isDecimalDigit: Bool { (0x30...0x39).contains(self) }
+    var isASCIILetterOrDigit: Bool { isDecimalDigit || (0x61...0x7A).contains(self | 0x20) }
+}
+
+extension ArraySlice<UInt8> {
+    fileprivate func isSame(as text: String.UTF8View) -> Bool {
+        count == text.count && zip(self, text).allSatisfy { ((0x41...0x5A).contains($0) ? $0 | 0x20 : $0) == $1 }
+    }
+
+    fileprivate func ends(with text: String.UTF8View) -> Bool { suffix(text.count).isSame(as: text) }
+}

@@ -1,0 +1,92 @@
+import Decorum
+import DecorumArchive
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+
+/// Ordinary content of APIs is neither replaced nor refused.
+@Suite struct HarmlessContentTests {
+    private static let json: [String] = [
+        #"{"token":"Hello"}"#, #"{"token":" world","logprob":-0.31,"bytes":[32,119]}"#,
+        #"{"tokens":["Ġthe","▁a"," the"]}"#,
+        #"{"token":"<|im_end|>"}"#, #"{"token":","}"#, #"{"token":"\n\n"}"#, #"{"token":"你好"}"#, #"{"token":"don't"}"#,
+        #"{"token":"unbelievable"}"#, #"{"auth":"required"}"#, #"{"session_id":null,"token":true}"#,
+        #"{"token":"[CLS]","token_type":"bearer","expires_in":3600}"#, #"{"max_tokens":100,"total_tokens":12345}"#,
+        #"{"next_page_token":"CAUQAA7Rq2LmZ9sKd4"}"#, #"{"csrf":"invalid_token"}"#, #"{"token":"token expired"}"#,
+        #"{"id":"3f2b8c1e-5d4a-4b6f-9e7d-2a1c0b9f8e7d"}"#, #"{"sha":"5f4dcc3b5aa765d61d8327deb882cf995f4dcc3b"}"#,
+        #"{"etag":"\"33a64df551425fcc55e4d42a148795d9f25f89d4\""}"#, #"{"id":4111111111111111}"#,
+        #"{"id":"4111111111111111"}"#, #"{"order":"2024-4111-0000-1234"}"#, #"{"phone":"+49 170 1234567"}"#,
+        #"{"code":"ERR_TOO_MANY_REQUESTS"}"#, #"{"code":"E1234"}"#, #"{"code":"3f2b8c1e-5d4a-4b6f-9e7d-2a1c0b9f8e7d"}"#,
+        #"{"country":{"code":"de"}}"#, #"{"key":"PROJ-1234"}"#, #"{"name":"color","value":"x7Rq2LmZ9sKd4TbVw8Nc"}"#,
+        #"{"key":"theme","value":"dark"}"#, #"{"name":"key","value":"3f2b8c1e-5d4a-4b6f-9e7d-2a1c0b9f8e7d"}"#,
+        #"{"name":"page_token","value":"x7Rq2LmZ9sKd4TbVw8Nc"}"#, #"{"key":"sign","value":"positive"}"#,
+        #"{"avatar":"https://cdn.example.com/3f2b8c1e-5d4a-4b6f-9e7d-2a1c0b9f8e7d/256.png"}"#,
+        #"{"self":"https://api.example.com/webhooks/3f2b8c1e-5d4a-4b6f-9e7d-2a1c0b9f8e7d"}"#,
+        #"{"self":"https://api.example.com/repos/o/r/hooks/12345678/deliveries"}"#,
+        #"{"url":"https://example.com/articles/how-to-reset-a-password-in-10-steps"}"#,
+        #"{"url":"https://example.com/reset/how-to-do-it-in-2024-and-later"}"#,
+        #"{"image":"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"}"#,
+        #"{"text":"SGVsbG8sIHRoaXMgaXMgYW4gb3JkaW5hcnkgdGV4dCBpbiBCYXNlNjQu"}"#,
+        #"{"message":"The password: it must have 8 characters."}"#, #"{"message":"Invalid token: expected a string"}"#,
+        #"{"note":"Secret: see the documentation."}"#, #"{"time":"12:30:45","ratio":"16:9"}"#,
+        #"{"pagination":{"cursor":"eyJpZCI6MTIzfQ"}}"#,
+        #"{"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}"#,
+        #"{"version":"1.2.3-beta.4+build.5678"}"#,
+        #"{"class":"sk-fading-circle sk-cube-grid-animation-with-many-words"}"#,
+        #"{"count":1000001,"session":"open"}"#, #"{"path":"/tokens/3f2b8c1e-5d4a-4b6f-9e7d-2a1c0b9f8e7d"}"#,
+        #"{"placeholder":"xxxxxxxxxxxxxxxxxxxxxxxx","docs":"ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}"#,
+    ]
+    private static let texts: [(String, String)] = [
+        ("text/plain", "The token: it is issued once. Password: see the manual."),
+        ("text/plain", "key=value; a == b; tokens: 42; max_token=100"), ("text/plain", "if (token == null) return"),
+        ("text/yaml", "name: app\nversion: 1.2.3\ntoken: ${TOKEN}\ntokens: 5\n"), ("text/plain", "user:group 12:30:45"),
+        ("text/csv", "id,name,total_tokens\n1,a,100\n"), ("text/csv", "id,page_token\n1,x7Rq2LmZ9sKd4TbV\n"),
+        ("text/html", "<p>password: <b>required</b></p><input name=\"q\" value=\"x7Rq2LmZ9sKd4TbV\">"),
+        ("text/markdown", "# Authorization\nSend `Authorization: Bearer <token>`."),
+    ]
+
+    @Test(arguments: json.map { ("application/json", $0) } + texts)
+    func `It is recorded as it is`(mediaType: String, text: String) async throws {
+        let folder = try TemporaryFolder()
+        var rules = CassetteRules()
+        let replaced = Mutex("")
+        rules.reportReplacements = { list, _ in replaced.withLock { $0 = "\(list)" } }
+        let cassette = try Cassette(at: folder.path("a.json"), mode: .append, rules: rules)
+        let content = Data(text.utf8)
+        let stub = StubConnection { _ in
+            Response(
+                status: .ok, fields: [.contentType: mediaType, .eTag: "W/\"5f4dcc3b5aa765d6\""], body: Body(content))
+        }
+        let request = try Request.post(
+            "https://api.example.com/items", fields: [.contentType: mediaType], body: Body(content))
+        _ = try await CassetteConnection(cassette, recording: stub).send(request).body.collect(upTo: 10_000)
+        try cassette.finish()
+        #expect(replaced.withLock { $0 } == "")
+
+        let replaying = try Cassette(at: folder.path("a.json"), mode: .replay)
+        let response = try await CassetteConnection(replaying).send(request)
+        if mediaType == "application/json" {
+            // A cassette holds JSON in a layout of its own.
+            let played = try JSONValue(parsing: Array(try await response.body.collect(upTo: 10_000).0))
+            #expect(try played == JSONValue(parsing: Array(content)))
+        } else {
+            #expect(try await response.body.text(upTo: 10_000) == text)
+        }
+    }
+
+    @Test(arguments: [
+        "https://api.example.com/users/3f2b8c1e-5d4a-4b6f-9e7d-2a1c0b9f8e7d/posts?page=2&sort=date",
+        "https://api.example.com/repos/o/r/commits/5f4dcc3b5aa765d61d8327deb882cf995f4dcc3b",
+        "https://api.example.com/items?ids=1234567,2345678&q=reset+password&lang=de",
+        "https://api.example.com/webhooks/1234567890", "https://api.example.com/verify",
+        "https://discord.com/api/users",
+        "https://api.example.com/articles/reset-your-password-2024-edition?token=Hello",
+    ])
+    func `A URL stays`(url: String) {
+        #expect(SecretRewriting(.standard, by: Pseudonyms()).applied(toURL: url) == url)
+        let isMasked = Redaction.standard.applied(toURL: url) != url
+        #expect(isMasked == url.contains("token="))
+    }
+}

@@ -1,0 +1,87 @@
+import Decorum
+import DecorumArchive
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+
+/// A secret at each of many places reaches no file, no log, no error and no description.
+@Suite struct PlantedSecretTests {
+    @Test func `There are enough places`() {
+        #expect(PlantedSecret.all.count >= 120)
+    }
+
+    @Test(arguments: PlantedSecret.all, ["a.json", "a.har"])
+    func `No file holds it`(planted: PlantedSecret, file: String) async throws {
+        let folder = try TemporaryFolder()
+        var rules = CassetteRules()
+        let reports = Mutex("")
+        rules.reportReplacements = { list, _ in reports.withLock { $0 = "\(list)" } }
+        let cassette = try Cassette(at: folder.path(file), mode: .append, rules: rules)
+        let connection = CassetteConnection(cassette, recording: StubConnection { _ in planted.response() })
+        _ = try await connection.send(planted.request()).body.collect(upTo: 10_000)
+
+        var outputs = [cassette.description, "\(cassette)"]
+        do {
+            try cassette.finish()
+            outputs.append(try folder.text(file))
+            outputs.append(reports.withLock { $0 })
+            // The exchange that was recorded is found again with the secret in it.
+            let replaying = try Cassette(at: folder.path(file), mode: .replay, rules: rules)
+            _ = try await CassetteConnection(replaying).send(planted.request())
+            outputs.append(String(decoding: try replaying.archive().document(), as: UTF8.self))
+        } catch let error as SecretFoundError {
+            outputs.append("\(error) \(String(reflecting: error))")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).isEmpty)
+        }
+        for name in try FileManager.default.subpathsOfDirectory(atPath: folder.url.path) {
+            outputs.append(
+                String(decoding: FileManager.default.contents(atPath: folder.path(name)) ?? Data(), as: UTF8.self))
+        }
+        for output in outputs { expectNone(of: planted, in: output) }
+    }
+
+    // A log does not remember a password, so it shows one that is echoed under another name.
+    @Test(arguments: PlantedSecret.all.filter { !$0.template.contains("echo") })
+    func `No log, error or description holds it`(planted: PlantedSecret) async throws {
+        let entries = Mutex("")
+        let sink = LogSink { entry in entries.withLock { $0 += entry } }
+        let stub = StubConnection { request in
+            _ = try await request.body.collect(upTo: 10_000)
+            return planted.response(.badRequest)
+        }
+        let connection = stub.logging(to: sink, detail: .bodies(upTo: 4096))
+        let request = try planted.request()
+        var outputs = ["\(request)", String(reflecting: request)]
+        dump(request, to: &outputs[0])
+        let response = try await connection.send(request)
+        outputs += ["\(response.metadata)", String(reflecting: response.metadata)]
+        _ = try await response.body.collect(upTo: 10_000)
+
+        let error = StatusError(method: .get, origin: nil, response: planted.response(.badRequest))
+        outputs += ["\(error)", String(reflecting: error), Redaction.standard.description(of: error)]
+        do {
+            _ = try await stub.validatingStatus().send(planted.request())
+        } catch {
+            outputs += ["\(error)", Redaction.standard.description(of: error)]
+        }
+        var failure = TransportError(.connectionLost, at: .head)
+        // Words of a platform may quote the URL.
+        if case .url = planted.part { failure.detail = "cannot reach \(planted.text)" }
+        outputs += ["\(failure)", String(reflecting: failure)]
+        let thrown = failure
+        let failing = StubConnection { _ in throw thrown }.logging(to: sink, detail: .fields)
+        _ = try? await failing.send(planted.request())
+        outputs.append(entries.withLock { $0 })
+        for output in outputs { expectNone(of: planted, in: output) }
+    }
+
+    private func expectNone(
+        of planted: PlantedSecret, in output: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        for form in planted.forms {
+            #expect(!output.contains(form), "\(output.prefix(600))", sourceLocation: sourceLocation)
+        }
+    }
+}

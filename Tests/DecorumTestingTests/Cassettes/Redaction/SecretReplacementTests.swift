@@ -1,0 +1,83 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+
+/// A recording lists the values that it has replaced, and rules leave them.
+@Suite struct SecretReplacementTests {
+    private static let content = #"{"choices":[{"token":"x7Rq2Lm"},{"token":"y7Rq2Lm"}],"user":{"password":"hunter2"}}"#
+
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func record(allowing allowances: [SecretAllowance] = []) async throws -> [SecretReplacement] {
+        var rules = CassetteRules()
+        rules.allowedSecrets = allowances
+        let list = Mutex<[SecretReplacement]>([])
+        rules.reportReplacements = { replacements, _ in list.withLock { $0 = replacements } }
+        let cassette = try Cassette(at: folder.path("a.json"), mode: .append, rules: rules)
+        let stub = StubConnection { _ in
+            Response(
+                status: .ok, fields: [.contentType: "application/json", .setCookie: "sid=x7Rq2LmZ9sKd4TbV; Path=/"],
+                body: Body(Data(Self.content.utf8)))
+        }
+        let request = try Request.get(
+            "https://api.example.com/items?api_key=k7Rq2Lm&page=2", fields: [.authorization: "Bearer z7Rq2LmZ9sKd4TbV"])
+        _ = try await CassetteConnection(cassette, recording: stub).send(request).body.collect(upTo: 1000)
+        try cassette.finish()
+
+        let replaying = try Cassette(at: folder.path("a.json"), mode: .replay, rules: rules)
+        _ = try await CassetteConnection(replaying).send(request)
+        try replaying.finish()
+        return list.withLock { $0 }
+    }
+
+    @Test func `Each replaced value is listed with the rule that leaves it`() async throws {
+        let list = try await record()
+        #expect(
+            Set(list.map(\.rule)) == [
+                "rules.allowedSecrets.append(.item(\"api_key\"))",
+                "rules.allowedSecrets.append(.field(\"authorization\"))",
+                "rules.allowedSecrets.append(.json(\"choices.token\"))",
+                "rules.allowedSecrets.append(.json(\"user.password\"))",
+                "rules.allowedSecrets.append(.item(\"sid\"))",
+            ])
+        #expect(list.contains { $0.place == "user.password in JSON" && $0.placeholder == "xq1aaaa" })
+        let text = try folder.text("a.json")
+        for replacement in list { #expect(text.contains(replacement.placeholder)) }
+        for secret in ["hunter2", "7Rq2Lm"] {
+            #expect(!text.contains(secret))
+            #expect(!"\(list)".contains(secret))
+        }
+    }
+
+    @Test func `Each listed rule leaves its value`() async throws {
+        let authorization = try #require(HTTPField.Name("authorization"))
+        let list = try await record(allowing: [
+            .item("api_key"), .field(authorization), .json("choices.token"), .json("user.password"), .item("sid"),
+        ])
+        #expect(list.isEmpty)
+        let text = try folder.text("a.json")
+        for secret in ["hunter2", "x7Rq2Lm", "y7Rq2Lm", "k7Rq2Lm"] { #expect(text.contains(secret)) }
+    }
+
+    @Test func `An allowed text stays under every name`() async throws {
+        let list = try await record(allowing: ["hunter2", "x7Rq2LmZ9sKd4TbV"])
+        #expect(list.map(\.name).sorted() == ["api_key", "authorization", "token", "token"])
+        #expect(try folder.text("a.json").contains("hunter2"))
+    }
+
+    @Test func `A replaced value keeps its type, and a word stays`() async throws {
+        let content = #"{"token":" Hello","session_id":48213377,"jwt":"x7Rq2LmZ9sKd4TbV","secret":true,"otp":"482133"}"#
+        let rewriting = SecretRewriting(.standard, by: Pseudonyms())
+        let output = rewriting.applied(to: Data(content.utf8), mediaType: "application/json")
+        #expect(
+            String(decoding: output, as: UTF8.self)
+                == #"{"token":" Hello","session_id":10101001,"jwt":"Redacted1AAAAAAA","secret":true,"otp":"101001"}"#)
+    }
+}
