@@ -25,6 +25,8 @@ public struct TransportError: DescribableError, Sendable {
         public static let unreachable = Code("unreachable")
         /// No byte was sent or received for as long as the idle timeout allows.
         public static let timedOut = Code("timedOut")
+        /// The deadline in the request's options has passed.
+        public static let deadlineExceeded = Code("deadlineExceeded")
         /// The connection broke or was closed before the answer was complete.
         public static let connectionLost = Code("connectionLost")
         /// The body ended before its length, or before its last chunk.
