@@ -1,14 +1,28 @@
 import Decorum
 
 private func retrying() -> any Connection {
+    let limited: RetryRule = .field("Retry-After") || .field("X-RateLimit-Remaining", is: "0")
     let connection = SystemConnection()
-        .retrying(RetryPolicy(retries: 2))
+        .retrying(RetryPolicy(retries: 2, when: .standard || .status(403) && limited))
     return connection
 }
 
 private func retryPolicy() -> RetryPolicy {
-    let patient = RetryPolicy(retries: 5, maximumRetryAfter: .seconds(300))
-    return patient
+    let limited: RetryRule = .field("Retry-After") || .field("X-RateLimit-Remaining", is: "0")
+    let policy = RetryPolicy(when: .standard || .status(403) && limited, maximumRetryAfter: .seconds(300))
+    return policy
+}
+
+private func retryRules() -> (RetryPolicy, RetryRule) {
+    let limited: RetryRule = .field("Retry-After") || .field("X-RateLimit-Remaining", is: "0")
+    let patient = RetryPolicy(when: .standard || .status(403) && limited)
+    let locked = RetryRule("locked") { $0.response?.status == 423 && $0.retries == 0 }
+    return (patient, locked)
+}
+
+struct WarmingUp: TemporaryError {
+    var mayPass: Bool { true }
+    var meansNotProcessed: Bool { true }
 }
 
 private func coalescing() -> any Connection {

@@ -67,6 +67,7 @@ struct CurlFailure: Sendable {
         error.detail = words(of: underlying)
         if cause == .tls { error.tlsProblem = tlsProblem }
         if isOnWayToProxy { error.proxy = proxy?.description }
+        error.isUnprocessed = stage == .head && detail.contains("REFUSED_STREAM")
         return error
     }
 
