@@ -41,6 +41,7 @@ extension RetryPolicy {
     ///   - state: The retries so far.
     ///   - date: The date on which the outcome was received.
     ///   - now: The current instant, with which the instant of an error is compared.
+    /// - Returns: The decision, before the deadline and the budget are asked.
     func decision(
         about attempt: RetryAttempt, after state: RetryState, at date: @autoclosure () -> Date,
         now: ContinuousClock.Instant
