@@ -25,6 +25,36 @@ struct WarmingUp: TemporaryError {
     var meansNotProcessed: Bool { true }
 }
 
+private func pacing() -> any Connection {
+    let connection = SystemConnection()
+        .pacing()
+        .retrying()
+        .caching(in: MemoryResponseStore())
+    return connection
+}
+
+private func sharingPauses() -> any Connection {
+    let pauses = ServerPauses()
+    let connection = SystemConnection()
+        .pacing(in: pauses)
+    return connection
+}
+
+private func idempotencyKeys() -> any Connection {
+    let connection = SystemConnection()
+        .retrying()
+        .addingIdempotencyKey()
+    return connection
+}
+
+private func requestIDs() -> any Connection {
+    let connection = SystemConnection()
+        .retrying()
+        .addingRequestID()
+    // X-Request-ID: 8e03978e-40d5-43dd-bc93-6894a57f9324
+    return connection
+}
+
 private func coalescing() -> any Connection {
     let connection = SystemConnection()
         .retrying()
