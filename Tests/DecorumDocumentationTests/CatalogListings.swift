@@ -37,8 +37,9 @@ import Testing
             .validatingStatus()
 
         let names = [
-            "validatingStatus", "observing", "acting", "resolving", "addingDefaultFields", "followingRedirects",
-            "decompressing", "caching", "retrying", "authenticating", "observing", "logging",
+            "validatingStatus", "observing", "acting", "resolving", "addingRequestID", "addingDefaultFields",
+            "followingRedirects", "decompressing", "caching", "retrying", "pacing", "authenticating", "observing",
+            "logging",
         ]
         #expect(connection.layers.map(\.name) == names + SystemConnection().layers.map(\.name))
     }

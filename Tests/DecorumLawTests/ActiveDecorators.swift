@@ -17,7 +17,9 @@ extension LawfulDecorator {
             $0.retrying(clock: $1.clock).addingIdempotencyKey()
         },
         .init("retrying by a closure", answering: [.overloaded, .refused, .broken]) {
-            let rule = RetryRule("all but a success") { $0.response?.status != .ok }
+            let rule = RetryRule("no answer of the server") { attempt in
+                attempt.response.map { $0.status.kind == .serverError } ?? (attempt.error is TransportError)
+            }
             return $0.retrying(RetryPolicy(when: rule, budget: .unlimited), clock: $1.clock)
         },
         .init("pacing what is overloaded or limited", answering: [.overloaded, .limited]) {

@@ -62,6 +62,8 @@ extension TransportError {
         case .unreachable: "Check the network of this machine."
         case .timedOut where idleTimeout != nil:
             "Raise `idleTimeout` in the request's options if the server needs more time."
+        case .connectionLost where isUnprocessed:
+            "The server has not processed the request; it may be sent again with any method."
         case .connectionLost where stage == .head:
             "The server may have processed the request; send it again only if its method is idempotent."
         case .truncated:

@@ -137,22 +137,26 @@ struct RetryAccount: Sendable {
 struct RecentCalls: Sendable {
     private let start: ContinuousClock.Instant
     private var second: Int64 = 0
+    /// The end of the second; comparing it costs much less than a division of durations.
+    private var end: ContinuousClock.Instant
     private var counts = [Int](repeating: 0, count: 10)
     private(set) var count = 0
 
     init(since start: ContinuousClock.Instant) {
         self.start = start
+        end = start + .seconds(1)
     }
 
     mutating func move(to now: ContinuousClock.Instant) {
+        guard now >= end else { return }
         let current = (now - start).components.seconds
-        guard current > second else { return }
         for passed in 1...min(current - second, Int64(counts.count)) {
             let index = Int((second + passed) % Int64(counts.count))
             count -= counts[index]
             counts[index] = 0
         }
         second = current
+        end = start + .seconds(current + 1)
     }
 
     mutating func add() {

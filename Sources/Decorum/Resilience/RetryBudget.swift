@@ -8,8 +8,7 @@
 /// has given an answer within the last 30 seconds, so that a fleet of clients with a call every few minutes lets an
 /// overloaded server recover too.
 ///
-/// A request that is not sent again for lack of budget returns the outcome that it has. The ``CallContext/history`` of
-/// the call says so. A request that the server has certainly not processed (``TransportError/isUnprocessed``) is sent
+/// Without a retry in the account, the call ends with the outcome that it has. Its ``CallContext/history`` says so. A request that the server has certainly not processed (``TransportError/isUnprocessed``) is sent
 /// again once without the budget. Nothing is kept across launches.
 public struct RetryBudget: Sendable, Hashable {
     let kind: Kind

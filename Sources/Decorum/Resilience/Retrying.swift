@@ -160,7 +160,6 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
         case .finish:
             return .finish
         case .giveUp(let refusal):
-            // Every call ends with an outcome after which the policy might allow no further retry.
             context?.note(attempt.decisionToGiveUp(refusal))
             return .giveUp
         case .sendAgain:

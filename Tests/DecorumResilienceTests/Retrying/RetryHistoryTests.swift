@@ -100,6 +100,7 @@ import Testing
 
         let error = #expect(throws: TransportError.self) { try outcome.get() }
         #expect(error?.attempts == 2)
+        #expect(error?.description.contains("The server has not processed the request") == true)
         #expect(stub.requests == [post, post])
         #expect(
             history.map(\.words) == [

@@ -106,14 +106,16 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
                 let error = PacingError(
                     origin: scope.origin, instant: instant, date: clock.date + TimeInterval(wait / .seconds(1)),
                     wait: wait)
-                options.callContext?.note(CallDecision(.givesUp, by: "pacing", error.description))
+                options.callContext?.note(
+                    CallDecision(
+                        .givesUp, by: "pacing", "not sent: the server asks for a pause of another \(wait.shortText)"))
                 throw error
             }
             options.callContext?.note(
                 CallDecision(.waits, by: "pacing", "waits for \(wait.shortText): the server asks for a pause"))
             try await clock.sleep(until: instant, tolerance: nil)
             try Task.checkCancellation()
-        } while pauses.hold(scope, at: clock.now)
+        } while pauses.holds(scope, at: clock.now)
     }
 
     private func begin(_ pause: AskedPause, for scope: PacedScope) {
@@ -121,6 +123,6 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
         let now = clock.now
         pauses.begin(
             from: now + asked, to: now + AskedWait.spread(asked).random(using: generator),
-            for: pause.isOfOrigin ? scope.ofOrigin : scope, at: now)
+            for: pause.isOfOrigin ? scope.ofOrigin : scope)
     }
 }

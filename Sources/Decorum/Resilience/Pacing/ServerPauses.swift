@@ -13,7 +13,13 @@ public final class ServerPauses: Sendable {
     /// The number of pauses at one time; above it, the one that ends first is forgotten.
     static let limit = 1024
 
-    private let pauses = Mutex<[PacedScope: Pause]>([:])
+    private struct State {
+        var pauses: [PacedScope: Pause] = [:]
+        /// The instant from which on it is worth looking for pauses that are over.
+        var cleaning: ContinuousClock.Instant?
+    }
+
+    private let state = Mutex(State())
     private let hasPauses = Atomic(false)
 
     /// Creates an empty value.
@@ -32,27 +38,34 @@ public final class ServerPauses: Sendable {
     func turn(
         for scope: PacedScope, at now: ContinuousClock.Instant, before limit: ContinuousClock.Instant
     ) -> ContinuousClock.Instant? {
-        pauses.withLock { pauses in
-            pauses = pauses.filter { !$0.value.isOver(at: now) }
-            hasPauses.store(!pauses.isEmpty, ordering: .relaxed)
-            let scopes = scope.all.filter { pauses[$0] != nil }
+        state.withLock { state in
+            clean(&state, at: now)
+            let scopes = scope.all.filter { state.pauses[$0] != nil }
             guard !scopes.isEmpty else { return nil }
             // A later turn of one pause may be past several turns of another.
             var instant = now
             for _ in scopes {
-                for scope in scopes { instant = max(instant, pauses[scope]?.nextTurn(from: instant) ?? instant) }
+                for scope in scopes { instant = max(instant, state.pauses[scope]?.nextTurn(from: instant) ?? instant) }
             }
             guard instant < limit else { return instant }
-            for scope in scopes { pauses[scope]?.takeTurn(from: instant) }
+            for scope in scopes { state.pauses[scope]?.takeTurn(from: instant) }
             return instant
         }
     }
 
     /// Whether a pause has begun that still holds a request back.
-    func hold(_ scope: PacedScope, at now: ContinuousClock.Instant) -> Bool {
-        pauses.withLock { pauses in
-            scope.all.contains { scope in pauses[scope].map { $0.end > now } ?? false }
+    func holds(_ scope: PacedScope, at now: ContinuousClock.Instant) -> Bool {
+        state.withLock { state in
+            scope.all.contains { scope in state.pauses[scope].map { $0.end > now } ?? false }
         }
+    }
+
+    /// Removes the pauses that are over, once a second at most.
+    private func clean(_ state: inout State, at now: ContinuousClock.Instant) {
+        guard state.cleaning.map({ now >= $0 }) ?? true else { return }
+        state.cleaning = now + .seconds(1)
+        state.pauses = state.pauses.filter { !$0.value.isOver(at: now) }
+        hasPauses.store(!state.pauses.isEmpty, ordering: .relaxed)
     }
 
     /// Begins a pause, unless one that is as long holds the same requests back already.
@@ -61,18 +74,14 @@ public final class ServerPauses: Sendable {
     ///   - asked: The instant until which the server asks to wait.
     ///   - end: The instant until which this client waits.
     ///   - scope: The requests that wait.
-    ///   - now: The current instant.
-    func begin(
-        from asked: ContinuousClock.Instant, to end: ContinuousClock.Instant, for scope: PacedScope,
-        at now: ContinuousClock.Instant
-    ) {
-        pauses.withLock { pauses in
+    func begin(from asked: ContinuousClock.Instant, to end: ContinuousClock.Instant, for scope: PacedScope) {
+        state.withLock { state in
             // The longest of the random parts of many responses would be the same for each client.
-            if let present = pauses[scope], present.end >= asked { return }
-            if pauses.count >= Self.limit, let first = pauses.min(by: { $0.value.end < $1.value.end }) {
-                pauses[first.key] = nil
+            if let present = state.pauses[scope], present.end >= asked { return }
+            if state.pauses.count >= Self.limit, let first = state.pauses.min(by: { $0.value.end < $1.value.end }) {
+                state.pauses[first.key] = nil
             }
-            pauses[scope] = Pause(end: end)
+            state.pauses[scope] = Pause(end: end)
             hasPauses.store(true, ordering: .relaxed)
         }
     }
@@ -80,7 +89,7 @@ public final class ServerPauses: Sendable {
 
 extension ServerPauses: CustomStringConvertible {
     /// The number of pauses, without the names of origins and routes.
-    public var description: String { "pauses: \(pauses.withLock { $0.count })" }
+    public var description: String { "pauses: \(state.withLock { $0.pauses.count })" }
 }
 
 /// A pause, and the turns after it: 1 in the first second, then 2, then 4, until all requests are let through.
