@@ -14,7 +14,10 @@ final class RetryAccounts: Sendable {
     fileprivate struct State {
         var accounts: [RetryAccount] = []
         var places: [Origin?: Int] = [:]
+        /// The account of the last request, and the parts of its URL: most requests go to the origin of the last one.
         var last = 0
+        var lastScheme: String?
+        var lastAuthority: String?
     }
 
     private let state = Mutex(State())
@@ -25,9 +28,11 @@ final class RetryAccounts: Sendable {
     ///   - request: The request that was answered.
     ///   - now: The current instant.
     ///   - isNewCall: Whether this is the first outcome of its call.
-    func noteAnswer(to request: HTTPRequest, at now: ContinuousClock.Instant, isNewCall: Bool) {
+    func noteAnswer(to request: borrowing HTTPRequest, at now: ContinuousClock.Instant, isNewCall: Bool) {
+        // A closure that captures the whole head copies all of its fields.
+        let (scheme, authority) = (request.scheme, request.authority)
         state.withLock { state in
-            let index = state.place(for: request, at: now)
+            let index = state.place(scheme: scheme, authority: authority, at: now)
             state.accounts[index].noteAnswer(at: now, isNewCall: isNewCall)
         }
     }
@@ -43,8 +48,9 @@ final class RetryAccounts: Sendable {
     func take(
         for request: HTTPRequest, at now: ContinuousClock.Instant, isNewCall: Bool, mayBeWorking: Bool
     ) -> RetryRefusal? {
-        state.withLock { state in
-            let index = state.place(for: request, at: now)
+        let (scheme, authority) = (request.scheme, request.authority)
+        return state.withLock { state in
+            let index = state.place(scheme: scheme, authority: authority, at: now)
             return state.accounts[index].take(at: now, isNewCall: isNewCall, mayBeWorking: mayBeWorking)
         }
     }
@@ -59,11 +65,12 @@ extension RetryAccounts: Hashable {
 }
 
 extension RetryAccounts.State {
-    mutating func place(for request: HTTPRequest, at now: ContinuousClock.Instant) -> Int {
-        // Most requests go to the origin of the last one, which costs no copy of its name.
-        if last < accounts.count, accounts[last].origin?.isPlainOrigin(of: request) == true { return last }
-        let origin = try? Origin(request)
+    mutating func place(scheme: String?, authority: String?, at now: ContinuousClock.Instant) -> Int {
+        if last < accounts.count, lastAuthority == authority, lastScheme == scheme { return last }
+        let head = HTTPRequest(method: .get, scheme: scheme, authority: authority, path: nil)
+        let origin = try? Origin(head)
         last = places[origin] ?? open(for: origin, at: now)
+        (lastScheme, lastAuthority) = (scheme, authority)
         return last
     }
 

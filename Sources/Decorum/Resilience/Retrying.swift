@@ -76,8 +76,9 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             do {
                 let response = try await base.send(copy request)
                 // Nearly every response is returned here, where only its status is read.
-                guard mayBeTemporary(response.status, options: request.options) else {
-                    noteAnswer(to: request, tally)
+                let own = request.options.retryPolicy
+                guard (own?.statuses ?? policy.statuses)?.contains(response.status) ?? true else {
+                    noteAnswer(to: request.head, in: own?.budget ?? policy.budget, tally)
                     return tally.end(with: response)
                 }
                 outcome = .success(response)
@@ -117,10 +118,6 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
         }
     }
 
-    private func mayBeTemporary(_ status: HTTPResponse.Status, options: RequestOptions) -> Bool {
-        (options.retryPolicy?.statuses ?? policy.statuses)?.contains(status) ?? true
-    }
-
     /// Decides about an outcome and carries out the decision, except for the wait.
     ///
     /// A response that is not returned is consumed here: its transfer must end before the wait.
@@ -141,7 +138,10 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
                 retries: tally.state.retries)
             let step = step(after: attempt, tally)
             guard case .retry = step else {
-                if case .finish = step { noteAnswer(to: request, tally) }
+                if case .finish = step {
+                    let budget = (request.options.retryPolicy ?? policy).budget
+                    noteAnswer(to: request.head, in: budget, tally)
+                }
                 return .answer(tally.end(with: response))
             }
             tally.add(attempts: response.metadata.attempts, step)
@@ -189,9 +189,8 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             for: attempt.request, at: now, isNewCall: tally.isNewCall, mayBeWorking: attempt.mayBeWorking)
     }
 
-    private func noteAnswer(to request: borrowing Request, _ tally: RetryTally) {
-        let budget = request.options.retryPolicy?.budget ?? policy.budget
-        accounts(of: budget)?.noteAnswer(to: request.head, at: clock.now, isNewCall: tally.isNewCall)
+    private func noteAnswer(to request: borrowing HTTPRequest, in budget: RetryBudget, _ tally: RetryTally) {
+        accounts(of: budget)?.noteAnswer(to: request, at: clock.now, isNewCall: tally.isNewCall)
     }
 
     private func accounts(of budget: RetryBudget) -> RetryAccounts? {

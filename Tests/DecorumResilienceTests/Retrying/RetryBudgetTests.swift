@@ -67,6 +67,19 @@ import Testing
         for _ in 0..<3 { #expect(try await attempts(of: "/", over: connection) == 3) }
     }
 
+    @Test(arguments: 1...50)
+    func `A command survives a restart of two seconds`(seed: UInt64) async throws {
+        let clock = ImpatientClock()
+        let end = clock.now + .seconds(2)
+        let stub = StubConnection { _ in
+            guard clock.now >= end else { throw TransportError(.connectionRefused, at: .connecting) }
+            return .ok
+        }
+        let connection = stub.retrying(.tool, clock: clock, generator: SeededGenerator(seed: seed))
+
+        #expect(try await connection.send(.post("https://a.example/", body: "content")).status == .ok)
+    }
+
     @Test func `After a timeout only an origin that has answered lately is asked again`() async throws {
         let stub = StubConnection { request in
             guard request.head.path == "/slow" else { return .ok }
