@@ -91,6 +91,10 @@ let package = Package(
             dependencies: ["Decorum", "DecorumTestSupport", "DecorumTesting", httpTypes]
         ),
         .testTarget(
+            name: "DecorumResilienceTests",
+            dependencies: ["Decorum", "DecorumTestSupport", "DecorumTesting", httpTypes]
+        ),
+        .testTarget(
             name: "DecorumTransportTests",
             dependencies: ["Decorum", "DecorumTestSupport", "DecorumTesting", httpTypes]
         ),

@@ -22,6 +22,13 @@ public protocol RequestOptionKey: SendableMetatype {
     associatedtype Value: Sendable
     /// The value for a request on which the option was not set.
     static var defaultValue: Value { get }
+    /// The requests to which the option goes on from the request on which it was set; the default is all of them.
+    static var travels: OptionTravel { get }
+}
+
+extension RequestOptionKey {
+    /// Every request that comes from the first one.
+    public static var travels: OptionTravel { .all }
 }
 
 /// The wishes of a caller to the layers that a request passes, and information from one layer to the layers further in.
@@ -30,7 +37,8 @@ public protocol RequestOptionKey: SendableMetatype {
 public struct RequestOptions: Sendable {
     private var values = TypedValues()
     // Values that nearly every request reads or sets are kept outside the list, which needs a search or a copy.
-    var callContext: CallContext?
+    /// The context of the call that the request belongs to; nil where neither the caller nor a layer has set one.
+    public var callContext: CallContext?
     var attempt: Int?
     /// The collector to which transports report the requests that they send; nil where no layer needs the reports.
     var sentRequests: SentRequests?
@@ -56,7 +64,21 @@ public struct RequestOptions: Sendable {
     /// The option of a key.
     public subscript<Key: RequestOptionKey>(_ key: Key.Type) -> Key.Value {
         get { values.value(for: key, as: Key.Value.self) ?? Key.defaultValue }
-        set { values.set(newValue, for: key) }
+        set { values.set(newValue, for: key, travelling: key.travels) }
+    }
+
+    /// The options that go on to another request, such as that to which a server redirects.
+    ///
+    /// - Parameter travel: The kind of the other request.
+    /// - Returns: The options whose keys travel to all of these kinds.
+    public func travelling(_ travel: OptionTravel) -> RequestOptions {
+        var options = self
+        options.values = values.travelling(travel)
+        if !OptionTravel.call.isSuperset(of: travel) {
+            options.callContext = nil
+            options.attempt = nil
+        }
+        return options
     }
 }
 
@@ -80,6 +102,29 @@ extension RequestOptions {
     public var idleTimeout: Duration? {
         get { self[IdleTimeoutKey.self] }
         set { self[IdleTimeoutKey.self] = newValue }
+    }
+
+    /// The instant at which the exchange fails unless the head of its response has arrived; nil for no such limit.
+    ///
+    /// A transport ends the exchange then with ``TransportError/Code/deadlineExceeded``. A layer that would wait past it
+    /// gives up at once with the outcome that it has. ``bodyDeadline`` limits the time of the response's body.
+    public var deadline: ContinuousClock.Instant? {
+        get { self[DeadlineKey.self] }
+        set { self[DeadlineKey.self] = newValue }
+    }
+
+    /// The instant at which the body of the response fails unless it has been read to its end; nil for no such limit.
+    ///
+    /// Without it, a body is bounded by ``idleTimeout`` alone, so that event streams and downloads go on.
+    public var bodyDeadline: ContinuousClock.Instant? {
+        get { self[BodyDeadlineKey.self] }
+        set { self[BodyDeadlineKey.self] = newValue }
+    }
+
+    /// The priority of the request among those that wait for a connection; the default is that of the task that sends it.
+    public var priority: TaskPriority? {
+        get { self[PriorityKey.self] }
+        set { self[PriorityKey.self] = newValue }
     }
 
     /// The origins that have redirected the request so far; empty for a request that was not redirected.
@@ -111,6 +156,22 @@ private enum RouteNameKey: RequestOptionKey {
 
 private enum IdleTimeoutKey: RequestOptionKey {
     static let defaultValue: Duration? = nil
+    static let travels = OptionTravel.call
+}
+
+private enum DeadlineKey: RequestOptionKey {
+    static let defaultValue: ContinuousClock.Instant? = nil
+    static let travels = OptionTravel.call
+}
+
+private enum BodyDeadlineKey: RequestOptionKey {
+    static let defaultValue: ContinuousClock.Instant? = nil
+    static let travels = OptionTravel.call
+}
+
+private enum PriorityKey: RequestOptionKey {
+    static let defaultValue: TaskPriority? = nil
+    static let travels = OptionTravel.call
 }
 
 private enum RedirectingOriginsKey: RequestOptionKey {

@@ -25,6 +25,8 @@ public struct TransportError: DescribableError, Sendable {
         public static let unreachable = Code("unreachable")
         /// No byte was sent or received for as long as the idle timeout allows.
         public static let timedOut = Code("timedOut")
+        /// The deadline in the request's options has passed.
+        public static let deadlineExceeded = Code("deadlineExceeded")
         /// The connection broke or was closed before the answer was complete.
         public static let connectionLost = Code("connectionLost")
         /// The body ended before its length, or before its last chunk.
@@ -120,6 +122,11 @@ public struct TransportError: DescribableError, Sendable {
     public var idleTimeout: Duration?
     /// The number of times that the request was sent in vain, with all retries.
     public var attempts = 1
+    /// Whether the server has refused the stream of the request unread, or has never seen it.
+    ///
+    /// True after a reset with `REFUSED_STREAM`, and for a stream above the last one that a `GOAWAY` names (RFC 9113,
+    /// section 8.7). `retrying` sends a request with any method again after such a failure, once at once.
+    public var isUnprocessed = false
 
     /// Creates an error.
     ///

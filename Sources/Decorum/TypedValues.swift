@@ -5,6 +5,7 @@ struct TypedValues: Sendable {
 
     private struct Entry {
         let key: Any.Type
+        let travel: OptionTravel
         var value: any Sendable
     }
 
@@ -13,14 +14,24 @@ struct TypedValues: Sendable {
         return entries[index].value as? Value
     }
 
-    mutating func set<Value: Sendable>(_ value: Value, for key: Any.Type) {
+    mutating func set<Value: Sendable>(
+        _ value: Value, for key: Any.Type, travelling travel: OptionTravel = .all
+    ) {
         if let index = index(of: key) {
             entries[index].value = value
         } else {
             // A request with one value mostly has several.
             if entries.isEmpty { entries.reserveCapacity(4) }
-            entries.append(Entry(key: key, value: value))
+            entries.append(Entry(key: key, travel: travel, value: value))
         }
+    }
+
+    /// The values that travel to all kinds of a set of requests.
+    func travelling(_ travel: OptionTravel) -> TypedValues {
+        guard entries.contains(where: { !$0.travel.isSuperset(of: travel) }) else { return self }
+        var values = TypedValues()
+        values.entries = entries.filter { $0.travel.isSuperset(of: travel) }
+        return values
     }
 
     /// The names of the types of the keys that have a value, in the order in which they were set.

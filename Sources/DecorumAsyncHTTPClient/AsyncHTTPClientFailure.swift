@@ -26,6 +26,7 @@ enum AsyncHTTPClientFailure {
     private static func failure(_ error: any Error, _ stage: TransportError.Stage) -> TransportError {
         let stage = stage == .head && precedesSending(error) ? .connecting : stage
         var failure = TransportError(code(error, stage), at: stage, underlying: error)
+        failure.isUnprocessed = stage == .connecting && isUnprocessed(error)
         switch failure.code {
         case .tls:
             failure.detail = words(of: error)
@@ -55,12 +56,20 @@ enum AsyncHTTPClientFailure {
         case is NIOConnectionError, is SocketAddressError.UnknownHost: true
         // Only making a connection needs a descriptor.
         case let error as IOError: [ECONNREFUSED, EMFILE, ENFILE].contains(error.errnoCode)
-        // Not processed, and safe to send again (RFC 9113, section 8.7).
-        case let error as NIOHTTP2Errors.StreamClosed: error.errorCode == .refusedStream
-        case is NIOHTTP2Errors.CreatedStreamAfterGoaway: true
         case let error as NIOSSLError: error.precedesSending
         case let error as NIOSSLExtraError: error.precedesSending
         case let error as BoringSSLError: error.precedesSending
+        default: isUnprocessed(error)
+        }
+    }
+
+    /// Whether the server has not processed the request, so that it is safe to send again (RFC 9113, section 8.7).
+    ///
+    /// The handler of a stream gives the same code to a stream above the last one of a `GOAWAY`.
+    private static func isUnprocessed(_ error: any Error) -> Bool {
+        switch error {
+        case let error as NIOHTTP2Errors.StreamClosed: error.errorCode == .refusedStream
+        case is NIOHTTP2Errors.CreatedStreamAfterGoaway: true
         default: false
         }
     }

@@ -5,7 +5,7 @@ import Foundation
 @main
 struct Tour {
     static let steps: [any Step] = [
-        PlainAnswer(), Revalidation(), KeptResponses(), UnsafeRequest(), TwoUsers(), Redirection(), Retry(),
+        PlainAnswer(), Revalidation(), KeptResponses(), UnsafeRequest(), TwoUsers(), Redirection(), Retry(), Citizen(),
         CompressedAnswer(), SignedRequest(), ForeignRedirection(), CancelledTransfer(), LargeBody(), Analytics(),
         RecordedSession(),
     ]

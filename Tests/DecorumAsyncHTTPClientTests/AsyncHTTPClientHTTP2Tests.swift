@@ -88,6 +88,7 @@ import Testing
         }
         #expect(error?.code == ending.code)
         #expect(error?.stage == ending.stage)
+        #expect(error?.isUnprocessed == (ending.stage == .connecting))
         #expect(try await connection.text(of: origin.url + "/last") == "/last")
     }
 

@@ -24,19 +24,22 @@ import Testing
             .logging(to: .standardError, detail: .fields)
             .observing(statistics, as: .attempt)
             .authenticating(with: .bearer(token), for: api)
+            .pacing()
             .retrying()
             .caching(in: MemoryResponseStore())
             .decompressing()
             .followingRedirects()
             .addingDefaultFields([.accept: "application/json"])
+            .addingRequestID()
             .resolving(against: "https://api.example.com/v1/")
             .acting(for: Principal("user-42"))
             .observing(statistics)
             .validatingStatus()
 
         let names = [
-            "validatingStatus", "observing", "acting", "resolving", "addingDefaultFields", "followingRedirects",
-            "decompressing", "caching", "retrying", "authenticating", "observing", "logging",
+            "validatingStatus", "observing", "acting", "resolving", "addingRequestID", "addingDefaultFields",
+            "followingRedirects", "decompressing", "caching", "retrying", "pacing", "authenticating", "observing",
+            "logging",
         ]
         #expect(connection.layers.map(\.name) == names + SystemConnection().layers.map(\.name))
     }

@@ -1,14 +1,58 @@
 import Decorum
 
 private func retrying() -> any Connection {
+    let limited: RetryRule = .field("Retry-After") || .field("X-RateLimit-Remaining", is: "0")
     let connection = SystemConnection()
-        .retrying(RetryPolicy(retries: 2))
+        .retrying(RetryPolicy(retries: 2, when: .standard || .status(403) && limited))
     return connection
 }
 
 private func retryPolicy() -> RetryPolicy {
-    let patient = RetryPolicy(retries: 5, maximumRetryAfter: .seconds(300))
-    return patient
+    let limited: RetryRule = .field("Retry-After") || .field("X-RateLimit-Remaining", is: "0")
+    let policy = RetryPolicy(when: .standard || .status(403) && limited, maximumRetryAfter: .seconds(300))
+    return policy
+}
+
+private func retryRules() -> (RetryPolicy, RetryRule) {
+    let limited: RetryRule = .field("Retry-After") || .field("X-RateLimit-Remaining", is: "0")
+    let patient = RetryPolicy(when: .standard || .status(403) && limited)
+    let locked = RetryRule("locked") { $0.response?.status == 423 && $0.retries == 0 }
+    return (patient, locked)
+}
+
+struct WarmingUp: TemporaryError {
+    var mayPass: Bool { true }
+    var meansNotProcessed: Bool { true }
+}
+
+private func pacing() -> any Connection {
+    let connection = SystemConnection()
+        .pacing()
+        .retrying()
+        .caching(in: MemoryResponseStore())
+    return connection
+}
+
+private func sharingPauses() -> any Connection {
+    let pauses = ServerPauses()
+    let connection = SystemConnection()
+        .pacing(in: pauses)
+    return connection
+}
+
+private func idempotencyKeys() -> any Connection {
+    let connection = SystemConnection()
+        .retrying()
+        .addingIdempotencyKey()
+    return connection
+}
+
+private func requestIDs() -> any Connection {
+    let connection = SystemConnection()
+        .retrying()
+        .addingRequestID()
+    // X-Request-ID: 8e03978e-40d5-43dd-bc93-6894a57f9324
+    return connection
 }
 
 private func coalescing() -> any Connection {

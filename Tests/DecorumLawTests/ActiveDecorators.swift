@@ -10,9 +10,23 @@ extension LawfulDecorator {
             "retrying what is overloaded, refused or lost",
             answering: [.overloaded, .overloadedUpload, .refused, .broken]
         ) { $0.retrying(clock: $1.clock) },
-        .init("retrying inside of a layer that makes requests idempotent", adding: [.idempotencyKey]) {
-            $0.retrying(clock: $1.clock)
-                .addingDefaultFields([.idempotencyKey: "7"])
+        .init(
+            "retrying inside of a layer that makes requests idempotent", adding: [.idempotencyKey],
+            answering: [.overloaded, .broken]
+        ) {
+            $0.retrying(clock: $1.clock).addingIdempotencyKey()
+        },
+        .init("retrying by a closure", answering: [.overloaded, .refused, .broken]) {
+            let rule = RetryRule("no answer of the server") { attempt in
+                attempt.response.map { $0.status.kind == .serverError } ?? (attempt.error is TransportError)
+            }
+            return $0.retrying(RetryPolicy(when: rule, budget: .unlimited), clock: $1.clock)
+        },
+        .init("pacing what is overloaded or limited", answering: [.overloaded, .limited]) {
+            $0.pacing(clock: $1.clock)
+        },
+        .init("retrying outside of pacing", answering: [.overloaded, .limited, .broken]) {
+            $0.pacing(clock: $1.clock).retrying(clock: $1.clock)
         },
         .init("caching, in use", answering: [.keepable, .kept, .validated, .keptThenLost]) {
             $0.caching(in: MemoryResponseStore(), clock: $1.clock)
@@ -90,6 +104,9 @@ extension LawfulDecorator {
 extension DecoratorLaw.ActivePath {
     fileprivate static let overloaded = Self("a 503") { _, number in
         number < 3 ? Response(status: .serviceUnavailable, fields: [.retryAfter: "2"]) : Response(status: .ok)
+    }
+    fileprivate static let limited = Self("a used rate limit", times: 2) { _, _ in
+        Response(status: .ok, fields: [.rateLimit: #""default";r=0;t=2"#])
     }
     fileprivate static let overloadedUpload = Self(
         "a 503 for an upload", sending: Request(head: head(.put, "/upload"), body: "the content of an upload")
@@ -175,9 +192,13 @@ extension DecoratorLaw.ActivePath {
 }
 
 extension HTTPField.Name {
-    // Both are names: literals without blanks.
+    // All are names: literals without blanks.
     // swift-format-ignore: NeverForceUnwrap
     fileprivate static let vendor = HTTPField.Name("X-Vendor-Key")!
     // swift-format-ignore: NeverForceUnwrap
-    fileprivate static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
+    static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
+    // swift-format-ignore: NeverForceUnwrap
+    static let requestID = HTTPField.Name("X-Request-ID")!
+    // swift-format-ignore: NeverForceUnwrap
+    fileprivate static let rateLimit = HTTPField.Name("RateLimit")!
 }

@@ -67,7 +67,12 @@ struct LawfulDecorator: Sendable, CustomTestStringConvertible {
 
     static let all: [LawfulDecorator] = [
         .init("retrying") { $0.retrying(clock: ImpatientClock()) },
-        .init("retrying with the machine's clock") { $0.retrying(.init(retries: 1, baseDelay: .milliseconds(1))) },
+        .init("retrying with the machine's clock") {
+            $0.retrying(.init(retries: 1, baseDelay: .milliseconds(1), budget: .unlimited))
+        },
+        .init("pacing") { $0.pacing(clock: ImpatientClock()) },
+        .init("addingIdempotencyKey", adding: [.idempotencyKey]) { $0.addingIdempotencyKey() },
+        .init("addingRequestID", adding: [.requestID]) { $0.addingRequestID() },
         .init("caching") { $0.caching(in: MemoryResponseStore()) },
         .init("caching, with a status field and little patience", adding: []) {
             var policy = CachingPolicy.standard

@@ -112,7 +112,7 @@ private struct Load {
         connection = try URLSessionConnection(connectionsPerHost: 1000)
             .observing(statistics, as: .attempt)
             .authenticating(with: .bearer("token"), for: origin.origin)
-            .retrying(RetryPolicy(retries: 2, baseDelay: .milliseconds(1)))
+            .retrying(RetryPolicy(retries: 2, baseDelay: .milliseconds(1), budget: .unlimited))
             .revalidating(in: MemoryResponseStore())
             .followingRedirects()
             .acceptingLanguages(["en"])

@@ -73,6 +73,8 @@ extension TransportError {
             "Check the host and the port, and whether a firewall, a proxy or the TLS handshake keeps the connection waiting."
         case .timedOut where idleTimeout != nil:
             "Raise `idleTimeout` in the request's options if the server needs more time."
+        case .connectionLost where isUnprocessed:
+            "The server has not processed the request; it may be sent again with any method."
         case .connectionLost where stage == .head: lossAdvice
         case .truncated:
             "The server or a proxy closed the connection; send the request again if its method is idempotent."

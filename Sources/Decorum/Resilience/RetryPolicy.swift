@@ -1,75 +1,126 @@
 public import HTTPTypes
 
-/// The rules of ``Connection/retrying(_:clock:generator:)``: which requests are sent again, how often, and after which
-/// wait.
+/// The rules of ``Connection/retrying(_:clock:generator:)``: which requests are sent again, how often, after which wait,
+/// and from which budget.
+///
+/// By default a request is sent again up to three times, after a status of **429, 500, 502, 503 or 504**, and after a
+/// failure that may pass: a refused or lost connection, a host that is not found or not reached, a timeout, and a
+/// ``TemporaryError`` of any layer. ``when`` changes that:
 ///
 /// ```swift
-/// let patient = RetryPolicy(retries: 5, maximumRetryAfter: .seconds(300))
+/// let limited: RetryRule = .field("Retry-After") || .field("X-RateLimit-Remaining", is: "0")
+/// let policy = RetryPolicy(when: .standard || .status(403) && limited, maximumRetryAfter: .seconds(300))
 /// ```
+///
+/// A request is sent twice only where that is safe: see ``methods``.
 public struct RetryPolicy: Sendable, Hashable {
     /// The largest number of times that a request is sent again; a negative number counts as 0.
     public var retries: Int
+    /// The responses and errors to try again after.
+    public var when: RetryRule {
+        didSet { statuses = when.statuses }
+    }
     /// The methods that may be sent twice, because they are idempotent (RFC 9110, section 9.2.2).
-    public var methods: Set<HTTPRequest.Method>
-    /// The statuses to try again after.
-    public var statuses: Set<HTTPResponse.Status>
-    /// The transport failures to try again after.
     ///
-    /// One rule applies to all transports. After a failure at ``TransportError/Stage/connecting``, a request with any
-    /// method is sent again, since nothing was sent. After a later failure, only a method that may be sent twice, or a
-    /// request with an `Idempotency-Key`, is sent again. The standard codes are temporary failures. The other failures
-    /// would occur again: a proxy that refuses, a certificate that is not trusted, an answer that is not HTTP, a
-    /// transport that was closed.
-    public var failures: Set<TransportError.Code>
+    /// A request with another method is sent again if it has an `Idempotency-Key`, which
+    /// ``Connection/addingIdempotencyKey(to:generator:)`` adds, or after an error that means that no server has carried
+    /// it out (``TemporaryError/meansNotProcessed``), such as a refused connection.
+    public var methods: Set<HTTPRequest.Method>
     /// The longest time to wait before the first retry, when the server names no time.
     public var baseDelay: Duration
     /// The factor by which the longest time grows with each further retry; a number below 1 counts as 1.
     public var factor: Double
     /// The limit of the longest time, after any number of retries.
     public var maximumDelay: Duration
-    /// The longest `Retry-After` to wait for.
+    /// The part of the longest time that is waited for in any case, from 0 to 1; the rest of the wait is random.
+    public var certainPart: Double
+    /// The longest `Retry-After` to wait for, without the spread that is added.
     ///
     /// A response that asks for a longer wait is returned; the request is never sent earlier than the server asks.
     public var maximumRetryAfter: Duration
+    /// The budget that allows or refuses each retry.
+    public var budget: RetryBudget
+
+    /// The statuses of the responses that can meet the rule; nil where a response with any status can.
+    private(set) var statuses: Set<HTTPResponse.Status>?
 
     /// Creates a policy.
     ///
     /// - Parameters:
     ///   - retries: The largest number of times that a request is sent again.
+    ///   - when: The responses and errors to try again after.
     ///   - methods: The methods that may be sent twice.
-    ///   - statuses: The statuses to try again after.
-    ///   - failures: The transport failures to try again after.
     ///   - baseDelay: The longest time to wait before the first retry.
     ///   - factor: The factor by which the longest time grows with each further retry.
     ///   - maximumDelay: The limit of the longest time.
+    ///   - certainPart: The part of the longest time that is waited for in any case, from 0 to 1.
     ///   - maximumRetryAfter: The longest `Retry-After` to wait for.
+    ///   - budget: The budget that allows or refuses each retry.
     public init(
         retries: Int = 3,
-        methods: Set<HTTPRequest.Method> = [.get, .head, .options, .trace, .put, .delete, .query],
-        statuses: Set<HTTPResponse.Status> = [429, 500, 502, 503, 504],
-        failures: Set<TransportError.Code> = [
-            .connectionRefused, .hostNotFound, .unreachable, .timedOut, .connectionLost,
-        ],
+        when: RetryRule = .standard,
+        methods: Set<HTTPRequest.Method> = Self.idempotentMethods,
         baseDelay: Duration = .milliseconds(500),
         factor: Double = 2,
         maximumDelay: Duration = .seconds(20),
-        maximumRetryAfter: Duration = .seconds(60)
+        certainPart: Double = 0,
+        maximumRetryAfter: Duration = .seconds(60),
+        budget: RetryBudget = .shared
     ) {
         self.retries = retries
+        self.when = when
         self.methods = methods
-        self.statuses = statuses
-        self.failures = failures
         self.baseDelay = baseDelay
         self.factor = factor
         self.maximumDelay = maximumDelay
+        self.certainPart = certainPart
         self.maximumRetryAfter = maximumRetryAfter
+        self.budget = budget
+        statuses = when.statuses
     }
 
-    /// Three retries of idempotent requests, after a random part of 0.5, 1 and 2 seconds.
+    /// `GET`, `HEAD`, `OPTIONS`, `TRACE`, `PUT`, `DELETE` and `QUERY` (RFC 9110, section 9.2.2).
+    public static let idempotentMethods: Set<HTTPRequest.Method> = [
+        .get, .head, .options, .trace, .put, .delete, .query,
+    ]
+}
+
+extension RetryPolicy {
+    /// Three retries of idempotent requests, after a random part of 0.5, 1 and 2 seconds, from the budget of the process.
     public static let standard = RetryPolicy()
+
+    /// The policy of an app: ``standard``.
+    public static let app = standard
+
+    /// The policy of a server that sends requests while its own callers wait: as ``standard``, but it waits for a
+    /// `Retry-After` of up to 5 seconds only.
+    public static let server = RetryPolicy(maximumRetryAfter: .seconds(5))
+
+    /// The policy of a command that a person or a script runs once: two retries of the call's own, without a budget that
+    /// calls share.
+    ///
+    /// The waits are 0.75 to 1.5 and 1.5 to 3 seconds, so that a command survives a restart of the server of 2 seconds.
+    public static let tool = RetryPolicy(
+        retries: 2, baseDelay: .milliseconds(1500), certainPart: 0.5, budget: .perCall(2))
 
     /// No retry.
     public static let never = RetryPolicy(retries: 0)
+}
+
+extension RetryPolicy {
+    /// The number of retries, and the settings that differ from the standard.
+    var layerSettings: [Layer.Setting] {
+        var settings = [Layer.Setting("retries", max(0, retries))]
+        if when != Self.standard.when { settings.append(.init("when", when)) }
+        if methods != Self.idempotentMethods {
+            settings.append(.init("methods", methods.map(\.rawValue).sorted().joined(separator: " ")))
+        }
+        if maximumRetryAfter != Self.standard.maximumRetryAfter {
+            settings.append(.init("maximumRetryAfter", maximumRetryAfter))
+        }
+        if budget != .shared { settings.append(.init("budget", budget)) }
+        return settings
+    }
 }
 
 extension RequestOptions {

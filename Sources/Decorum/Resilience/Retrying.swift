@@ -3,25 +3,32 @@ import HTTPTypes
 extension Connection {
     /// Sends a request again after a temporary failure.
     ///
-    /// A request is sent again after a status or a transport failure that `policy` names, if its method is idempotent
-    /// or it has an `Idempotency-Key`, and if its body can be read again. If nothing was sent before the failure, as
-    /// with a refused connection, any method is sent again.
+    /// By default, a request is sent again up to three times after a status of 429, 500, 502, 503 or 504, and after a
+    /// failure that may pass, such as a lost connection. Its method must be idempotent, or it must have an
+    /// `Idempotency-Key`; and its body can be read again. If no server has carried it out, as with a refused connection,
+    /// any method is sent again. ``RetryPolicy/when`` takes other rules:
     ///
     /// ```swift
+    /// let limited: RetryRule = .field("Retry-After") || .field("X-RateLimit-Remaining", is: "0")
     /// let connection = SystemConnection()
-    ///     .retrying(RetryPolicy(retries: 2))
+    ///     .retrying(RetryPolicy(retries: 2, when: .standard || .status(403) && limited))
     /// ```
     ///
-    /// The wait is the time in `Retry-After`, in seconds or as a date. If the field is missing, invalid or names a date
-    /// in the past, the wait is a random part of a time that doubles with each retry ("full jitter"). A response that
-    /// asks for a longer wait than ``RetryPolicy/maximumRetryAfter`` is returned at once. The body of a response that
-    /// is not returned is read before the wait, so that its connection can be used again; a body of more than 16 KiB is
-    /// dropped. Cancelling the task ends the wait.
+    /// The wait is the time in `Retry-After`, in seconds or as a date, or the time until a used rate limit is renewed
+    /// (`RateLimit`, `X-RateLimit-Reset`), plus a random part of up to half of it, at least 1 second and at most 20, so
+    /// that clients which were given one date do not all come back in one second. Without such a field, the wait is a
+    /// random part of a time that doubles with each retry ("full jitter"). A response that asks for a longer wait than
+    /// ``RetryPolicy/maximumRetryAfter`` is returned at once. So is the outcome of an attempt whose next attempt would
+    /// start after ``RequestOptions/deadline``. The body of a response that is not returned is read before the wait, so that
+    /// its connection can be used again; a body of more than 16 KiB is dropped. Cancelling the task ends the wait.
+    ///
+    /// Each retry comes from ``RetryPolicy/budget``, which the stacks of a process share: while a server is in trouble,
+    /// the retries end instead of keeping it down. See ``RetryBudget``. Use ``RetryPolicy/tool`` for a command.
     ///
     /// The caller gets the response or the error of the last attempt, which counts the attempts in
     /// ``TransportError/attempts``. All other responses and errors pass unchanged. A response whose body fails later is
-    /// not retried, because it has been returned by then.
-    /// ``RequestOptions/retryPolicy`` replaces the policy for one request.
+    /// not retried, because it has been returned by then. ``RequestOptions/retryPolicy`` replaces the policy for one request.
+    /// The ``CallContext/history`` of a call says why each retry was made, or was not.
     ///
     /// Place it inside of redirects and caching, so that only a failed hop is repeated, and outside of authentication
     /// and signing, so that each attempt is signed again. Two of these layers in a stack multiply their attempts. See
@@ -46,88 +53,182 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
     let policy: RetryPolicy
     let clock: any DatedClock
     let generator: any RandomGenerator
+    // Instants of different clocks cannot be compared, so the budget of the process is one of the system's clock.
+    private let accounts: RetryAccounts
+
+    init(base: Base, policy: RetryPolicy, clock: any DatedClock, generator: any RandomGenerator) {
+        self.base = base
+        self.policy = policy
+        self.clock = clock
+        self.generator = generator
+        accounts = clock is SystemClock ? .ofProcess : RetryAccounts()
+    }
 
     var layer: Layer {
-        Layer(
-            name: "retrying", role: .resilience, settings: [.init("retries", max(0, policy.retries))],
-            facts: [.resends, .readsClock])
+        Layer(name: "retrying", role: .resilience, settings: policy.layerSettings, facts: [.resends, .readsClock])
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        guard request.body.replay > .once || request.body.isEmpty else { return try await base.send(request) }
+        guard request.body.replay > .once || request.body.isEmpty else { return try await sendOnce(request) }
         var tally = RetryTally()
         while true {
             let outcome: Result<Response, any Error>
             do {
                 let response = try await base.send(copy request)
                 // Nearly every response is returned here, where only its status is read.
-                guard isRetried(response.status, options: request.options) else { return tally.end(with: response) }
+                let own = request.options.retryPolicy
+                guard (own?.statuses ?? policy.statuses)?.contains(response.status) ?? true else {
+                    noteAnswer(to: request.head, in: own?.budget ?? policy.budget, tally)
+                    return tally.end(with: response)
+                }
                 outcome = .success(response)
             } catch {
                 outcome = .failure(error)
             }
-            let policy = request.options.retryPolicy ?? policy
-            switch try await verdict(on: consume outcome, to: request.head, tally: &tally, policy: policy) {
+            switch try await verdict(on: consume outcome, to: request, tally: &tally) {
             case .answer(let response):
                 return response
             case .retry(let instant):
-                try await clock.sleep(until: instant, tolerance: nil)
+                if let instant {
+                    try await clock.sleep(until: instant, tolerance: nil)
+                }
                 try Task.checkCancellation()
+                request.options = request.options.travelling(.attempts)
                 request.options.callContext?.addRetry()
             }
         }
     }
 
-    private func isRetried(_ status: HTTPResponse.Status, options: RequestOptions) -> Bool {
-        options.retryPolicy?.statuses.contains(status) ?? policy.statuses.contains(status)
+    /// Sends a request whose body is gone afterwards.
+    private func sendOnce(_ request: consuming Request) async throws -> Response {
+        let head = request.head
+        let options = request.options
+        let tell = { (result: Result<HTTPResponse, any Error>) in
+            let attempt = RetryAttempt(request: head, options: options, result: result, retries: 0)
+            guard (options.retryPolicy ?? policy).when.isMet(by: attempt) else { return }
+            options.callContext?.note(attempt.decisionToGiveUp(.bodyReadOnce))
+        }
+        do {
+            let response = try await base.send(request)
+            tell(.success(response.head))
+            return response
+        } catch {
+            tell(.failure(error))
+            throw error
+        }
     }
 
     /// Decides about an outcome and carries out the decision, except for the wait.
     ///
     /// A response that is not returned is consumed here: its transfer must end before the wait.
     private func verdict(
-        on outcome: consuming Result<Response, any Error>, to request: HTTPRequest, tally: inout RetryTally,
-        policy: RetryPolicy
+        on outcome: consuming Result<Response, any Error>, to request: Request, tally: inout RetryTally
     ) async throws -> RetryVerdict {
         switch consume outcome {
         case .failure(let error):
-            let decision = RetryDecision.after(error, to: request, retries: tally.retries, policy: policy)
-            guard let delay = delay(of: decision) else { throw tally.end(with: error) }
-            tally.add(attempts: (error as? TransportError)?.attempts ?? 1)
-            return .retry(clock.now + delay)
+            let attempt = RetryAttempt(
+                request: request.head, options: request.options, result: .failure(error), retries: tally.state.retries)
+            let step = step(after: attempt, tally)
+            guard case .retry = step else { throw tally.end(with: error) }
+            tally.add(attempts: (error as? TransportError)?.attempts ?? 1, step)
+            return .retry(step.instant)
         case .success(let response):
-            let decision = RetryDecision.after(
-                response.head, to: request, at: clock.date, retries: tally.retries, policy: policy)
-            guard let delay = delay(of: decision) else { return .answer(tally.end(with: response)) }
-            let instant = clock.now + delay
-            tally.add(attempts: response.metadata.attempts)
+            let attempt = RetryAttempt(
+                request: request.head, options: request.options, result: .success(response.head),
+                retries: tally.state.retries)
+            let step = step(after: attempt, tally)
+            guard case .retry = step else {
+                if case .finish = step {
+                    let budget = (request.options.retryPolicy ?? policy).budget
+                    noteAnswer(to: request.head, in: budget, tally)
+                }
+                return .answer(tally.end(with: response))
+            }
+            tally.add(attempts: response.metadata.attempts, step)
             try await response.body.discard(on: clock)
-            return .retry(instant)
+            return .retry(step.instant)
         }
     }
 
-    private func delay(of decision: RetryDecision) -> Duration? {
-        switch decision {
-        case .giveUp: nil
-        case .wait(let delay): delay
-        case .waitWithin(let longest): longest * generator.uniform()
+    /// Decides about an attempt, asks the deadline and the budget, and tells the decision.
+    private func step(after attempt: RetryAttempt, _ tally: RetryTally) -> RetryStep {
+        let policy = attempt.options.retryPolicy ?? policy
+        let context = attempt.options.callContext
+        let now = clock.now
+        var wait = Duration.zero
+        switch policy.decision(about: attempt, after: tally.state, at: clock.date, now: now) {
+        case .finish:
+            return .finish
+        case .giveUp(let refusal):
+            context?.note(attempt.decisionToGiveUp(refusal))
+            return .giveUp
+        case .sendAgain:
+            context?.note(attempt.decisionToWait(.zero))
+            return .retry(nil, isFree: true)
+        case .wait(let range):
+            wait = range.random(using: generator)
+        }
+        let refusal =
+            attempt.options.deadline.map { now + wait >= $0 } == true
+            ? .deadline : refusal(of: policy.budget, to: attempt, tally, at: now)
+        if let refusal {
+            context?.note(attempt.decisionToGiveUp(refusal))
+            return .giveUp
+        }
+        context?.note(attempt.decisionToWait(wait))
+        return .retry(now + wait, isFree: false)
+    }
+
+    private func refusal(
+        of budget: RetryBudget, to attempt: RetryAttempt, _ tally: RetryTally, at now: ContinuousClock.Instant
+    ) -> RetryRefusal? {
+        if case .perCall(let retries) = budget.kind {
+            return attempt.retries < retries ? nil : .callBudgetUsed(max(0, retries))
+        }
+        return accounts(of: budget)?.take(
+            for: attempt.request, at: now, isNewCall: tally.isNewCall, mayBeWorking: attempt.mayBeWorking)
+    }
+
+    private func noteAnswer(to request: borrowing HTTPRequest, in budget: RetryBudget, _ tally: RetryTally) {
+        accounts(of: budget)?.noteAnswer(to: request, at: clock.now, isNewCall: tally.isNewCall)
+    }
+
+    private func accounts(of budget: RetryBudget) -> RetryAccounts? {
+        switch budget.kind {
+        case .process: accounts
+        case .accounts(let accounts): accounts
+        case .perCall, .unlimited: nil
         }
     }
 }
 
 private enum RetryVerdict {
     case answer(Response)
-    case retry(ContinuousClock.Instant)
+    case retry(ContinuousClock.Instant?)
+}
+
+/// The next step after an attempt; an instant to wait for, or none where the request is sent again at once.
+private enum RetryStep {
+    case finish
+    case giveUp
+    case retry(ContinuousClock.Instant?, isFree: Bool)
+
+    var instant: ContinuousClock.Instant? {
+        if case .retry(let instant, _) = self { instant } else { nil }
+    }
 }
 
 private struct RetryTally {
-    private(set) var retries = 0
+    private(set) var state = RetryState()
     /// The attempts so far; layers further in may make several for one attempt of this layer.
     private(set) var attempts = 0
 
-    mutating func add(attempts: Int) {
+    /// Whether no attempt has ended before.
+    var isNewCall: Bool { attempts == 0 }
+
+    mutating func add(attempts: Int, _ step: RetryStep) {
         self.attempts += attempts
-        retries += 1
+        if case .retry(_, isFree: true) = step { state.hasSentUnprocessed = true } else { state.retries += 1 }
     }
 
     /// Adds the number of attempts to the last response.

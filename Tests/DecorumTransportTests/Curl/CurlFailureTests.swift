@@ -68,6 +68,17 @@ import Testing
         #expect(error.underlying as? CurlError == underlying)
     }
 
+    @Test(arguments: [
+        ("HTTP/2 stream 1 was not closed cleanly: REFUSED_STREAM (err 7)", TransportError.Stage.head, true),
+        ("HTTP/2 stream 1 was not closed cleanly: REFUSED_STREAM (err 7)", .body, false),
+        ("HTTP/2 stream 1 was not closed cleanly: CANCEL (err 8)", .head, false),
+    ])
+    func `A refused stream was not processed`(detail: String, stage: TransportError.Stage, isUnprocessed: Bool) throws {
+        let failure = CurlFailure(code: 92, stage: stage, detail: detail)
+        let error = try #require(failure.error(underlying: CurlError(code: 92, text: "")) as? TransportError)
+        #expect(error.isUnprocessed == isUnprocessed)
+    }
+
     @Test func `A URL that libcurl refuses is an invalid request`() {
         let error = CurlFailure(code: 3, stage: .connecting).error(underlying: CurlError(code: 3, text: ""))
         #expect((error as? InvalidRequestError)?.reason == .invalidURL)

@@ -29,6 +29,13 @@ import FoundationNetworking
         var testDescription: String { "\(code.rawValue) \(text) at \(stage)" }
     }
 
+    @Test(arguments: [("REFUSED_STREAM (err 7)", true), ("CANCEL (err 8)", false)])
+    func `A refused stream was not processed`(reason: String, isUnprocessed: Bool) throws {
+        let text = "HTTP/2 stream 1 was not closed cleanly: " + reason
+        let error = try #require(URLSessionFailure.error(for: .unknown, text, at: .head) as? TransportError)
+        #expect(error.isUnprocessed == isUnprocessed)
+    }
+
     static let rows: [Row] = [
         Row(.cannotConnectToHost, "Couldn't connect to server", .head, .connectionRefused, .connecting),
         Row(.cannotFindHost, "Could not resolve host: x", .head, .hostNotFound, .connecting),

@@ -69,6 +69,7 @@ struct CurlFailure: Sendable {
         error.detail = words(of: underlying)
         if cause == .tls { error.tlsProblem = tlsProblem }
         if isOnWayToProxy { error.proxy = proxy?.description }
+        error.isUnprocessed = stage == .head && detail.contains("REFUSED_STREAM")
         return error
     }
 

@@ -22,6 +22,7 @@ enum URLSessionFailure {
         let neverSent = stage == .head && Self.precedesSending.contains(cause)
         if cause == .unreachable, URLSessionPlatform.isOutOfDescriptors { cause = .limitExceeded }
         var error = TransportError(cause, at: neverSent ? .connecting : stage, underlying: underlying)
+        error.isUnprocessed = stage == .head && text.contains("REFUSED_STREAM")
         switch cause {
         case .tls:
             error.tlsProblem = Self.tlsProblem(code) ?? .init(words: text)

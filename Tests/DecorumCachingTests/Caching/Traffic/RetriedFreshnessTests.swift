@@ -20,7 +20,7 @@ import Testing
 
         let callers = await Callers.start { _ in try await connection.send(get()).body.text(upTo: 100) }
         try await clock.waitForSleepers()
-        clock.advance(by: .seconds(46))
+        clock.advance(by: .seconds(65))
         #expect(try await callers[0].value == "page")
         clock.advance(by: .seconds(20))
         let second = try await connection.send(get())

@@ -10,7 +10,7 @@ import Testing
     let clock = VirtualClock()
 
     private func observed(_ stub: StubConnection) throws -> some Connection {
-        try stub.retrying(RetryPolicy(retries: 2, baseDelay: .zero), clock: clock)
+        try stub.retrying(RetryPolicy(retries: 2, baseDelay: .zero, budget: .unlimited), clock: clock)
             .caching(in: MemoryResponseStore(), clock: clock)
             .followingRedirects(clock: clock)
             .resolving(against: "https://api.example/v1/")

@@ -7,6 +7,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct RetryingTests {
     private let clock = VirtualClock()
+    /// A policy that sends again without a wait.
+    private let atOnce = RetryPolicy(baseDelay: .zero, budget: .unlimited)
     private let generator = SeededGenerator(seed: 1)
 
     @Test func `A request is sent again after a 503 and the time in Retry-After`() async throws {
@@ -14,10 +16,11 @@ import Testing
         async let response = stub.retrying(clock: clock).send(.page)
 
         try await clock.waitForSleepers()
-        #expect(clock.pendingSleeps == [.seconds(7)])
-        clock.advance(by: .milliseconds(6999))
+        let wait = try #require(clock.pendingSleeps.first)
+        #expect(wait >= .seconds(7) && wait <= .seconds(10.5))
+        clock.advance(by: wait - .nanoseconds(1))
         #expect(stub.requests.count == 1)
-        clock.advance(by: .milliseconds(1))
+        clock.advance(by: .nanoseconds(1))
 
         #expect(try await response.status == .ok)
         #expect(try await response.metadata.attempts == 2)
@@ -31,15 +34,16 @@ import Testing
         async let response = stub.retrying(clock: clock).send(.page)
 
         try await clock.waitForSleepers()
-        #expect(clock.pendingSleeps == [.seconds(30)])
-        clock.advance(by: .seconds(30))
+        let wait = try #require(clock.pendingSleeps.first)
+        #expect(wait >= .seconds(30) && wait <= .seconds(45))
+        clock.advance(by: wait)
 
         #expect(try await response.status == .ok)
     }
 
     @Test func `The last error counts the attempts, also those of layers further in`() async throws {
         let stub = StubConnection { _ in throw TransportError(.connectionRefused, at: .connecting) }
-        let twice = RetryPolicy(retries: 1, baseDelay: .zero)
+        let twice = RetryPolicy(retries: 1, baseDelay: .zero, budget: .unlimited)
         let error = await #expect(throws: TransportError.self) {
             try await stub.retrying(twice, clock: clock).retrying(twice, clock: clock).send(.page)
         }
@@ -65,7 +69,8 @@ import Testing
     @Test func `Without Retry-After the waits are random parts of doubling times`() async throws {
         let stub = StubConnection { _ in Response(status: .serviceUnavailable) }
         let draws = SeededGenerator(seed: 1)
-        async let response = stub.retrying(clock: clock, generator: generator).send(.page)
+        let policy = RetryPolicy(budget: .unlimited)
+        async let response = stub.retrying(policy, clock: clock, generator: generator).send(.page)
 
         for longest in [0.5, 1, 2] {
             try await clock.waitForSleepers()
@@ -83,7 +88,8 @@ import Testing
         for _ in 0..<2 {
             let clock = VirtualClock()
             let stub = StubConnection(.unavailable(), .unavailable(), .ok)
-            async let response = stub.retrying(clock: clock, generator: SeededGenerator(seed: 42)).send(.page)
+            let policy = RetryPolicy(budget: .perCall(2))
+            async let response = stub.retrying(policy, clock: clock, generator: SeededGenerator(seed: 42)).send(.page)
             var waits: [Duration] = []
             for _ in 0..<2 {
                 try await clock.waitForSleepers()
@@ -101,7 +107,7 @@ import Testing
         let stub = StubConnection { request in throw TransportError(.connectionRefused, at: .connecting) }
 
         let error = await #expect(throws: TransportError.self) {
-            _ = try await stub.retrying(RetryPolicy(baseDelay: .zero), clock: clock).send(.page)
+            _ = try await stub.retrying(atOnce, clock: clock).send(.page)
         }
 
         #expect(error?.code == .connectionRefused)
@@ -112,14 +118,14 @@ import Testing
         let stub = StubConnection(answers: [
             { _ in throw TransportError(.connectionLost, at: .head) },
             { _ in
-                var response = Response.unavailable(retryAfter: "0")
+                var response = Response.unavailable()
                 response.metadata.attempts = 3
                 return response
             },
             { _ in .ok },
         ])
 
-        let response = try await stub.retrying(RetryPolicy(baseDelay: .zero), clock: clock).send(.page)
+        let response = try await stub.retrying(atOnce, clock: clock).send(.page)
 
         #expect(response.metadata.attempts == 5)
     }
@@ -129,11 +135,10 @@ import Testing
             { _ in throw TransportError(.connectionRefused, at: .connecting) }, { _ in .ok },
         ])
         let lost = StubConnection { _ in throw TransportError(.connectionLost, at: .head) }
-        let policy = RetryPolicy(baseDelay: .zero)
         let request = try Request.post("https://a.example/", body: "content")
 
-        _ = try await refused.retrying(policy, clock: clock).send(request)
-        await #expect(throws: TransportError.self) { _ = try await lost.retrying(policy, clock: clock).send(request) }
+        _ = try await refused.retrying(atOnce, clock: clock).send(request)
+        await #expect(throws: TransportError.self) { _ = try await lost.retrying(atOnce, clock: clock).send(request) }
 
         #expect(refused.requests == [request, request])
         #expect(lost.requests.count == 1)
@@ -143,7 +148,7 @@ import Testing
         let stub = StubConnection(answers: [
             { request in
                 try await request.body.drain(upTo: 100)
-                return .unavailable(retryAfter: "0")
+                return .unavailable()
             }
         ])
         let body = GatedTransfer.open.body(chunks: 1, of: 10)
@@ -163,10 +168,11 @@ import Testing
                 contents.append(content)
                 return contents.count
             }
-            return attempts == 1 ? .unavailable(retryAfter: "0") : .ok
+            return attempts == 1 ? .unavailable() : .ok
         }
 
-        #expect(try await stub.retrying(clock: clock).send(.put("https://a.example/", body: body)).status == .ok)
+        #expect(
+            try await stub.retrying(atOnce, clock: clock).send(.put("https://a.example/", body: body)).status == .ok)
         #expect(contents.withLock { $0 } == ["content", "content"])
     }
 
@@ -189,10 +195,11 @@ import Testing
     @Test func `The body of the last response can be read`() async throws {
         let transfer = GatedTransfer.open
         let stub = StubConnection(answers: [
-            { _ in .unavailable(retryAfter: "0") }, { _ in .unavailable(body: transfer.body(chunks: 3, of: 10)) },
+            { _ in .unavailable() }, { _ in .unavailable(body: transfer.body(chunks: 3, of: 10)) },
         ])
 
-        let response = try await stub.retrying(RetryPolicy(retries: 1), clock: clock).send(.page)
+        let once = RetryPolicy(retries: 1, baseDelay: .zero)
+        let response = try await stub.retrying(once, clock: clock).send(.page)
 
         #expect(try await response.body.data(upTo: 100).count == 30)
     }
@@ -231,33 +238,33 @@ import Testing
         let answered = ClosureConnection { _ in
             // Safe: the task is the one that runs this very closure.
             unsafe withUnsafeCurrentTask { task in unsafe task?.cancel() }
-            return .unavailable(retryAfter: "0")
+            return .unavailable()
         }
         let attempts = StubConnection { request in try await answered.send(request) }
-        let task = Task { [clock] in try await attempts.retrying(clock: clock).send(.page) }
+        let task = Task { [clock] in try await attempts.retrying(atOnce, clock: clock).send(.page) }
 
         await #expect(throws: CancellationError.self) { _ = try await task.value }
         #expect(attempts.requests.count == 1)
     }
 
     @Test func `A request's own policy replaces that of the stack`() async throws {
-        let stub = StubConnection(.unavailable(retryAfter: "0"), .ok)
+        let stub = StubConnection(.unavailable(), .ok)
         var never = try Request.page
         never.options.retryPolicy = .never
         var created = try Request.post("https://a.example/", body: "content")
-        created.options.retryPolicy = RetryPolicy(methods: [.post])
+        created.options.retryPolicy = RetryPolicy(methods: [.post], baseDelay: .zero)
 
         #expect(try await stub.retrying(clock: clock).send(never).status == 503)
-        stub.enqueue { _ in .unavailable(retryAfter: "0") }
+        stub.enqueue { _ in .unavailable() }
         stub.enqueue { _ in .ok }
         #expect(try await stub.retrying(.never, clock: clock).send(created).status == .ok)
     }
 
     @Test func `Each hop of a redirection is retried separately`() async throws {
         let stub = StubConnection(
-            Response(status: .found, fields: [.location: "/2"]), .unavailable(retryAfter: "0"), .ok)
+            Response(status: .found, fields: [.location: "/2"]), .unavailable(), .ok)
 
-        let response = try await stub.retrying(clock: clock).followingRedirects().send(.page)
+        let response = try await stub.retrying(atOnce, clock: clock).followingRedirects().send(.page)
 
         #expect(stub.requests.map(\.head.path) == ["/", "/2", "/2"])
         #expect(response.metadata.attempts == 3)
@@ -265,18 +272,16 @@ import Testing
 
     @Test(arguments: [
         (RetryPolicy.standard, "retrying(retries: 3)"), (RetryPolicy(retries: -1), "retrying(retries: 0)"),
+        (.tool, "retrying(retries: 2, budget: 2 per call)"),
+        (RetryPolicy(methods: [.post]), "retrying(retries: 3, methods: POST)"),
+        (RetryPolicy(maximumRetryAfter: .seconds(300)), "retrying(retries: 3, maximumRetryAfter: 300.0 seconds)"),
+        (RetryPolicy(when: .status(503)), "retrying(retries: 3, when: .status(503))"),
     ])
     func `The layer describes itself`(policy: RetryPolicy, description: String) {
         let layer = StubConnection().retrying(policy).layers.first
 
         #expect(layer?.description == description)
         #expect(layer?.facts == [.resends, .readsClock])
-    }
-}
-
-extension Request {
-    fileprivate static var page: Request {
-        get throws { try .get("https://a.example/") }
     }
 }
 

@@ -17,7 +17,7 @@ import Testing
     ) throws {
         let request = try head(method)
 
-        #expect(decide(status, to: request) == (retries ? .waitWithin(.milliseconds(500)) : .giveUp))
+        #expect((decide(status, to: request) == Self.backoff) == retries)
     }
 
     @Test(arguments: [("POST", "8e03978e", true), ("PATCH", "8e03978e", true), ("POST", "", false)])
@@ -25,28 +25,31 @@ import Testing
         var request = try head(method)
         request.headerFields[try #require(.init("idempotency-key"))] = key
 
-        #expect((decide(503, to: request) != .giveUp) == retries)
+        #expect((decide(503, to: request) == Self.backoff) == retries)
     }
 
     @Test(
         arguments: [
-            ("0", .wait(.zero)), ("1", .wait(.seconds(1))), ("60", .wait(.seconds(60))), ("61", .giveUp),
-            ("99999999999999999999999", .giveUp), ("Sun, 06 Nov 1994 08:49:37 GMT", .wait(.seconds(30))),
-            ("Sunday, 06-Nov-94 08:49:37 GMT", .wait(.seconds(30))), ("Sun Nov  6 08:49:37 1994", .wait(.seconds(30))),
-            ("Sun, 06 Nov 1994 08:50:08 GMT", .giveUp), ("Fri, 31 Dec 9999 23:59:59 GMT", .giveUp),
+            ("0", asked(0, 1)), ("1", asked(1, 2)), ("2", asked(2, 3)), ("10", asked(10, 15)), ("40", asked(40, 60)),
+            ("60", asked(60, 80)), ("61", .giveUp(.longWait(.seconds(61)))),
+            ("99999999999999999999999", .giveUp(.longWait(.seconds(1 << 31)))),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", asked(30, 45)), ("Sunday, 06-Nov-94 08:49:37 GMT", asked(30, 45)),
+            ("Sun Nov  6 08:49:37 1994", asked(30, 45)),
+            ("Sun, 06 Nov 1994 08:50:08 GMT", .giveUp(.longWait(.seconds(61)))),
+            ("Fri, 31 Dec 9999 23:59:59 GMT", .giveUp(.longWait(.seconds(1 << 31)))),
             ("Sun, 06 Nov 1994 08:49:00 GMT", backoff), ("-1", backoff), ("1.5", backoff), ("soon", backoff),
             ("", backoff), ("1, 2", backoff), ("\u{0}", backoff),
         ] as [(String, RetryDecision)])
-    func `Retry-After is honoured up to the maximum, and ignored if it gives no delay`(
+    func `Retry-After is waited for, with a spread, up to the maximum, and ignored if it gives no delay`(
         value: String, decision: RetryDecision
     ) throws {
         #expect(decide(503, to: try head("GET"), retryAfter: [value]) == decision)
     }
 
     @Test func `Of two Retry-After fields the longer wait counts`() throws {
-        #expect(decide(503, to: try head("GET"), retryAfter: ["2", "5"]) == .wait(.seconds(5)))
-        #expect(decide(503, to: try head("GET"), retryAfter: ["soon", "5"]) == .wait(.seconds(5)))
-        #expect(decide(503, to: try head("GET"), retryAfter: ["2", "500"]) == .giveUp)
+        #expect(decide(503, to: try head("GET"), retryAfter: ["2", "5"]) == Self.asked(5, 7.5))
+        #expect(decide(503, to: try head("GET"), retryAfter: ["soon", "5"]) == Self.asked(5, 7.5))
+        #expect(decide(503, to: try head("GET"), retryAfter: ["2", "500"]) == .giveUp(.longWait(.seconds(500))))
     }
 
     @Test(
@@ -66,10 +69,9 @@ import Testing
     func `A failure is retried if that may help and is safe`(
         method: String, code: TransportError.Code, stage: TransportError.Stage, retries: Bool
     ) throws {
-        let decision = RetryDecision.after(
-            TransportError(code, at: stage), to: try head(method), retries: 0, policy: .standard)
+        let decision = decide(TransportError(code, at: stage), to: try head(method))
 
-        #expect(decision == (retries ? .waitWithin(.milliseconds(500)) : .giveUp))
+        #expect((decision == Self.backoff) == retries)
     }
 
     @Test(
@@ -79,7 +81,7 @@ import Testing
             CocoaError(.fileNoSuchFile),
         ] as [any Error])
     func `An error that is not a transport failure is not retried`(error: any Error) throws {
-        #expect(RetryDecision.after(error, to: try head("GET"), retries: 0, policy: .standard) == .giveUp)
+        #expect(decide(error, to: try head("GET")) == .finish)
     }
 
     @Test(arguments: [
@@ -104,16 +106,50 @@ import Testing
             decide(503, to: request, retries: retries, policy: policy)
         }
 
-        #expect(decisions == milliseconds.map { .waitWithin(.milliseconds($0)) } + [.giveUp])
+        let waits = milliseconds.map { RetryDecision.wait(.zero ... .milliseconds($0)) }
+        #expect(decisions == waits + [.giveUp(.retriesUsed(max(0, policy.retries)))])
     }
 
     @Test func `No number of retries overflows`() throws {
         let policy = RetryPolicy(retries: .max, factor: 1e300)
 
-        #expect(decide(503, to: try head("GET"), retries: .max - 1, policy: policy) == .waitWithin(.seconds(20)))
+        #expect(decide(503, to: try head("GET"), retries: .max - 1, policy: policy) == .wait(.zero ... .seconds(20)))
     }
 
-    private static let backoff = RetryDecision.waitWithin(.milliseconds(500))
+    @Test(arguments: [(0.5, 250...500), (1, 500...500), (7, 500...500), (-1, 0...500), (.nan, 0...500)])
+    func `The certain part of a wait is not random`(part: Double, milliseconds: ClosedRange<Int>) throws {
+        let decision = decide(503, to: try head("GET"), policy: RetryPolicy(certainPart: part))
+
+        #expect(
+            decision
+                == .wait(.milliseconds(milliseconds.lowerBound) ... .milliseconds(milliseconds.upperBound)))
+    }
+
+    @Test func `The waits of a tool survive a restart of two seconds`() throws {
+        let waits = try (0..<2).map { retries in
+            decide(503, to: try head("GET"), retries: retries, policy: .tool)
+        }
+
+        #expect(
+            waits == [.wait(.milliseconds(750) ... .milliseconds(1500)), .wait(.milliseconds(1500) ... .seconds(3))])
+        #expect(decide(503, to: try head("GET"), retries: 2, policy: .tool) == .giveUp(.retriesUsed(2)))
+    }
+
+    @Test func `A request that was not processed is sent again once, with any method`() throws {
+        var error = TransportError(.connectionLost, at: .head)
+        error.isUnprocessed = true
+        let post = try head("POST")
+
+        #expect(decide(error, to: post) == .sendAgain)
+        #expect(decide(error, to: post, hasSentUnprocessed: true) == Self.backoff)
+        #expect(decide(error, to: post, policy: .never) == .giveUp(.retriesUsed(0)))
+    }
+
+    private static let backoff = RetryDecision.wait(.zero ... .milliseconds(500))
+
+    private static func asked(_ least: Double, _ most: Double) -> RetryDecision {
+        .wait(.seconds(least) ... .seconds(most))
+    }
 
     private func head(_ method: String) throws -> HTTPRequest {
         HTTPRequest(method: try #require(.init(method)), scheme: "https", authority: "a.example", path: "/")
@@ -125,8 +161,22 @@ import Testing
     ) -> RetryDecision {
         var response = HTTPResponse(status: .init(code: status))
         response.headerFields[values: .retryAfter] = retryAfter
+        return decide(.success(response), to: request, RetryState(retries: retries), policy)
+    }
+
+    private func decide(
+        _ error: any Error, to request: HTTPRequest, hasSentUnprocessed: Bool = false, policy: RetryPolicy = .standard
+    ) -> RetryDecision {
+        decide(.failure(error), to: request, RetryState(hasSentUnprocessed: hasSentUnprocessed), policy)
+    }
+
+    private func decide(
+        _ result: Result<HTTPResponse, any Error>, to request: HTTPRequest, _ state: RetryState, _ policy: RetryPolicy
+    ) -> RetryDecision {
+        let attempt = RetryAttempt(
+            request: request, options: RequestOptions(), result: result, retries: state.retries)
         // 30 seconds before the date of the RFC's examples.
         let date = Date(timeIntervalSince1970: 784_111_747)
-        return .after(response, to: request, at: date, retries: retries, policy: policy)
+        return policy.decision(about: attempt, after: state, at: date, now: .now)
     }
 }

@@ -1,0 +1,79 @@
+import Foundation
+import HTTPTypes
+
+/// The fields by which a server says that it accepts no further request for some time.
+///
+/// They are the field `RateLimit` of the draft "RateLimit header fields for HTTP" in its present form, such as
+/// `"default";r=0;t=30`, and in its older ones, `limit=100, remaining=0, reset=30` and `RateLimit-Remaining`; and the
+/// fields `X-RateLimit-Remaining` and `X-RateLimit-Reset` that many servers send, also as `X-Rate-Limit-…`.
+enum RateLimitFields {
+    private struct Pair {
+        let remaining: String
+        let reset: [String]
+    }
+
+    private static let pairs = [
+        Pair(remaining: "ratelimit-remaining", reset: ["ratelimit-reset"]),
+        Pair(remaining: "x-ratelimit-remaining", reset: ["x-ratelimit-reset-after", "x-ratelimit-reset"]),
+        Pair(remaining: "x-rate-limit-remaining", reset: ["x-rate-limit-reset"]),
+    ]
+
+    private static let names = FieldNames(
+        Set(
+            (["RateLimit"] + pairs.flatMap { [$0.remaining] + $0.reset }).compactMap { HTTPField.Name($0) }))
+
+    /// Returns how long a server accepts no further request.
+    ///
+    /// - Parameters:
+    ///   - fields: The fields of a response.
+    ///   - date: The date on which it was received.
+    /// - Returns: The longest time of a limit of which nothing remains; nil where something remains of each limit, and
+    ///   where no field says when a limit is renewed.
+    static func pause(in fields: HTTPFields, at date: @autoclosure () -> Date) -> Duration? {
+        // Nearly no response has one of the fields.
+        guard fields.contains(where: { names.contains($0.name) }) else { return nil }
+        let date = date()
+        let pauses = [structuredPause(in: fields)] + pairs.map { pause(of: $0, in: fields, at: date) }
+        return pauses.compactMap { $0 }.max()
+    }
+
+    private static func structuredPause(in fields: HTTPFields) -> Duration? {
+        guard let name = HTTPField.Name("RateLimit"), fields.contains(name) else { return nil }
+        if let list = try? StructuredList(name, in: fields) {
+            let items = list.members.compactMap(\.item).filter { $0.parameters["r"]?.integer == 0 }
+            return items.compactMap { $0.parameters["t"]?.integer }.compactMap { duration(Double($0)) }.max()
+        }
+        guard let limit = try? StructuredDictionary(name, in: fields), limit["remaining"]?.item?.value.integer == 0,
+            let reset = limit["reset"]?.item?.value.integer
+        else { return nil }
+        return duration(Double(reset))
+    }
+
+    private static func pause(of pair: Pair, in fields: HTTPFields, at date: Date) -> Duration? {
+        guard let remaining = value(of: pair.remaining, in: fields).flatMap(Double.init), remaining <= 0 else {
+            return nil
+        }
+        for name in pair.reset {
+            guard let reset = value(of: name, in: fields).flatMap(Double.init) else { continue }
+            return duration(secondsFromNow(reset, at: date))
+        }
+        return nil
+    }
+
+    private static func value(of name: String, in fields: HTTPFields) -> String? {
+        fields.first { $0.name.canonicalName == name }.map { $0.value.trimmingCharacters(in: .whitespaces) }
+    }
+
+    /// Servers send a number of seconds, or the time of the reset in seconds or milliseconds since 1970.
+    private static func secondsFromNow(_ reset: Double, at date: Date) -> Double {
+        switch reset {
+        case 1e12...: reset / 1000 - date.timeIntervalSince1970
+        case 1e9...: reset - date.timeIntervalSince1970
+        default: reset
+        }
+    }
+
+    private static func duration(_ seconds: Double) -> Duration? {
+        seconds > 0 ? .seconds(min(seconds, 0x1p31)) : nil
+    }
+}

@@ -1,0 +1,35 @@
+import Foundation
+import HTTPTypes
+
+/// The time for which a server asks to wait, in `Retry-After` or in the fields of a rate limit.
+enum AskedWait {
+    /// Returns the time that a response asks for.
+    ///
+    /// - Parameters:
+    ///   - fields: The fields of the response.
+    ///   - date: The date on which it was received.
+    /// - Returns: The longest `Retry-After`; without one, the time until a used limit is renewed; nil for neither.
+    static func duration(in fields: HTTPFields, at date: @autoclosure () -> Date) -> Duration? {
+        if fields.contains(.retryAfter) {
+            let date = date()
+            let delays = fields[values: .retryAfter].compactMap { RetryAfter($0, at: date)?.delay(from: date) }
+            if let delay = delays.max() { return delay }
+        }
+        return RateLimitFields.pause(in: fields, at: date())
+    }
+
+    /// The waits that comply with a time that was asked for.
+    ///
+    /// Clients that were given one date must not all come back in one second. So up to half of the time is added, at least
+    /// 1 second and at most 20.
+    static func spread(_ asked: Duration) -> ClosedRange<Duration> {
+        asked...(asked + min(max(asked / 2, .seconds(1)), .seconds(20)))
+    }
+}
+
+extension ClosedRange<Duration> {
+    /// A uniform random duration.
+    func random(using generator: any RandomGenerator) -> Duration {
+        lowerBound + (upperBound - lowerBound) * generator.uniform()
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import HTTPTypes
+
+/// The pause that a response asks for.
+struct AskedPause: Equatable, Sendable {
+    /// The time to wait, without the spread.
+    let time: Duration
+    /// Whether all requests to the origin have to wait, and not only those of one user.
+    let isOfOrigin: Bool
+
+    /// Reads the pause of a response that was received at a date; nil where it asks for none.
+    init?(in response: HTTPResponse, heedsRateLimits: Bool, at date: @autoclosure () -> Date) {
+        let fields = response.headerFields
+        switch response.status {
+        case .serviceUnavailable where fields.contains(.retryAfter):
+            guard let time = AskedWait.duration(in: fields, at: date()) else { return nil }
+            self.init(time: time, isOfOrigin: true)
+        // Some servers refuse with a 403 where a limit is used.
+        case .tooManyRequests, .forbidden:
+            guard let time = AskedWait.duration(in: fields, at: date()) else { return nil }
+            self.init(time: time, isOfOrigin: false)
+        default:
+            guard heedsRateLimits, let time = RateLimitFields.pause(in: fields, at: date()) else { return nil }
+            self.init(time: time, isOfOrigin: false)
+        }
+    }
+
+    init(time: Duration, isOfOrigin: Bool) {
+        self.time = time
+        self.isOfOrigin = isOfOrigin
+    }
+}
+
+/// The requests that a pause holds back.
+struct PacedScope: Hashable, Sendable {
+    let origin: Origin?
+    private(set) var principal: Principal?
+    private(set) var routeName: String?
+    private(set) var isOfOrigin = false
+
+    /// The requests with the origin, the principal and the route of one.
+    init(_ head: HTTPRequest, _ options: RequestOptions) {
+        origin = try? Origin(head)
+        principal = options.principal
+        routeName = options.routeName
+    }
+
+    /// The requests with the same origin.
+    var ofOrigin: PacedScope {
+        var scope = self
+        (scope.principal, scope.routeName, scope.isOfOrigin) = (nil, nil, true)
+        return scope
+    }
+
+    /// The scopes of the pauses that hold this request back.
+    var all: [PacedScope] {
+        guard routeName != nil else { return [ofOrigin, self] }
+        var withoutRoute = self
+        withoutRoute.routeName = nil
+        return [ofOrigin, withoutRoute, self]
+    }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import HTTPTypes
+
+extension Connection {
+    /// Sends nothing to a server for as long as it asks for a pause, and starts slowly after the pause.
+    ///
+    /// A 503 with `Retry-After` holds all requests to its origin back. A 429 with `Retry-After`, and a response that says
+    /// that nothing remains of a rate limit (`RateLimit`, `X-RateLimit-Remaining: 0`), hold those back that have the same
+    /// origin, the same ``RequestOptions/principal``, and the same ``RequestOptions/routeName`` where one is set. Without
+    /// this layer, each request to a server in trouble learns of the pause only by being sent.
+    ///
+    /// ```swift
+    /// let connection = SystemConnection()
+    ///     .pacing()
+    ///     .retrying()
+    ///     .caching(in: MemoryResponseStore())
+    /// ```
+    ///
+    /// A pause takes as long as the server asks, plus a random part of up to half of it, at least 1 second and at most 20,
+    /// so that clients that were given one date do not all come back at once. In the second after it, one request is let
+    /// through, in the next second two, then four, until all of them are.
+    ///
+    /// A request that cannot be sent before its ``RequestOptions/deadline``, or that would wait for longer than
+    /// ``PacingPolicy/longestWait``, fails at once with a ``PacingError``, which names the instant. A cache further out may
+    /// answer it with a stale response, and `retrying` waits for the instant where its policy allows that.
+    ///
+    /// Place it inside of `retrying`, so that each attempt is held back, and outside of authentication, so that
+    /// credentials are new when the request is sent. It holds the head of a request back, and no body in memory. See RFC
+    /// 9110, section 10.2.3, and the draft "RateLimit header fields for HTTP".
+    ///
+    /// - Parameters:
+    ///   - policy: How long a request waits, and how long a pause may be.
+    ///   - pauses: The pauses, which several stacks may share.
+    ///   - clock: The clock that waits, and has the date that a `Retry-After` is compared with.
+    ///   - generator: The source of the random part.
+    /// - Returns: A connection that throws ``PacingError`` for requests that cannot wait.
+    public func pacing(
+        _ policy: PacingPolicy = .standard,
+        in pauses: ServerPauses = ServerPauses(),
+        clock: any DatedClock = SystemClock(),
+        generator: any RandomGenerator = SystemGenerator()
+    ) -> some Connection {
+        PacingConnection(base: self, policy: policy, pauses: pauses, clock: clock, generator: generator)
+    }
+}
+
+/// How long requests of ``Connection/pacing(_:in:clock:generator:)`` wait, and how long a pause may be.
+public struct PacingPolicy: Sendable, Hashable {
+    /// The longest time for which a request without a deadline waits; a request with a longer wait fails at once.
+    public var longestWait: Duration
+    /// The longest pause; after it, one request asks a server that wanted a longer one again.
+    public var longestPause: Duration
+    /// Whether a successful response that says that nothing remains of a rate limit causes a pause too.
+    public var heedsRateLimits: Bool
+
+    /// Creates a policy.
+    ///
+    /// - Parameters:
+    ///   - longestWait: The longest time for which a request without a deadline waits.
+    ///   - longestPause: The longest pause.
+    ///   - heedsRateLimits: Whether a successful response with a used rate limit causes a pause too.
+    public init(
+        longestWait: Duration = .seconds(60), longestPause: Duration = .seconds(3600), heedsRateLimits: Bool = true
+    ) {
+        self.longestWait = longestWait
+        self.longestPause = longestPause
+        self.heedsRateLimits = heedsRateLimits
+    }
+
+    /// Requests wait for up to a minute, and pauses take up to an hour.
+    public static let standard = PacingPolicy()
+}
+
+struct PacingConnection<Base: Connection>: ComposedConnection {
+    let base: Base
+    let policy: PacingPolicy
+    let pauses: ServerPauses
+    let clock: any DatedClock
+    let generator: any RandomGenerator
+
+    var layer: Layer {
+        Layer(
+            name: "pacing", role: .resilience, settings: [.init("longestWait", policy.longestWait)],
+            facts: [.readsClock])
+    }
+
+    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
+        if pauses.isActive { try await waitForTurn(PacedScope(request.head, request.options), request.options) }
+        let head = request.head
+        let options = request.options
+        let response = try await base.send(request)
+        if let pause = AskedPause(in: response.head, heedsRateLimits: policy.heedsRateLimits, at: clock.date) {
+            begin(pause, for: PacedScope(head, options))
+        }
+        return response
+    }
+
+    private func waitForTurn(_ scope: PacedScope, _ options: RequestOptions) async throws {
+        let limit = options.deadline ?? (clock.now + policy.longestWait)
+        // A pause may begin while the request waits for the end of another.
+        repeat {
+            let now = clock.now
+            guard let instant = pauses.turn(for: scope, at: now, before: limit), instant > now else { return }
+            let wait = instant - now
+            guard instant < limit else {
+                let error = PacingError(
+                    origin: scope.origin, instant: instant, date: clock.date + TimeInterval(wait / .seconds(1)),
+                    wait: wait)
+                options.callContext?.note(
+                    CallDecision(
+                        .givesUp, by: "pacing", "not sent: the server asks for a pause of another \(wait.shortText)"))
+                throw error
+            }
+            options.callContext?.note(
+                CallDecision(.waits, by: "pacing", "waits for \(wait.shortText): the server asks for a pause"))
+            try await clock.sleep(until: instant, tolerance: nil)
+            try Task.checkCancellation()
+        } while pauses.holds(scope, at: clock.now)
+    }
+
+    private func begin(_ pause: AskedPause, for scope: PacedScope) {
+        let asked = min(pause.time, max(.zero, policy.longestPause))
+        let now = clock.now
+        pauses.begin(
+            from: now + asked, to: now + AskedWait.spread(asked).random(using: generator),
+            for: pause.isOfOrigin ? scope.ofOrigin : scope)
+    }
+}
