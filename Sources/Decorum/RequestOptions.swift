@@ -75,7 +75,8 @@ public struct RequestOptions: Sendable {
         var options = self
         options.values = values.travelling(travel)
         if !OptionTravel.call.isSuperset(of: travel) {
-            options.callContext = nil
+            // The call that sends the request hears of it; a request in the background belongs to no call.
+            options.callContext = travel.contains(.backgroundRequests) ? nil : callContext?.forSharedRequest()
             options.attempt = nil
         }
         return options

@@ -79,8 +79,21 @@ struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
         // This also applies to fields that the caller set, and to other origins: the name already marks the field as
         // secret.
         request.options.declareSecret(credentials.secretFields)
-        if needsCredentials(request) { try await credentials.write(to: &request) }
+        if needsCredentials(request) {
+            try await credentials.write(to: &request)
+        } else if let call = request.options.callContext {
+            call.note(CallDecision(.skips, by: "authenticating", reasonToSkip(request)))
+        }
         return try await base.send(request)
+    }
+
+    private func reasonToSkip(_ request: borrowing Request) -> String {
+        if request.options.skipsAuthentication { return "the request skips authentication" }
+        if credentials.secretFields.contains(where: request.head.headerFields.contains) {
+            return "the request has its own credentials"
+        }
+        guard isForOrigin(of: request.head) else { return "the credentials are for other origins" }
+        return "an origin that the credentials are not for has redirected the request"
     }
 
     private func needsCredentials(_ request: borrowing Request) -> Bool {

@@ -132,14 +132,15 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
             wanted.needsValidation = true
             wanted.followsChange = true
         }
-        switch CacheDecision.decide(
+        let decision = CacheDecision.decide(
             request.head, wanting: wanted, from: variants, at: cache.clock.date, policy: policy)
-        {
+        if let call = request.options.callContext { call.note(decision.told(by: cache.policy.mode)) }
+        switch decision {
         case .serve(let stored, let age, let timeToLive):
-            request.reportSending()
+            request.reportAsSent()
             return cache.answer(request, wanting: wanted, with: stored, age: age, timeToLive: timeToLive)
         case .serveStale(let stale, let age, let timeToLive):
-            request.reportSending()
+            request.reportAsSent()
             cache.validateInBackground(request, wanting: wanted, key: key, stale, over: base)
             return cache.answer(request, wanting: wanted, with: stale.stored, age: age, timeToLive: timeToLive)
         case .refuse(let cause):
@@ -167,6 +168,10 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         _ request: consuming Request, wanting wanted: CacheRequest, storingFor key: ResponseKey? = nil,
         because cause: ForwardCause
     ) async throws -> Response {
+        if let call = request.options.callContext {
+            let decision: CacheDecision = wanted.isOnlyIfCached ? .refuse(cause) : .forward(cause, fallback: nil)
+            call.note(decision.told(by: policy.mode))
+        }
         if wanted.isOnlyIfCached { return cache.refuse(because: cause) }
         guard let key, cause == .method, request.head.method == .post, policy.mode == .answering else {
             return try await cache.pass(request, because: cause, over: base)

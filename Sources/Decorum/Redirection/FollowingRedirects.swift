@@ -126,12 +126,13 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
         case .answer:
             break
         case .refuse(let refusal):
-            response.metadata.redirectionRefusal = refusal
+            refuse(&response, because: refusal, to: request)
         case .follow(let next, let redirection):
             guard try await policy.rule(redirection) else {
-                response.metadata.redirectionRefusal = .policy
+                refuse(&response, because: .policy, to: request)
                 break
             }
+            tell(redirection, isRemembered: response.metadata.source == .cache, to: request)
             try trail.add(redirection, after: response, to: request.head.method, limit: limit)
             try await response.body.discard(
                 upTo: RedirectionPolicy.bodyLimit, within: RedirectionPolicy.bodyTime, on: clock)
@@ -140,6 +141,18 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
             return nil
         }
         return trail.end(with: response, to: request)
+    }
+
+    private func refuse(_ response: inout Response, because refusal: RedirectionRefusal, to request: Request) {
+        response.metadata.redirectionRefusal = refusal
+        request.options.callContext?.note(
+            CallDecision(.givesUp, by: "followingRedirects", "returns the \(response.status.code): \(refusal)"))
+    }
+
+    private func tell(_ redirection: Redirection, isRemembered: Bool, to request: Request) {
+        request.options.callContext?.note(
+            CallDecision(
+                .redirects, by: "followingRedirects", isRemembered ? "remembered \(redirection)" : "\(redirection)"))
     }
 
     private func decision(
