@@ -70,7 +70,7 @@ struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
                 Layer.Setting("with", credentials.kind),
                 Layer.Setting("for", origins.map(\.description).sorted().joined(separator: ", ")),
             ],
-            facts: [.addsCredentials],
+            facts: credentials.facts,
             secretFields: credentials.secretFields
         )
     }
@@ -203,6 +203,14 @@ public struct Credentials: Sendable {
 }
 
 extension Credentials {
+    /// The facts of a layer that adds them.
+    fileprivate var facts: Set<Layer.Fact> {
+        switch source {
+        case .fields: [.addsCredentials, .bindsToOrigins]
+        case .signer: [.addsCredentials, .bindsToOrigins, .signs, .changesSignedParts, .variesPerSend]
+        }
+    }
+
     /// Writes the credentials into the fields of a request that does not have these fields.
     @inline(__always) func write(to request: inout Request) async throws {
         switch source {

@@ -96,7 +96,8 @@ struct CompressingConnection<Base: Connection>: ComposedConnection {
         Layer(
             name: "compressing", role: .preparation,
             settings: [.init("coding", policy.coding), .init("minimumLength", policy.minimumLength)],
-            facts: [.changesSignedParts, .resends])
+            facts: [.changesSignedParts, .changesContent], sends: 1...2,
+            bytesHeld: .atMost(CompressionDecision.wholeLimit))
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

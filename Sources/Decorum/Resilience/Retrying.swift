@@ -50,7 +50,14 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
     var layer: Layer {
         Layer(
             name: "retrying", role: .resilience, settings: [.init("retries", max(0, policy.retries))],
-            facts: [.resends, .readsClock])
+            facts: [.readsClock], sends: 1...(min(max(0, policy.retries), .max - 1) + 1), longestWait: longestWait)
+    }
+
+    private var longestWait: Layer.Bound<Duration> {
+        guard policy.retries > 0 else { return .atMost(.zero) }
+        let longest = max(.zero, policy.maximumDelay, policy.maximumRetryAfter)
+        guard longest < .seconds(1 << 30), policy.retries < 1 << 30 else { return .unbounded }
+        return .atMost(longest * policy.retries)
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
