@@ -116,15 +116,6 @@ public final class CallContext: Sendable {
         }
     }
 
-    /// The context of a request that is sent for several callers: it reports to this call under its own identifier.
-    func forSharedRequest() -> CallContext {
-        // Derived, so that two runs with the same identifiers of calls are the same run.
-        CallContext(id: (id ^ 0x9E37_79B9_7F4A_7C15) &* 0xBF58_476D_1CE4_E5B9, within: self)
-    }
-
-    /// The identifier of the outermost context, which events of all requests of the call share.
-    var callID: UInt64 { outer?.callID ?? id }
-
     /// The origin that a layer further in has given to the relative request of the call; nil where none did so yet.
     var origin: Origin? { state.withLock { $0.origin } }
 

@@ -75,8 +75,7 @@ public struct RequestOptions: Sendable {
         var options = self
         options.values = values.travelling(travel)
         if !OptionTravel.call.isSuperset(of: travel) {
-            // The call that sends the request hears of it; a request in the background belongs to no call.
-            options.callContext = travel.contains(.backgroundRequests) ? nil : callContext?.forSharedRequest()
+            options.callContext = nil
             options.attempt = nil
         }
         return options

@@ -44,20 +44,6 @@ import Testing
         #expect(call.history.count { $0.kind == .sends } == 4)
     }
 
-    @Test func `A request that is sent for several callers reports to its call under another identifier`() throws {
-        let options = try request().options
-        let shared = options.travelling(.sharedRequests)
-
-        #expect(shared.callID != nil && shared.callID != call.id)
-        #expect(options.travelling(.call).callID == call.id)
-        #expect(options.travelling(.backgroundRequests).callID == nil)
-        #expect(options.travelling([.sharedRequests, .backgroundRequests]).callID == nil)
-
-        let failing = CallDecision(.givesUp, by: "law", "there is no time left")
-        shared.callContext?.note(failing)
-        #expect(call.history == [failing])
-    }
-
     @Test func `A redirection, a cache's choice and a hit are in the history, in order`() async throws {
         let stub = StubConnection { request in
             request.head.path == "/"

@@ -83,7 +83,7 @@ extension ObservingConnection {
     /// Sends a request whose observer gets all events.
     func follow(_ request: consuming Request) async throws -> Response {
         let outer = request.options.callContext
-        let id = outer?.callID ?? generator.next()
+        let id = outer?.id ?? generator.next()
         var call = outer ?? CallContext(id: id, within: nil)
         let attempt = scope == .attempt ? request.options.beginAttempt(of: call) : nil
         let exchange = FollowedExchange(

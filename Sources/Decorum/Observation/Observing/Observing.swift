@@ -159,7 +159,7 @@ struct ExchangeSubject: Sendable {
 
     func event(_ report: ExchangeReport) -> ExchangeEvent {
         ExchangeEvent(
-            scope: scope, callID: call.callID, attempt: attempt, method: method, routeName: routeName,
+            scope: scope, callID: call.id, attempt: attempt, method: method, routeName: routeName,
             origin: origin ?? call.origin ?? report.answer?.askedOrigin, status: report.status,
             outcome: ExchangeEvent.Outcome(report.ending),
             timeToHead: report.timeToHead, duration: report.duration, bytesSent: sent.count,
