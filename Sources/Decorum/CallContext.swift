@@ -1,3 +1,4 @@
+import HTTPTypes
 import Synchronization
 
 /// The state that all requests of one call share: its identifier, its attempts, and the decisions of the layers.
@@ -14,48 +15,104 @@ import Synchronization
 ///     throw error
 /// }
 /// ```
+///
+/// A layer tells its decision through the options of the request:
+///
+/// ```swift
+/// request.options.callContext?.note(CallDecision(.answers, by: "answeringOffline", "the server is not reachable"))
+/// ```
+///
+/// Use one context for one call. A cache or ``Connection/coalescing(_:clock:spawner:)`` sends a request for several
+/// callers; the decisions about it are told to the call that sends it, and each other call is told that it waits.
 public final class CallContext: Sendable {
     /// The identifier of the call.
     public let id: UInt64
     private let limit: Int
-    private let count = Atomic(0)
+    private let sink: (@Sendable (CallDecision) -> Void)?
+    /// The context of the call that this one belongs to, which gets all reports too.
+    private let outer: CallContext?
+    /// Whether a decision is kept or told to a sink.
+    private let isHeard: Bool
+    private let attemptCount = Atomic(0)
+    private let sendingCount = Atomic(0)
     private let retryCount = Atomic(0)
     private let state = Mutex(State())
 
     private struct State {
         var origin: Origin?
         var history: [CallDecision] = []
+        var droppedDecisions = 0
     }
 
     /// Creates the context of a call.
     ///
     /// - Parameters:
     ///   - id: The identifier.
-    ///   - limit: The number of decisions to keep in ``history``; those after them are dropped.
-    public init(id: UInt64 = SystemGenerator().next(), keepingHistory limit: Int = 0) {
-        self.id = id
-        self.limit = limit
+    ///   - limit: The number of decisions to keep in ``history``; those after them are counted in ``droppedDecisions``.
+    ///   - sink: Gets each decision when it is made, in the task of the layer; it must not block.
+    public convenience init(
+        id: UInt64 = SystemGenerator().next(), keepingHistory limit: Int = 100,
+        telling sink: (@Sendable (_ decision: CallDecision) -> Void)? = nil
+    ) {
+        self.init(id: id, keepingHistory: limit, within: nil, telling: sink)
     }
 
-    /// The number of attempts so far, where a layer observes attempts.
-    public var attempts: Int { count.load(ordering: .relaxed) }
+    init(
+        id: UInt64, keepingHistory limit: Int = 0, within outer: CallContext?,
+        telling sink: (@Sendable (CallDecision) -> Void)? = nil
+    ) {
+        self.id = id
+        self.limit = max(0, limit)
+        self.sink = sink
+        self.outer = outer
+        isHeard = limit > 0 || sink != nil || outer?.isHeard == true
+    }
+
+    /// The number of attempts so far: the requests that transports have sent, or more where a layer observes attempts.
+    ///
+    /// It counts each retry and each hop of a redirection, also of a call that fails, and not the requests that other
+    /// calls have sent.
+    public var attempts: Int { max(sendingCount.load(ordering: .relaxed), attemptCount.load(ordering: .relaxed)) }
 
     /// The number of retries so far, of all requests of the call.
     public var retries: Int { retryCount.load(ordering: .relaxed) }
 
     /// The decisions of the layers so far, in order; empty where the context was made without a history.
+    ///
+    /// Read it at any time, also while the call goes on.
     public var history: [CallDecision] { state.withLock { $0.history } }
+
+    /// The number of decisions that found no room in ``history``.
+    public var droppedDecisions: Int { state.withLock { $0.droppedDecisions } }
 
     /// Tells a decision of a layer with its reason.
     ///
     /// The decision is not made where no one keeps or observes it, so telling one costs nothing then.
     ///
     /// - Parameter decision: The decision.
+    @inline(__always)
     public func note(_ decision: @autoclosure () -> CallDecision) {
+        if isHeard { tell(decision()) }
+    }
+
+    @inline(never)
+    private func tell(_ decision: CallDecision) {
+        var context: CallContext? = self
+        while let next = context, next.isHeard {
+            next.keep(decision)
+            next.sink?(decision)
+            context = next.outer
+        }
+    }
+
+    private func keep(_ decision: CallDecision) {
         guard limit > 0 else { return }
-        let decision = decision()
         state.withLock { state in
-            if state.history.count < limit { state.history.append(decision) }
+            if state.history.count < limit {
+                state.history.append(decision)
+            } else {
+                state.droppedDecisions += 1
+            }
         }
     }
 
@@ -64,66 +121,35 @@ public final class CallContext: Sendable {
 
     func resolve(to origin: Origin) {
         state.withLock { $0.origin = $0.origin ?? origin }
+        outer?.resolve(to: origin)
     }
 
+    /// Counts a retry, which begins now.
     func addRetry() {
         retryCount.wrappingAdd(1, ordering: .relaxed)
+        outer?.addRetry()
     }
 
+    /// Counts an attempt that a layer observes, and returns its number within the whole call.
     func nextAttempt() -> Int {
-        count.wrappingAdd(1, ordering: .relaxed).newValue
-    }
-}
-
-/// A decision of one layer about a call, with its reason, as in "retrying: waits 2 s, because of 503 with Retry-After 2".
-public struct CallDecision: Sendable, Hashable {
-    /// The kind of a decision, as an open set.
-    public struct Kind: Sendable, Hashable, CustomStringConvertible {
-        /// The name of the kind.
-        public let description: String
-
-        /// Creates a custom kind.
-        ///
-        /// - Parameter description: The name of the kind.
-        public init(_ description: String) {
-            self.description = description
-        }
-
-        /// The layer waits before it goes on.
-        public static let waits = Kind("waits")
-        /// The layer returns the outcome that it has, although it could have tried further.
-        public static let givesUp = Kind("gives up")
-        /// The layer sends a request to another URL.
-        public static let redirects = Kind("redirects")
-        /// The layer answers without forwarding the request.
-        public static let answers = Kind("answers")
-        /// The layer forwards the request, although it could have answered.
-        public static let forwards = Kind("forwards")
+        let number = attemptCount.wrappingAdd(1, ordering: .relaxed).newValue
+        return outer?.nextAttempt() ?? number
     }
 
-    /// The kind of the decision.
-    public var kind: Kind
-    /// The name of the layer, as in ``Layer/name``.
-    public var layer: String
-    /// The decision with its reason, in words without secrets.
-    public var words: String
-
-    /// Creates a decision.
-    ///
-    /// - Parameters:
-    ///   - kind: The kind of the decision.
-    ///   - layer: The name of the layer.
-    ///   - words: The decision with its reason, in words without secrets.
-    public init(_ kind: Kind, by layer: String, _ words: String) {
-        self.kind = kind
-        self.layer = layer
-        self.words = words
+    /// Counts a request that a transport sends, and tells it.
+    @inline(never)
+    func addSending(of head: HTTPRequest) {
+        let number = countSending()
+        note(
+            CallDecision(
+                .sends, by: "transport",
+                "request \(number): \(head.method) \((try? Origin(head))?.description ?? "without an origin")"))
     }
-}
 
-extension CallDecision: CustomStringConvertible {
-    /// The name of the layer, and the words.
-    public var description: String { "\(layer): \(words)" }
+    private func countSending() -> Int {
+        let number = sendingCount.wrappingAdd(1, ordering: .relaxed).newValue
+        return outer?.countSending() ?? number
+    }
 }
 
 extension RequestOptions {

@@ -1,77 +1,17 @@
 public import HTTPTypes
 
-/// A description of one layer: its name, its role, its settings, and the facts that other layers rely on.
+/// A description of one layer: its name, its role, its settings, and the facts and numbers that other layers rely on.
 ///
 /// ```swift
 /// print(connection.layers)
 /// // [followingRedirects(upTo: 20, policy: standard), retrying(retries: 3), StubConnection]
 /// ```
+///
+/// A layer with further connections beside its base, such as a router or a fallback, names them in ``branches``, so that
+/// the layers of a connection are a tree.
+///
+/// The numbers describe the layer with its own settings. An option of a request may replace a setting for this request.
 public struct Layer: Sendable, Hashable {
-    /// The purpose of a layer in the stack, as an open set.
-    public struct Role: Sendable, Hashable {
-        /// The name of the role.
-        public let name: String
-
-        /// Creates a custom role.
-        ///
-        /// - Parameter name: The name of the role.
-        public init(_ name: String) {
-            self.name = name
-        }
-
-        /// Sends over a network, or replaces a network in tests.
-        public static let transport = Role("transport")
-        /// Changes requests before they are sent.
-        public static let preparation = Role("preparation")
-        /// Follows redirections.
-        public static let redirection = Role("redirection")
-        /// Answers from stored responses.
-        public static let caching = Role("caching")
-        /// Sends again, or limits the number or the duration of attempts.
-        public static let resilience = Role("resilience")
-        /// Adds credentials.
-        public static let authentication = Role("authentication")
-        /// Observes without changing anything.
-        public static let observation = Role("observation")
-        /// Decides whether a response is acceptable.
-        public static let validation = Role("validation")
-        /// Has no stated purpose.
-        public static let other = Role("other")
-    }
-
-    /// An effect of a layer that other layers have to know, as an open set.
-    public struct Fact: Sendable, Hashable {
-        /// The name of the fact.
-        public let name: String
-
-        /// Creates a custom fact.
-        ///
-        /// - Parameter name: The name of the fact.
-        public init(_ name: String) {
-            self.name = name
-        }
-
-        /// Adds credentials, so that a response may be meant for one principal only.
-        public static let addsCredentials = Fact("adds credentials")
-        /// Names the user of requests that name none, so that layers further in may store and share their responses.
-        public static let setsPrincipal = Fact("sets the principal")
-        /// May send a request more than once.
-        public static let resends = Fact("resends")
-        /// Changes parts of a request that a signature may cover.
-        ///
-        /// The fact only informs the reader of the stack and does not change the order: a signature covers the change
-        /// only where the signing layer is further in.
-        public static let changesSignedParts = Fact("changes signed parts")
-        /// Reads the clock, so that what it sends or answers depends on the time.
-        public static let readsClock = Fact("reads the clock")
-        /// Decodes the content of responses by itself, in the codings that its platform knows.
-        public static let decodesContent = Fact("decodes content")
-        /// May answer without forwarding the request.
-        public static let answers = Fact("answers")
-        /// Writes requests or responses to a place outside of memory.
-        public static let records = Fact("records")
-    }
-
     /// One setting of a layer, as its description shows it.
     public struct Setting: Sendable, Hashable {
         /// The name, spelled as the modifier's argument.
@@ -97,9 +37,25 @@ public struct Layer: Sendable, Hashable {
     /// The settings that are useful to a reader of the stack, in order.
     public let settings: [Setting]
     /// The effects of the layer that other layers have to know.
+    ///
+    /// They include ``Fact/answers``, ``Fact/resends`` and ``Fact/waits`` where the numbers say so.
     public let facts: Set<Fact>
     /// The fields that hold the layer's secrets; a redirection to another origin drops them.
     public let secretFields: Set<HTTPField.Name>
+    /// How often the layer may send for one request: to its base, or a transport over the network.
+    ///
+    /// `Int.max` stands for no bound. Requests in the background are not counted.
+    public let sends: ClosedRange<Int>
+    /// How long the layer lets a request wait at most before it sends it, all waits of one request added up.
+    ///
+    /// The time that its base takes is not part of it. For a transport, it is the wait for a free connection.
+    public let longestWait: Bound<Duration>
+    /// The number of bytes of content that the layer holds in memory at most, for one request and its response.
+    public let bytesHeld: Bound<Int>
+    /// The state that the layer shares with other layers, such as the store of a cache.
+    public let sharedState: Set<StateIdentity>
+    /// The connections beside the base to which the layer sends, in order.
+    public let branches: [Branch]
 
     /// Creates a description of a layer.
     ///
@@ -109,18 +65,39 @@ public struct Layer: Sendable, Hashable {
     ///   - settings: The settings that are useful to a reader, in order.
     ///   - facts: The effects of the layer that other layers have to know.
     ///   - secretFields: The fields that hold the layer's secrets.
+    ///   - sends: How often the layer may send for one request. By default, once; from 0 on with ``Fact/answers``, and
+    ///     without a bound with ``Fact/resends``.
+    ///   - longestWait: How long the layer lets a request wait at most. By default it does not wait; with ``Fact/waits``,
+    ///     there is no bound.
+    ///   - bytesHeld: The number of bytes of content that the layer holds in memory at most.
+    ///   - sharedState: The state that the layer shares with other layers.
+    ///   - branches: The connections beside the base to which the layer sends.
     public init(
         name: String,
         role: Role = .other,
         settings: [Setting] = [],
         facts: Set<Fact> = [],
-        secretFields: Set<HTTPField.Name> = []
+        secretFields: Set<HTTPField.Name> = [],
+        sends: ClosedRange<Int>? = nil,
+        longestWait: Bound<Duration>? = nil,
+        bytesHeld: Bound<Int> = .atMost(0),
+        sharedState: Set<StateIdentity> = [],
+        branches: [Branch] = []
     ) {
         self.name = name
         self.role = role
         self.settings = settings
-        self.facts = facts
         self.secretFields = secretFields
+        self.sends = sends ?? (facts.contains(.answers) ? 0 : 1)...(facts.contains(.resends) ? .max : 1)
+        self.longestWait = longestWait ?? (facts.contains(.waits) ? .unbounded : .atMost(.zero))
+        self.bytesHeld = bytesHeld
+        self.sharedState = sharedState
+        self.branches = branches
+        var facts = facts
+        if self.sends.lowerBound < 1 { facts.insert(.answers) }
+        if self.sends.upperBound > 1 { facts.insert(.resends) }
+        if self.longestWait != .atMost(.zero) { facts.insert(.waits) }
+        self.facts = facts
     }
 
     init(describing type: Any.Type, role: Role = .other) {
@@ -129,16 +106,41 @@ public struct Layer: Sendable, Hashable {
 }
 
 extension Layer: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The name with its settings, as in `retrying(retries: 3)`.
+    /// The name with its settings and its branches, as in `retrying(retries: 3)`.
     public var description: String {
-        settings.isEmpty ? name : "\(name)(\(settings.map { "\($0.name): \($0.value)" }.joined(separator: ", ")))"
+        let settings = settings.map { "\($0.name): \($0.value)" }.joined(separator: ", ")
+        let branches = branches.map { "\($0.name): \($0.layers)" }.joined(separator: "; ")
+        return name + (settings.isEmpty ? "" : "(\(settings))") + (branches.isEmpty ? "" : " {\(branches)}")
     }
 
     /// The same as the description.
     public var debugDescription: String { description }
 }
 
+extension Layer {
+    /// The layer with further settings behind its own.
+    func with(_ further: [Setting]) -> Layer {
+        Layer(
+            name: name, role: role, settings: settings + further, facts: facts, secretFields: secretFields,
+            sends: sends, longestWait: longestWait, bytesHeld: bytesHeld, sharedState: sharedState, branches: branches)
+    }
+
+    /// The layer, and those of its branches through which requests of the caller pass.
+    var passed: [Layer] {
+        [self] + branches.filter(\.carriesRequests).flatMap { $0.layers.flatMap(\.passed) }
+    }
+}
+
 extension Connection {
     /// Whether the connection, or a connection inside it, adds credentials to requests.
-    var addsCredentials: Bool { layers.contains { $0.facts.contains(.addsCredentials) } }
+    var addsCredentials: Bool {
+        layers.contains { layer in layer.passed.contains { $0.facts.contains(.addsCredentials) } }
+    }
+
+    /// The fields that hold the secrets of the connection and of those inside it.
+    var secretFields: Set<HTTPField.Name> {
+        layers.reduce(into: []) { names, layer in
+            for layer in layer.passed { names.formUnion(layer.secretFields) }
+        }
+    }
 }

@@ -161,7 +161,7 @@ public final class SentRequests: Sendable {
         if let difference {
             other.options.sentRequests?.report(difference)
         } else {
-            other.reportSending()
+            other.reportAsSent()
         }
     }
 }
@@ -240,7 +240,8 @@ private struct Asked: Sendable {
 }
 
 extension Request {
-    /// Reports that the request is sent as it is now, to the layers that collect sent requests.
+    /// Reports that the request is sent as it is now, to the layers that collect sent requests, and to the context of
+    /// the call, which counts it in ``CallContext/attempts``.
     ///
     /// Every transport calls this before it sends a request, after the last change to the head. A transport that does
     /// not call it is safe to use, but no layer shares or stores its responses for a request without a principal.
@@ -249,6 +250,12 @@ extension Request {
     /// - Parameter showingClientCertificate: Whether the transport shows a client certificate where a server asks for
     ///   one.
     public borrowing func reportSending(showingClientCertificate: Bool = false) {
+        if let call = options.callContext { call.addSending(of: head) }
+        reportAsSent(showingClientCertificate: showingClientCertificate)
+    }
+
+    /// Reports the request as one that would be sent as it is now, for a layer that answers it without sending it.
+    borrowing func reportAsSent(showingClientCertificate: Bool = false) {
         options.sentRequests?.report(self, showingClientCertificate: showingClientCertificate)
     }
 

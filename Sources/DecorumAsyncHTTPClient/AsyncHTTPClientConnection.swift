@@ -139,7 +139,11 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
 
     /// One layer, the transport.
     public var layers: [Layer] {
-        [Layer(name: "AsyncHTTPClientConnection", role: .transport, settings: settings, facts: [.readsClock])]
+        [
+            Layer(
+                name: "AsyncHTTPClientConnection", role: .transport, settings: settings, facts: [.readsClock],
+                longestWait: .atMost(max(.zero, idleTimeout)), bytesHeld: .unbounded)
+        ]
     }
 
     /// Sends a request over the network.

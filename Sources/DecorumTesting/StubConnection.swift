@@ -63,6 +63,11 @@ public final class StubConnection: Connection {
         state.withLock { $0.answers.append(answer) }
     }
 
+    /// One layer, which sends nothing and invents its answers.
+    public var layers: [Layer] {
+        [Layer(name: "StubConnection", role: .transport, facts: [.inventsAnswers], sends: 0...0, bytesHeld: .unbounded)]
+    }
+
     /// Answers a request with the next answer, and marks it as a stub's unless it names its source.
     public func send(_ request: consuming Request) async throws -> Response {
         let request = request

@@ -45,6 +45,33 @@ import Testing
         #expect(total.snapshot() == lastMinute.snapshot())
     }
 
+    @Test func history() async throws {
+        let connection = StubConnection { _ in throw TransportError(.tls, at: .connecting) }
+        await #expect(throws: TransportError.self) { try await telling(.get("https://example.com/"), to: connection) }
+    }
+
+    func telling(_ request: Request, to connection: some Connection) async throws -> Response {
+        var request = request
+        let call = CallContext(keepingHistory: 100)
+        request.options.callContext = call
+        do {
+            return try await connection.send(request)
+        } catch {
+            print(call.history)
+            throw error
+        }
+    }
+
+    func deciding(about request: Request) {
+        request.options.callContext?.note(CallDecision(.answers, by: "answeringOffline", "the server is not reachable"))
+    }
+
+    func waits() {
+        let waits = Waits { print($0) }
+        let connection = transport.retrying().observing(waits)
+        _ = connection
+    }
+
     func logging() {
         let connection = transport.logging(to: .standardError)
         // GET https://api.example.com/feed?token=REDACTED 200 in 48.1 ms, 5120 bytes in 53.0 ms, from network
@@ -64,6 +91,14 @@ import Testing
 
         #expect(redaction.applied(toURL: "/join?invitation=abc") == "/join?invitation=REDACTED")
         #expect(connection.layers.first?.name == "logging")
+    }
+}
+
+struct Waits: CallObserver {
+    let show: @Sendable (String) -> Void
+
+    func decided(_ decision: CallDecision, in call: ObservedExchange) {
+        if decision.kind == .waits { show(decision.words) }
     }
 }
 

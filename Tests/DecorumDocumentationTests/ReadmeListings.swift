@@ -115,7 +115,11 @@ struct OfflineConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let memory: OfflineMemory
 
-    var layer: Layer { Layer(name: "answeringOffline", role: .caching, facts: [.answers]) }
+    var layer: Layer {
+        Layer(
+            name: "answeringOffline", role: .caching, facts: [.answers], sends: 1...1, bytesHeld: .atMost(1 << 20),
+            sharedState: [.init(memory)])
+    }
 
     func send(_ request: consuming Request) async throws -> Response {
         guard request.head.method == .get, let key = ResponseKey(request) else { return try await base.send(request) }

@@ -88,7 +88,9 @@ extension LawfulDecorator {
             }
         },
         .init(
-            "a whole stack, in use", adding: [.authorization, .userAgent],
+            "a whole stack, in use",
+            .all.excluding(.shownDeclarations, because: "It stores nothing without a principal."),
+            adding: [.authorization, .userAgent],
             answering: [.overloaded, .broken, .led, .validated]
         ) {
             try $0.authenticating(with: .bearer("token"), for: Origin(DecoratorLaw.origin))

@@ -34,7 +34,8 @@ struct BrokenDecorator: Sendable, CustomTestStringConvertible {
                 return try await base.send(request)
             }
         },
-        .init(.requestBodiesOnce, and: [.effects], "sends a body again that can be read once only") { base in
+        .init(.requestBodiesOnce, and: [.effects, .shownDeclarations], "sends a body again that can be read once only")
+        { base in
             Broken(base, facts: [.resends]) { request, base in
                 let response = try await base.send(request)
                 guard response.status == .serviceUnavailable, request.body.length == nil else { return response }
@@ -180,6 +181,25 @@ struct BrokenDecorator: Sendable, CustomTestStringConvertible {
                     return try await base.send(request)
                 }
             }
+        },
+        .init(.declaredEffects, "names the user in silence") { base in
+            Broken(base) { request, base in
+                var request = request
+                if request.options.principal == nil { request.options.principal = Principal("broken") }
+                return try await base.send(request)
+            }
+        },
+        .init(.declaredEffects, and: [.errors], "answers with nothing, as if it had kept something") { base in
+            Broken(base, facts: [.answers]) { request, base in
+                do {
+                    return try await base.send(request)
+                } catch let error as TransportError where error.code == .unreachable {
+                    return Response(status: .ok)
+                }
+            }
+        },
+        .init(.shownDeclarations, "declares what it does not do") { base in
+            Broken(base, facts: [.changesContent]) { request, base in try await base.send(request) }
         },
         .init(.declaredAnswering, and: [.principals], "answers from memory in silence") { base in
             let heads = Box<[String: HTTPResponse]>([:])

@@ -50,7 +50,7 @@ extension BrokenDecorator {
                 return try await base.send(request)
             }
         },
-        .init(.idleness, "asks again behind the caller's back") { base in
+        .init(.idleness, and: [.shownDeclarations], "asks again behind the caller's back") { base in
             Broken(base, facts: [.resends]) { request, base in
                 let response = try await base.send(request)
                 if request.body.length == 4 { Task { _ = try? await base.send(request) } }
@@ -71,7 +71,7 @@ extension BrokenDecorator {
                 return try await base.send(request)
             }
         },
-        .init(.idleness, "asks before it asks", adding: [.userAgent]) { base in
+        .init(.idleness, and: [.shownDeclarations], "asks before it asks", adding: [.userAgent]) { base in
             Broken(base, facts: [.resends]) { request, base in
                 if request.body.length == 4 { _ = try await base.send(Request(head: request.head)) }
                 return try await base.send(request)

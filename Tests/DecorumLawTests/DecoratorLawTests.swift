@@ -83,14 +83,20 @@ struct LawfulDecorator: Sendable, CustomTestStringConvertible {
         .init("revalidating, answering the 304") {
             $0.revalidating(in: MemoryResponseStore(), answering: .notModified)
         },
-        .init("revalidating, outside of credentials") {
+        .init(
+            "revalidating, outside of credentials",
+            .all.excluding(.shownDeclarations, because: "It passes requests without a principal on.")
+        ) {
             try $0.authenticating(with: .bearer("token"), for: Origin("https://other.example"))
                 .revalidating(in: MemoryResponseStore())
         },
         .init("coalescing") { $0.coalescing() },
         .init("followingRedirects") { $0.followingRedirects() },
         .init("followingRedirects, none") { $0.followingRedirects(upTo: 0) },
-        .init("followingRedirects, never") { $0.followingRedirects(policy: .never) },
+        .init(
+            "followingRedirects, never",
+            .all.excluding(.shownDeclarations, because: "It follows where a request has a policy of its own.")
+        ) { $0.followingRedirects(policy: .never) },
         .init("followingRedirects that are remembered") {
             $0.followingRedirects(remembering: PermanentRedirections())
         },
@@ -132,7 +138,8 @@ struct LawfulDecorator: Sendable, CustomTestStringConvertible {
         ) { AnyConnection($0) },
         .init(
             "a whole stack",
-            .all.excluding(.statuses, because: "Its outermost layer throws for the statuses not accepted."),
+            .all.excluding(.statuses, because: "Its outermost layer throws for the statuses not accepted.")
+                .excluding(.shownDeclarations, because: "It neither stores nor shares without a principal."),
             adding: [.authorization, .userAgent]
         ) {
             try $0.authenticating(with: .bearer("token"), for: Origin(DecoratorLaw.origin))

@@ -70,7 +70,7 @@ struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
                 Layer.Setting("with", credentials.kind),
                 Layer.Setting("for", origins.map(\.description).sorted().joined(separator: ", ")),
             ],
-            facts: [.addsCredentials],
+            facts: credentials.facts,
             secretFields: credentials.secretFields
         )
     }
@@ -85,12 +85,22 @@ struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
     }
 
     private func sendUnchanged(_ request: consuming Request) async throws -> Response {
+        request.options.callContext?.note(CallDecision(.skips, by: "authenticating", reasonToSkip(request)))
         let lacksCredentials =
             !request.options.skipsAuthentication
             && !credentials.secretFields.contains(where: request.head.headerFields.contains)
         var response = try await base.send(request)
         if lacksCredentials, response.status == .unauthorized { response.metadata.lacksCredentials = true }
         return response
+    }
+
+    private func reasonToSkip(_ request: borrowing Request) -> String {
+        if request.options.skipsAuthentication { return "the request skips authentication" }
+        if credentials.secretFields.contains(where: request.head.headerFields.contains) {
+            return "the request has its own credentials"
+        }
+        guard isForOrigin(of: request.head) else { return "the credentials are for other origins" }
+        return "an origin that the credentials are not for has redirected the request"
     }
 
     private func needsCredentials(_ request: borrowing Request) -> Bool {
@@ -213,6 +223,14 @@ public struct Credentials: Sendable {
 }
 
 extension Credentials {
+    /// The facts of a layer that adds them.
+    fileprivate var facts: Set<Layer.Fact> {
+        switch source {
+        case .fields: [.addsCredentials, .bindsToOrigins]
+        case .signer: [.addsCredentials, .bindsToOrigins, .signs, .changesSignedParts, .variesPerSend]
+        }
+    }
+
     /// Writes the credentials into the fields of a request that does not have these fields.
     @inline(__always) func write(to request: inout Request) async throws {
         switch source {

@@ -98,7 +98,8 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         if policy.mode == .validating {
             return Layer(
                 name: "revalidating", role: .caching, settings: [.init("answering", policy.notModifiedAnswer)],
-                facts: [.resends, .changesSignedParts, .readsClock])
+                facts: policy.notModifiedAnswer == .notModified ? facts.subtracting([.changesResponse]) : facts,
+                sends: 0...2, bytesHeld: bytesHeld, sharedState: sharedState)
         }
         return Layer(
             name: "caching", role: .caching,
@@ -107,8 +108,19 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
                 .init("staleIfUnreachable", policy.staleIfUnreachable),
                 .init("staleIfSlow", policy.staleIfSlow.map(String.init(describing:)) ?? "never"),
             ],
-            facts: [.answers, .resends, .changesSignedParts, .readsClock])
+            facts: facts, sends: 0...2, bytesHeld: bytesHeld, sharedState: sharedState)
     }
+
+    /// The answer that it invents is the 504 to a request with `only-if-cached`.
+    private var facts: Set<Layer.Fact> { [.inventsAnswers, .changesSignedParts, .changesResponse, .readsClock] }
+
+    /// A body that is about to be stored, and what waits of it for a slow reader.
+    private var bytesHeld: Layer.Bound<Int> {
+        let (sum, overflows) = cache.store.bodyLimit.addingReportingOverflow(max(0, policy.coalescing.backlogLimit))
+        return overflows ? .unbounded : .atMost(sum)
+    }
+
+    private var sharedState: Set<Layer.StateIdentity> { Layer.StateIdentity(of: cache.store).map { [$0] } ?? [] }
 
     @inline(__always) func send(_ request: Request) async throws -> Response {
         var wanted = CacheRequest(request.head.headerFields, use: request.options.cacheUse)
@@ -136,29 +148,40 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
             request.head, wanting: wanted, from: variants, at: cache.clock.date, policy: policy)
         {
         case .serve(let stored, let age, let timeToLive):
-            request.reportSending()
+            tell(.serve(stored, age: age, timeToLive: timeToLive), about: request)
+            request.reportAsSent()
             return cache.answer(request, wanting: wanted, with: stored, age: age, timeToLive: timeToLive)
         case .serveStale(let stale, let age, let timeToLive):
-            request.reportSending()
+            tell(.serveStale(stale, age: age, timeToLive: timeToLive), about: request)
+            request.reportAsSent()
             cache.validateInBackground(request, wanting: wanted, key: key, stale, over: base)
             return cache.answer(request, wanting: wanted, with: stale.stored, age: age, timeToLive: timeToLive)
         case .refuse(let cause):
+            tell(.refuse(cause), about: request)
             return cache.refuse(because: cause)
         case .validate(let stored, let cause, let fallback):
+            tell(.validate(stored, because: cause, fallback: fallback), about: request)
             let forwarded = ForwardedRequest(
                 request, wanting: wanted, key: key, asking: stored, because: cause, fallback: fallback,
                 datedBy: cache.clock)
             return try await cache.forward(forwarded, over: base)
         case .complete(let stored, let missing):
+            tell(.complete(stored, missing: missing), about: request)
             let forwarded = ForwardedRequest(
                 request, wanting: wanted, key: key, completing: stored, with: missing, datedBy: cache.clock)
             return try await cache.forward(forwarded, over: base)
         case .forward(let cause, let fallback):
+            tell(.forward(cause, fallback: fallback), about: request)
             let forwarded = ForwardedRequest(
                 request, wanting: wanted, key: key, asking: [], because: cause, fallback: fallback,
                 replacing: !variants.isEmpty, datedBy: cache.clock)
             return try await cache.forward(forwarded, over: base)
         }
+    }
+
+    /// Tells a decision to the call, which has it made only where it is heard.
+    private func tell(_ decision: @autoclosure () -> CacheDecision, about request: borrowing Request) {
+        request.options.callContext?.note(decision().told(by: policy.mode))
     }
 
     /// Sends a request that no stored response can answer, and removes the stored responses that its response
@@ -167,6 +190,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         _ request: consuming Request, wanting wanted: CacheRequest, storingFor key: ResponseKey? = nil,
         because cause: ForwardCause
     ) async throws -> Response {
+        tell(wanted.isOnlyIfCached ? .refuse(cause) : .forward(cause, fallback: nil), about: request)
         if wanted.isOnlyIfCached { return cache.refuse(because: cause) }
         guard let key, cause == .method, request.head.method == .post, policy.mode == .answering else {
             return try await cache.pass(request, because: cause, over: base)

@@ -31,6 +31,8 @@ extension ResponseCache {
         status.timeToLive = Self.timeToLive(fallback.stored.freshness.lifetime(guessing: policy) - age)
         status.detail = detail
         note(status, in: &response)
+        request.options.callContext?.note(
+            CallDecision(.answers, by: policy.mode.layerName, "with a stale response; \(detail)"))
         return response
     }
 

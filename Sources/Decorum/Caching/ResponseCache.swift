@@ -21,7 +21,9 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
         self.clock = clock
         self.spawner = spawner
         sharedRequests = SharedRequests(
-            SharedRequestSettings(policy.coalescing, clock: clock, spawner: spawner, isOpenAfterArrival: false))
+            SharedRequestSettings(
+                policy.coalescing, of: policy.mode.layerName, clock: clock, spawner: spawner, isOpenAfterArrival: false)
+        )
         ignoredFields = FieldNames(policy.coalescing.ignoredFields)
     }
 }

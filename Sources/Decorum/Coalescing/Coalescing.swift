@@ -85,7 +85,8 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
         self.base = base
         self.policy = policy
         requests = SharedRequests(
-            SharedRequestSettings(policy, clock: clock, spawner: spawner, isOpenAfterArrival: true))
+            SharedRequestSettings(
+                policy, of: "coalescing", clock: clock, spawner: spawner, isOpenAfterArrival: true))
         ignoredFields = FieldNames(policy.ignoredFields)
         baseAddsCredentials = base.addsCredentials
     }
@@ -94,7 +95,7 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
         Layer(
             name: "coalescing", role: .resilience,
             settings: [.init("backlogLimit", policy.backlogLimit), .init("patience", policy.patience)],
-            facts: [.answers])
+            sends: 0...1, bytesHeld: .atMost(max(0, policy.backlogLimit)), sharedState: [.init(requests)])
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

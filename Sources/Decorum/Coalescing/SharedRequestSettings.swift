@@ -1,5 +1,7 @@
 /// The settings of a layer that shares requests.
 struct SharedRequestSettings: Sendable {
+    /// The name of the layer.
+    let layer: String
     let backlogLimit: Int
     let patience: Duration
     let clock: any DatedClock
@@ -7,7 +9,11 @@ struct SharedRequestSettings: Sendable {
     /// Whether callers can join a response that has arrived, until a caller reads from it.
     let isOpenAfterArrival: Bool
 
-    init(_ policy: CoalescingPolicy, clock: any DatedClock, spawner: any TaskSpawner, isOpenAfterArrival: Bool) {
+    init(
+        _ policy: CoalescingPolicy, of layer: String, clock: any DatedClock, spawner: any TaskSpawner,
+        isOpenAfterArrival: Bool
+    ) {
+        self.layer = layer
         backlogLimit = max(0, policy.backlogLimit)
         patience = max(.zero, policy.patience)
         self.clock = clock

@@ -47,8 +47,10 @@ final class SharedRequests: Sendable {
         case .first(let shared):
             return try await sendForAll(shared, as: SharedRequest.first, sent, send)
         case .joined(_, .responded(let copy)):
+            tellJoining(request)
             return copy.response(to: request)
         case .joined(let shared, .waiting(let number)):
+            tellJoining(request)
             switch try await shared.outcome(for: number) {
             case .shared(let copy): return copy.response(to: request)
             case .send: return try await sendForAll(shared, as: number, sent, send)
@@ -59,6 +61,11 @@ final class SharedRequests: Sendable {
         let answer = try await send(ticket())
         note(answer.isForAll, key)
         return answer.response
+    }
+
+    private func tellJoining(_ request: borrowing Request) {
+        request.options.callContext?.note(
+            CallDecision(.joins, by: settings.layer, "an identical request is under way"))
     }
 
     private func sendForAll(

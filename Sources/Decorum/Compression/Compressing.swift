@@ -96,7 +96,8 @@ struct CompressingConnection<Base: Connection>: ComposedConnection {
         Layer(
             name: "compressing", role: .preparation,
             settings: [.init("coding", policy.coding), .init("minimumLength", policy.minimumLength)],
-            facts: [.changesSignedParts, .resends])
+            facts: [.changesSignedParts, .changesContent], sends: 1...2,
+            bytesHeld: .atMost(CompressionDecision.wholeLimit))
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
@@ -107,7 +108,7 @@ struct CompressingConnection<Base: Connection>: ComposedConnection {
     private func sendCompressed(_ request: consuming Request) async throws -> Response {
         let decision = CompressionDecision.of(request, policy: policy)
         let origin = try? Origin(request.head)
-        guard decision != .pass, !refusingOrigins.contains(origin),
+        guard decision != .pass, !isRefused(by: origin, request),
             let compressed = try await compressed(copy request, decision)
         else { return try await base.send(request) }
         var response = try await base.send(compressed)
@@ -117,9 +118,20 @@ struct CompressingConnection<Base: Connection>: ComposedConnection {
         let attempts = response.metadata.attempts
         try await (consume response).body.discard(on: clock)
         try Task.checkCancellation()
+        request.options.callContext?.note(
+            CallDecision(
+                .resends, by: "compressing",
+                "without \(policy.coding), because of \(HTTPResponse.Status.unsupportedMediaType.code)"))
         response = try await base.send(request)
         response.metadata.attempts += attempts
         return response
+    }
+
+    private func isRefused(by origin: Origin?, _ request: borrowing Request) -> Bool {
+        guard refusingOrigins.contains(origin) else { return false }
+        request.options.callContext?.note(
+            CallDecision(.skips, by: "compressing", "the origin has refused \(policy.coding)"))
+        return true
     }
 
     /// A request with compressed content; nil where its content does not become smaller.

@@ -97,8 +97,12 @@ struct DecompressingConnection<Base: Connection>: ComposedConnection {
         layer = Layer(
             name: "decompressing", role: .preparation,
             settings: [.init("codings", offer), .init("maximumRatio", limits.maximumRatio)],
-            facts: [.changesSignedParts])
+            facts: [.changesSignedParts, .decodesContent, .changesResponse],
+            bytesHeld: .atMost(Self.stateSize * min(max(1, limits.maximumCodings), 1 << 10)))
     }
+
+    /// The largest window of a coding, that of Brotli, and the buffers around it.
+    private static var stateSize: Int { 17 << 20 }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         guard !request.options.keepsContentCoding else { return try await base.send(request) }

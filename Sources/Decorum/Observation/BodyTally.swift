@@ -29,9 +29,16 @@ final class BodyTally: Sendable {
     }
 
     /// Counts a body while it is sent; the count restarts when the body is opened again.
-    func counting(_ body: Body) -> Body {
+    ///
+    /// - Parameters:
+    ///   - body: The body.
+    ///   - report: Gets the bytes so far after each chunk.
+    /// - Returns: A body with the same content.
+    func counting(_ body: Body, _ report: (@Sendable (_ count: Int64) -> Void)? = nil) -> Body {
         let counted = body.observed { event in
-            if case .chunk(let chunk) = event { self.add(chunk) }
+            guard case .chunk(let chunk) = event else { return }
+            self.add(chunk)
+            report?(self.reading.count)
         }
         return Body(trustedLength: body.length, replay: body.replay) { offset in
             self.state.withLock { $0 = Reading(count: offset) }

@@ -18,11 +18,28 @@ struct ExchangeReport: Sendable {
     /// The time until the end of the body, or until the failure.
     var duration: Duration
     var received = BodyTally.Reading()
+    /// The length of the response's body; nil when not known.
+    var length: Int64?
 }
 
 /// Gets exactly one report on an exchange, when the body ends or the request fails.
 protocol ExchangeReporter: Sendable {
+    /// Whether the reporter gets the other events too.
+    static var isLive: Bool { get }
+
+    /// The head has arrived; the report's duration is the time until then.
+    func headArrived(_ report: ExchangeReport)
+
+    /// A chunk of the response's body is about to be given to the reader.
+    func progressed(_ report: ExchangeReport)
+
     func report(_ report: ExchangeReport)
+}
+
+extension ExchangeReporter {
+    static var isLive: Bool { false }
+    func headArrived(_ report: ExchangeReport) {}
+    func progressed(_ report: ExchangeReport) {}
 }
 
 /// Observes one exchange and reports its result.
@@ -47,6 +64,10 @@ struct ExchangeWatch<Reporter: ExchangeReporter> {
         var report = ExchangeReport(
             head: response.head, metadata: response.metadata, ending: .finished, timeToHead: timeToHead,
             duration: timeToHead)
+        if Reporter.isLive {
+            report.length = response.body.length
+            reporter.headArrived(report)
+        }
 
         if let bytes = response.body.bytes {
             report.received.count = Int64(bytes.count)
@@ -92,7 +113,9 @@ private final class BodyWatch<Reporter: ExchangeReporter>: BodyObserver {
 
     func note(_ event: BodyEvent) {
         switch event {
-        case .chunk(let chunk): report.withLock { $0?.received.add(chunk, previewLimit: previewLimit) }
+        case .chunk(let chunk):
+            report.withLock { $0?.received.add(chunk, previewLimit: previewLimit) }
+            if Reporter.isLive, let report = report.withLock({ $0 }) { reporter.progressed(report) }
         case .finished: end(.finished)
         case .failed(let error): end(.failed(error))
         case .abandoned: end(.abandoned)

@@ -17,7 +17,10 @@ enum FieldSource: Sendable {
 
     /// The facts of a layer that sets the fields.
     var facts: Set<Layer.Fact> {
-        secretFields.isEmpty ? [.changesSignedParts] : [.changesSignedParts, .addsCredentials]
+        var facts: Set<Layer.Fact> = [.changesSignedParts]
+        if !secretFields.isEmpty { facts.insert(.addsCredentials) }
+        if case .computed = self { facts.insert(.variesPerSend) }
+        return facts
     }
 
     /// The names of the fields, without their values, which may be private.

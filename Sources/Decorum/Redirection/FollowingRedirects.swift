@@ -80,7 +80,7 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
         self.policy = policy
         self.memory = memory
         self.clock = clock
-        secretFields = base.layers.reduce(into: []) { $0.formUnion($1.secretFields) }
+        secretFields = base.secretFields
     }
 
     var layer: Layer {
@@ -88,8 +88,19 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
         if let memory { settings.append(.init("remembering", memory)) }
         return Layer(
             name: "followingRedirects", role: .redirection, settings: settings,
-            facts: memory == nil
-                ? [.resends, .changesSignedParts] : [.resends, .changesSignedParts, .readsClock])
+            facts: facts, sends: 1...longestChain, sharedState: memory.map { [Layer.StateIdentity($0)] } ?? [])
+    }
+
+    private var facts: Set<Layer.Fact> {
+        guard limit > 0 else { return [] }
+        return memory == nil ? [.changesSignedParts] : [.changesSignedParts, .readsClock]
+    }
+
+    /// The number of requests of one call; a chain that began with remembered redirections may start anew.
+    private var longestChain: Int {
+        guard limit > 0 else { return 1 }
+        let (doubled, overflows) = limit.multipliedReportingOverflow(by: memory == nil ? 1 : 2)
+        return overflows || doubled > .max - 2 ? .max : doubled + (memory == nil ? 1 : 2)
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
@@ -131,12 +142,13 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
         case .answer:
             break
         case .refuse(let refusal):
-            response.metadata.redirectionRefusal = refusal
+            refuse(&response, because: refusal, to: request)
         case .follow(let next, let redirection):
             guard try await policy.rule(redirection) else {
-                response.metadata.redirectionRefusal = .policy
+                refuse(&response, because: .policy, to: request)
                 break
             }
+            tell(redirection, isRemembered: response.metadata.source == .cache, to: request)
             try trail.add(redirection, after: response, to: request.head.method, limit: limit)
             try await response.body.discard(
                 upTo: RedirectionPolicy.bodyLimit, within: RedirectionPolicy.bodyTime, on: clock)
@@ -145,6 +157,18 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
             return nil
         }
         return trail.end(with: response, to: request)
+    }
+
+    private func refuse(_ response: inout Response, because refusal: RedirectionRefusal, to request: Request) {
+        response.metadata.redirectionRefusal = refusal
+        request.options.callContext?.note(
+            CallDecision(.givesUp, by: "followingRedirects", "returns the \(response.status.code): \(refusal)"))
+    }
+
+    private func tell(_ redirection: Redirection, isRemembered: Bool, to request: Request) {
+        request.options.callContext?.note(
+            CallDecision(
+                .redirects, by: "followingRedirects", isRemembered ? "remembered \(redirection)" : "\(redirection)"))
     }
 
     private func decision(

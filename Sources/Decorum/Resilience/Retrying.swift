@@ -65,7 +65,17 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
     }
 
     var layer: Layer {
-        Layer(name: "retrying", role: .resilience, settings: policy.layerSettings, facts: [.resends, .readsClock])
+        Layer(
+            name: "retrying", role: .resilience, settings: policy.layerSettings,
+            facts: [.readsClock], sends: 1...(min(max(0, policy.retries), .max - 1) + 1), longestWait: longestWait)
+    }
+
+    private var longestWait: Layer.Bound<Duration> {
+        guard policy.retries > 0 else { return .atMost(.zero) }
+        let asked = AskedWait.spread(max(.zero, policy.maximumRetryAfter)).upperBound
+        let longest = max(.zero, policy.maximumDelay, asked)
+        guard longest < .seconds(1 << 30), policy.retries < 1 << 30 else { return .unbounded }
+        return .atMost(longest * policy.retries)
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

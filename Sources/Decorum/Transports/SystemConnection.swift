@@ -68,11 +68,7 @@ public struct SystemConnection: ClosableConnection {
     /// One layer: that of the transport, with the reason for the choice, and `fallback: true` where it is a fallback.
     public var layers: [Layer] {
         choice.connection.layers.map { layer in
-            Layer(
-                name: layer.name, role: layer.role,
-                settings: layer.settings + (choice.missing == nil ? [] : [.init("fallback", true)])
-                    + [.init("chosen", choice.reason)],
-                facts: layer.facts, secretFields: layer.secretFields)
+            layer.with((choice.missing == nil ? [] : [.init("fallback", true)]) + [.init("chosen", choice.reason)])
         }
     }
 

@@ -54,13 +54,17 @@ public struct CassetteConnection: Connection {
         self.init(cassette, recording: upstream())
     }
 
-    /// The cassette, and the layers behind it.
+    /// One layer, whose branch has the layers of the connection that is recorded.
     public var layers: [Layer] {
-        let layer = Layer(
-            name: "CassetteConnection", role: .transport,
-            settings: [.init("mode", cassette.mode.rawValue), .init("cassette", cassette.file.lastPathComponent)],
-            facts: [.answers, .records])
-        return [layer] + (upstream?.connection.layers ?? [])
+        let branches = upstream.map { [Layer.Branch("upstream", $0.connection.layers)] } ?? []
+        return [
+            Layer(
+                name: "CassetteConnection", role: .transport,
+                settings: [.init("mode", cassette.mode.rawValue), .init("cassette", cassette.file.lastPathComponent)],
+                facts: branches.isEmpty ? [.answers] : [.answers, .records, .redacts],
+                sends: branches.isEmpty ? 0...0 : 0...1, bytesHeld: .unbounded, sharedState: [.init(cassette)],
+                branches: branches)
+        ]
     }
 
     /// Answers with the recorded response, or forwards the request and records the answer.

@@ -15,7 +15,7 @@ import Testing
     private func table(openAfterArrival: Bool = true) -> SharedRequests {
         SharedRequests(
             SharedRequestSettings(
-                .standard, clock: SystemClock(), spawner: spawner, isOpenAfterArrival: openAfterArrival))
+                .standard, of: "table", clock: SystemClock(), spawner: spawner, isOpenAfterArrival: openAfterArrival))
     }
 
     @Test func `Callers with one key share a request`() async throws {

@@ -21,6 +21,8 @@ struct DoubledConnection: ComposedConnection {
         self.mistake = mistake
     }
 
+    var layer: Layer { Layer(name: "doubled", facts: [.decodesContent, .changesResponse]) }
+
     static func encode(_ text: String) -> Body {
         Body(Data(text.utf8.flatMap { [$0, $0] }))
     }

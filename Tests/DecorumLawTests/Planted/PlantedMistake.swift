@@ -145,6 +145,7 @@ struct PlantedMistake: Sendable, CustomTestStringConvertible {
             case .takesCancellation, .outlivesTheCaller: .cancellation
             case .holdsTheResponse, .readsAllOfIt: .release
             case .isSilent: .declaredResending
+            case .waitsInSilence: .declaredWaits
             case .forgetsOptions: .options
             case .wrapsErrors: .errors
             case .throwsStatus: .statuses

@@ -9,7 +9,7 @@ struct AgainConnection: ComposedConnection {
     enum Mistake: CaseIterable, Sendable {
         case sendsPosts, sendsPostsAfterLoss, sendsOnceBodies, swallowsTheSleep, ignoresCancellation, takesCancellation
         case holdsTheResponse, readsAllOfIt, isSilent, forgetsOptions, wrapsErrors, throwsStatus, outlivesTheCaller
-        case logsFields, namesFieldsInErrors
+        case logsFields, namesFieldsInErrors, waitsInSilence
     }
 
     let base: AnyConnection
@@ -17,9 +17,10 @@ struct AgainConnection: ComposedConnection {
     var mistake: Mistake?
 
     var layer: Layer {
-        Layer(
-            name: "again", role: .resilience,
-            facts: mistake == .isSilent ? [.readsClock] : [.resends, .readsClock])
+        var facts: Set<Layer.Fact> = [.readsClock, .records]
+        if mistake != .isSilent { facts.insert(.resends) }
+        if mistake != .waitsInSilence { facts.insert(.waits) }
+        return Layer(name: "again", role: .resilience, facts: facts)
     }
 
     func send(_ request: consuming Request) async throws -> Response {

@@ -281,7 +281,9 @@ import Testing
         let layer = StubConnection().retrying(policy).layers.first
 
         #expect(layer?.description == description)
-        #expect(layer?.facts == [.resends, .readsClock])
+        #expect(layer?.facts == (policy.retries > 0 ? [.resends, .waits, .readsClock] : [.readsClock]))
+        #expect(layer?.sends == 1...(max(0, policy.retries) + 1))
+        #expect(layer?.longestWait == .atMost(.seconds(60) * max(0, policy.retries)))
     }
 }
 

@@ -149,7 +149,7 @@ import Testing
         let layer = try #require(connection.layers.first)
         #expect(layer.description == "authenticating(with: field, for: https://a.example, https://b.example)")
         #expect(layer.role == .authentication)
-        #expect(layer.facts == [.addsCredentials])
+        #expect(layer.facts == [.addsCredentials, .bindsToOrigins])
         #expect(layer.secretFields == [name])
         #expect(connection.layers.count == 2)
     }

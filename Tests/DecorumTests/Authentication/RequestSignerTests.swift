@@ -110,6 +110,7 @@ import Testing
         let connection = StubConnection().authenticating(
             with: .signer(LineSigner(clock: clock)), for: try Origin("https://api.example.com"))
         #expect(connection.layers[0].secretFields == [.authorization])
+        #expect(connection.layers[0].facts.isSuperset(of: [.signs, .variesPerSend, .bindsToOrigins, .addsCredentials]))
         #expect(connection.layers[0].description == "authenticating(with: signer, for: https://api.example.com)")
     }
 }

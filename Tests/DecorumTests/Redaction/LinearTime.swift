@@ -28,7 +28,11 @@ private func processorTime(of work: () -> Void) -> Duration {
 }
 
 private var threadTime: Duration {
-    var time = timespec()
-    unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    // Two numbers stand for a `timespec`: the module of its members depends on the files that are compiled beside this one.
+    var time = (seconds: 0, nanoseconds: 0)
+    unsafe withUnsafeMutablePointer(to: &time) { pointer in
+        _ = unsafe clock_gettime(
+            CLOCK_THREAD_CPUTIME_ID, UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: timespec.self))
+    }
+    return .seconds(time.seconds) + .nanoseconds(time.nanoseconds)
 }

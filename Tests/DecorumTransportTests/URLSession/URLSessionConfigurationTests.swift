@@ -32,7 +32,11 @@ import FoundationNetworking
         #expect(fields.values(of: "Accept") == ["text/plain"])
         #expect(
             connection.layers.first?.secretFields.map(\.canonicalName).sorted() == ["accept", "user-agent", "x-tenant"])
-        #expect(connection.layers.first?.facts == [.readsClock])
+        let facts: Set<Layer.Fact> = [
+            .readsClock, .resends, .waits, .changesSignedParts, .decodesContent, .changesResponse,
+        ]
+        #expect(connection.layers.first?.facts == facts)
+        #expect(connection.layers.first?.sends == 1...3)
         #expect(connection.layers.first?.description.contains("1.0") == false)
     }
 

@@ -51,7 +51,8 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
     var layer: Layer {
         Layer(
             name: "logging", role: .observation, settings: [Layer.Setting("detail", detail)],
-            facts: [.readsClock, .records])
+            facts: redaction == .none ? [.readsClock, .records] : [.readsClock, .records, .redacts],
+            bytesHeld: detail.bodyLimit > Int.max / 2 ? .unbounded : .atMost(2 * detail.bodyLimit))
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

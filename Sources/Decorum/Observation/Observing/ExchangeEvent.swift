@@ -50,9 +50,9 @@ public struct ExchangeEvent: Sendable, Hashable {
     public var bytesSent: Int64
     /// The bytes that were read of the response's body.
     public var bytesReceived: Int64
-    /// The number of attempts of a call: the observed attempts, or without any, the number in the response's metadata.
+    /// The number of attempts of a call, as in ``CallContext/attempts``, or without any, the number in the response's metadata.
     ///
-    /// It is 1 for an attempt, and nil for a call that failed without an observed attempt.
+    /// It is 1 for an attempt, and nil for a call that failed before anything was sent.
     public var attempts: Int?
     /// How often the layers further in sent a request of the call again after a temporary failure; 0 for an attempt.
     public var retries: Int

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 
 extension Connection {
-    /// Reports each call, or each attempt, to an observer once, when it has ended.
+    /// Reports each call, or each attempt, to an observer: once, when it has ended, or while it goes on.
     ///
     /// An exchange has ended when the body of its response has been read, has failed or has been dropped, or when no
     /// response arrived. Each exchange causes exactly one event; a cancelled exchange is marked as such and does not
@@ -13,6 +13,14 @@ extension Connection {
     /// let connection = transport.observing(statistics, as: .attempt)
     ///     .followingRedirects()
     ///     .observing(statistics)
+    /// ```
+    ///
+    /// An ``ExchangeObserver`` gets that event alone. Another ``CallObserver`` also gets the events before it: the start, the
+    /// decisions of the layers further in, the head, and the progress of streamed bodies.
+    ///
+    /// ```swift
+    /// let waits = Waits { print($0) }
+    /// let connection = transport.retrying().observing(waits)
     /// ```
     ///
     /// Requests and responses pass unchanged. Bodies are observed while their reader reads them; a body in memory is
@@ -28,7 +36,7 @@ extension Connection {
     ///   - generator: The source of the random identifiers of calls.
     /// - Returns: A connection that is observed.
     public func observing(
-        _ observer: some ExchangeObserver,
+        _ observer: some CallObserver,
         as scope: ExchangeEvent.Scope = .call,
         clock: any DatedClock = SystemClock(),
         generator: any RandomGenerator = SystemGenerator()
@@ -65,10 +73,23 @@ extension Connection {
 struct ObservingConnection<Base: Connection>: ComposedConnection {
     let base: Base
     // Not generic: otherwise the type of the reporter would have to be looked up for each request.
-    let observer: any ExchangeObserver
+    let observer: any CallObserver
     let scope: ExchangeEvent.Scope
     let clock: any DatedClock
     let generator: any RandomGenerator
+    private let getsAllEvents: Bool
+
+    init(
+        base: Base, observer: any CallObserver, scope: ExchangeEvent.Scope, clock: any DatedClock,
+        generator: any RandomGenerator
+    ) {
+        self.base = base
+        self.observer = observer
+        self.scope = scope
+        self.clock = clock
+        self.generator = generator
+        getsAllEvents = observer.getsAllEvents
+    }
 
     var layer: Layer {
         Layer(
@@ -77,15 +98,22 @@ struct ObservingConnection<Base: Connection>: ComposedConnection {
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        let call = request.options.callContext ?? CallContext(id: generator.next())
+        if getsAllEvents { return try await follow(request) }
+        let call = request.options.callContext ?? CallContext(id: generator.next(), within: nil)
         request.options.callContext = call
-        let origin = try? Origin(request.head)
         let attempt = scope == .attempt ? request.options.beginAttempt(of: call) : nil
-        let subject = Subject(
+        let sent = countingSent(&request)
+        let reporter = EndReporter(
+            subject: subject(of: request, in: call, attempt: attempt, sent: sent), observer: observer)
+        return try await base.send(request, under: ExchangeWatch(clock: clock, reporter: reporter))
+    }
+
+    @inline(__always) func subject(
+        of request: borrowing Request, in call: CallContext, attempt: Int?, sent: SentBytes
+    ) -> ExchangeSubject {
+        ExchangeSubject(
             scope: scope, call: call, attempt: attempt, method: request.head.method,
-            routeName: request.options.routeName, origin: origin, sent: countingSent(&request),
-            observer: observer)
-        return try await base.send(request, under: ExchangeWatch(clock: clock, reporter: subject))
+            routeName: request.options.routeName, origin: try? Origin(request.head), sent: sent)
     }
 
     private func countingSent(_ request: inout Request) -> SentBytes {
@@ -97,7 +125,7 @@ struct ObservingConnection<Base: Connection>: ComposedConnection {
 }
 
 /// The number of bytes of content: known before they are sent, or counted while they are sent.
-private enum SentBytes: Sendable {
+enum SentBytes: Sendable {
     case known(Int64)
     case counted(BodyTally)
 
@@ -109,8 +137,18 @@ private enum SentBytes: Sendable {
     }
 }
 
-/// The parts of an event that are known before the request is sent, and the observer that gets the event.
-private struct Subject: ExchangeReporter {
+/// Tells an observer the end of an exchange.
+private struct EndReporter: ExchangeReporter {
+    let subject: ExchangeSubject
+    let observer: any CallObserver
+
+    func report(_ report: ExchangeReport) {
+        observer.ended(subject.event(report))
+    }
+}
+
+/// The parts of an event that are known before the request is sent.
+struct ExchangeSubject: Sendable {
     let scope: ExchangeEvent.Scope
     let call: CallContext
     let attempt: Int?
@@ -118,13 +156,8 @@ private struct Subject: ExchangeReporter {
     let routeName: String?
     let origin: Origin?
     let sent: SentBytes
-    let observer: any ExchangeObserver
 
-    func report(_ report: ExchangeReport) {
-        observer.record(event(report))
-    }
-
-    private func event(_ report: ExchangeReport) -> ExchangeEvent {
+    func event(_ report: ExchangeReport) -> ExchangeEvent {
         ExchangeEvent(
             scope: scope, callID: call.id, attempt: attempt, method: method, routeName: routeName,
             origin: origin ?? call.origin ?? report.answer?.askedOrigin, status: report.status,
@@ -161,18 +194,6 @@ extension ExchangeReport {
         guard case .failed(let error as StatusError) = ending else { return metadata }
         return error.response.metadata
     }
-}
-
-/// Gets a report on each exchange when it has ended, as ``ExchangeStatistics`` does.
-///
-/// To use a closure instead, see ``Connection/observing(as:clock:generator:_:)``.
-public protocol ExchangeObserver: Sendable {
-    /// Records an event.
-    ///
-    /// It is called from many tasks at a time, when the body of a response ends or is dropped, so it must not block.
-    ///
-    /// - Parameter event: The event.
-    func record(_ event: ExchangeEvent)
 }
 
 struct ClosureObserver: ExchangeObserver {

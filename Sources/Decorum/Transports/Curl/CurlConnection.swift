@@ -124,7 +124,10 @@ public struct CurlConnection: ClosableConnection {
         if let proxy { settings.append(.init("proxy", proxy.url)) }
         if let proxies { settings.append(.init("proxies", proxies)) }
         if let unixSocket { settings.append(.init("unixSocket", unixSocket)) }
-        layer = Layer(name: "CurlConnection", role: .transport, settings: settings, facts: [.readsClock])
+        layer = Layer(
+            name: "CurlConnection", role: .transport, settings: settings, facts: [.readsClock],
+            longestWait: .atMost(max(.zero, idleTimeout)),
+            bytesHeld: .atMost(protocols == .http1 ? 256 << 10 : 32 << 20))
     }
 
     /// One layer, the transport.

@@ -147,11 +147,13 @@ public struct URLSessionConnection: ClosableConnection {
             settings.append(.init("additionalFields", names.map(\.rawName).sorted().joined(separator: " ")))
         }
         let holdsSecret = additionalFields.contains { Redaction.standard.isSecret($0, secretFields: []) }
-        let facts: Set<Layer.Fact> =
-            holdsSecret ? [.readsClock, .decodesContent, .addsCredentials] : [.readsClock, .decodesContent]
+        var facts: Set<Layer.Fact> = [.readsClock, .changesSignedParts, .decodesContent, .changesResponse]
+        if holdsSecret { facts.insert(.addsCredentials) }
         return [
             Layer(
-                name: "URLSessionConnection", role: .transport, settings: settings, facts: facts, secretFields: names)
+                name: "URLSessionConnection", role: .transport, settings: settings, facts: facts, secretFields: names,
+                sends: URLSessionPlatform.sends, longestWait: .atMost(max(.zero, idleTimeout)),
+                bytesHeld: URLSessionPlatform.bytesHeld(backlog))
         ]
     }
 

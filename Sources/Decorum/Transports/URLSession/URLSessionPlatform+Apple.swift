@@ -8,6 +8,11 @@ struct URLSessionPlatform: Sendable {
     /// The codings that URLSession undoes.
     static let decodedCodings: Set<String> = ["gzip", "x-gzip", "deflate", "br"]
 
+    /// URLSession sends again without notice where a pooled connection turns out to be dead.
+    static let sends = 1...2
+
+    static func bytesHeld(_ backlog: URLSessionConnection.Backlog) -> Layer.Bound<Int> { .atMost(backlog.memory) }
+
     static let noTimeout: TimeInterval = 7 * 86_400
 
     /// The fields that URLSession adds and that a caller can remove.

@@ -11,6 +11,12 @@ struct URLSessionPlatform: Sendable {
     // The timer restarts at whole seconds only and counts the time for which a request is queued.
     static let noTimeout: TimeInterval = 7 * 86_400
 
+    /// libcurl sends again without notice where a pooled connection turns out to be dead, and after a 417.
+    static let sends = 1...3
+
+    /// The body of a redirection is held in memory without a bound.
+    static func bytesHeld(_ backlog: URLSessionConnection.Backlog) -> Layer.Bound<Int> { .unbounded }
+
     /// The fields that URLSession and libcurl add by themselves.
     static let automaticFields: [HTTPField.Name] = [
         .userAgent, .accept, .acceptLanguage, .acceptEncoding, .connection, .contentType, .expect,

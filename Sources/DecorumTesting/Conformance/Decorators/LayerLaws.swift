@@ -21,9 +21,9 @@ extension DecoratorLaw {
             "A layer that wraps another calls itself a transport.")
     }
 
-    /// Demands that a layer which sends more than once for a call says so.
+    /// Demands that a layer which sends more than once for a call says so, and how often.
     public static let declaredResending = DecoratorLaw(
-        "resending is declared", "A layer that sends more than once for a call has the fact “resends”."
+        "resending is declared", "A layer that sends more than once for a call has the fact “resends”, and a number."
     ) { subject in
         for path in subject.provocations {
             let provoked = try await path.provoke(subject, with: path.request()) { _, _, outcome in
@@ -32,6 +32,13 @@ extension DecoratorLaw {
             try require(
                 provoked.requests.count <= 1 || provoked.own.contains { $0.facts.contains(.resends) },
                 "After \(path), a call was sent \(provoked.requests.count) times, which no layer declares.")
+            let most = provoked.own.reduce(1) { most, layer in
+                let (product, overflows) = most.multipliedReportingOverflow(by: layer.sends.upperBound)
+                return overflows ? .max : product
+            }
+            try require(
+                provoked.requests.count <= max(most, 0),
+                "After \(path), a call was sent \(provoked.requests.count) times, and the layers declare \(most).")
         }
     }
 

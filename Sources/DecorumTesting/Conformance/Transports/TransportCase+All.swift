@@ -4,5 +4,6 @@ extension TransportCase {
         [
             framing, malformed, foreignAnswers, fields, streaming, uploads, earlyAnswers, untouched, cancellations,
             timeouts, pool, closing, stress, tls, http2, reports,
+            declarations,
         ].flatMap(\.self))
 }

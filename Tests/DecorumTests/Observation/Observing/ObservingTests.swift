@@ -111,7 +111,7 @@ import Testing
         await #expect(throws: (any Error).self) { try await connection.send(.get("https://a.example/")) }
         #expect(events.all.map(\.outcome) == [outcome])
         #expect(events.all.map(\.status) == [nil])
-        #expect(events.all.map(\.attempts) == [nil])
+        #expect(events.all.map(\.attempts) == [1])
     }
 
     @Test func `A task cancelled while it waits is reported as cancelled`() async throws {
@@ -187,7 +187,7 @@ import Testing
     @Test func `An answer from a store took no attempt`() async throws {
         var response = Response(status: .ok)
         response.metadata.source = .cache
-        _ = try await observed(StubConnection(response)).send(.get("https://a.example/"))
+        _ = try await observed(ClosureConnection { [response] _ in response }).send(.get("https://a.example/"))
         #expect(events.all.map(\.attempts) == [0])
     }
 

@@ -1,0 +1,31 @@
+extension CacheDecision {
+    /// The decision with its reason, for the context of a call.
+    func told(by mode: CacheMode) -> CallDecision {
+        switch self {
+        case .serve(_, _, let timeToLive):
+            CallDecision(.answers, by: mode.layerName, "with a response that is fresh for \(Self.words(timeToLive))")
+        case .serveStale(_, _, let timeToLive):
+            CallDecision(
+                .answers, by: mode.layerName,
+                "with a response that is stale for \(Self.words(-timeToLive)), and validates it in the background")
+        case .refuse(let cause):
+            CallDecision(.answers, by: mode.layerName, "504, because of only-if-cached; \(Self.words(cause))")
+        case .validate(_, let cause, _):
+            CallDecision(
+                .forwards, by: mode.layerName, "asks whether a stored response is current; \(Self.words(cause))")
+        case .complete:
+            CallDecision(.forwards, by: mode.layerName, "asks for the rest of a stored part")
+        case .forward(let cause, _):
+            CallDecision(.forwards, by: mode.layerName, Self.words(cause))
+        }
+    }
+
+    private static func words(_ cause: ForwardCause) -> String { cause.detail ?? "nothing is stored" }
+
+    private static func words(_ seconds: Double) -> String { "\(Int(max(0, min(seconds, 0x1p31)))) s" }
+}
+
+extension CacheMode {
+    /// The name of the layer that works in this mode.
+    var layerName: String { self == .validating ? "revalidating" : "caching" }
+}

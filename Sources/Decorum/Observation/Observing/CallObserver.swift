@@ -1,0 +1,153 @@
+public import HTTPTypes
+
+/// Gets the events of calls and attempts while they happen.
+///
+/// Write only the methods that you need; the others do nothing. Methods that are added later do nothing either, so your
+/// observer goes on to compile.
+///
+/// ```swift
+/// struct Waits: CallObserver {
+///     let show: @Sendable (String) -> Void
+///
+///     func decided(_ decision: CallDecision, in call: ObservedExchange) {
+///         if decision.kind == .waits { show(decision.words) }
+///     }
+/// }
+/// ```
+///
+/// Put it into a stack with ``Connection/observing(_:as:clock:generator:)``: outermost for calls, and inside of all layers
+/// that send again for attempts. One observer may stand at both places; ``ObservedExchange/scope`` tells them apart.
+///
+/// ## Order
+///
+/// The events of one exchange come in this order:
+///
+/// 1. ``started(_:)``, once.
+/// 2. ``decided(_:in:)``, for each decision of a layer further in, such as a wait with its reason, a redirection, a
+///    cache's choice, and each request that a transport sends; only for calls. A decision about a request comes before
+///    the request.
+/// 3. ``headArrived(_:in:)``, once, unless the exchange ends without a response.
+/// 4. ``progressed(_:in:)``, for each chunk of a body that is streamed: the request's mostly before the head, and the
+///    response's after it.
+/// 5. ``ended(_:)``, once and last: at the end of the response's body, at its failure or when it is dropped, or when no
+///    response arrived. A cancelled exchange ends too.
+///
+/// A call starts before its attempts. An attempt starts after the decision that led to it, and its head comes before that of
+/// its call. An attempt ends before its call if its body is read through it; an attempt that a cache
+/// continues in the background may end later.
+///
+/// The methods are called from many tasks at a time, in the task in which the event happens. They must not block.
+public protocol CallObserver: Sendable {
+    /// Whether the observer gets all events; with false, only ``ended(_:)``, which costs less. The default is true.
+    var getsAllEvents: Bool { get }
+
+    /// A request has reached the layer that observes.
+    ///
+    /// - Parameter exchange: The call or attempt.
+    func started(_ exchange: ObservedExchange)
+
+    /// A layer has made a decision about a request of the call.
+    ///
+    /// - Parameters:
+    ///   - decision: The decision with its reason.
+    ///   - call: The call.
+    func decided(_ decision: CallDecision, in call: ObservedExchange)
+
+    /// The head of the response has arrived.
+    ///
+    /// - Parameters:
+    ///   - head: What is known of the response.
+    ///   - exchange: The call or attempt.
+    func headArrived(_ head: ObservedHead, in exchange: ObservedExchange)
+
+    /// A chunk of a body has been sent or received.
+    ///
+    /// A body that is in memory or in a file is not streamed, and makes no progress that can be observed.
+    ///
+    /// - Parameters:
+    ///   - progress: The bytes so far.
+    ///   - exchange: The call or attempt.
+    func progressed(_ progress: ExchangeProgress, in exchange: ObservedExchange)
+
+    /// The exchange has ended.
+    ///
+    /// - Parameter event: The report on the exchange.
+    func ended(_ event: ExchangeEvent)
+}
+
+extension CallObserver {
+    /// All events.
+    public var getsAllEvents: Bool { true }
+    /// Does nothing.
+    public func started(_ exchange: ObservedExchange) {}
+    /// Does nothing.
+    public func decided(_ decision: CallDecision, in call: ObservedExchange) {}
+    /// Does nothing.
+    public func headArrived(_ head: ObservedHead, in exchange: ObservedExchange) {}
+    /// Does nothing.
+    public func progressed(_ progress: ExchangeProgress, in exchange: ObservedExchange) {}
+    /// Does nothing.
+    public func ended(_ event: ExchangeEvent) {}
+}
+
+/// Gets a report on each exchange when it has ended, as ``ExchangeStatistics`` does.
+///
+/// To use a closure instead, see ``Connection/observing(as:clock:generator:_:)``. To hear of an exchange while it goes on, see
+/// ``CallObserver``.
+public protocol ExchangeObserver: CallObserver {
+    /// Records an event.
+    ///
+    /// It is called from many tasks at a time, when the body of a response ends or is dropped, so it must not block.
+    ///
+    /// - Parameter event: The event.
+    func record(_ event: ExchangeEvent)
+}
+
+extension ExchangeObserver {
+    /// Only the end.
+    public var getsAllEvents: Bool { false }
+    /// Records the event.
+    public func ended(_ event: ExchangeEvent) { record(event) }
+}
+
+/// The call or the attempt that an event belongs to.
+///
+/// To exclude secrets and unbounded values, it has no path, no query and no field.
+public struct ObservedExchange: Sendable, Hashable {
+    /// Whether it is a call or an attempt.
+    public let scope: ExchangeEvent.Scope
+    /// The identifier that all events of one call share.
+    public let callID: UInt64
+    /// The number of the attempt within its call, from 1; nil for a call.
+    public let attempt: Int?
+    /// The method.
+    public let method: HTTPRequest.Method
+    /// The name of the route in the options of the request, cut to 128 bytes of UTF-8.
+    public let routeName: String?
+    /// The origin that is asked; nil for a relative request.
+    public let origin: Origin?
+}
+
+/// What an observer learns of the head of a response.
+public struct ObservedHead: Sendable, Hashable {
+    /// The code of the status.
+    public let statusCode: Int
+    /// The time until the head had arrived.
+    public let timeToHead: Duration
+    /// The source of the response; nil when not known.
+    public let source: ResponseMetadata.Source?
+    /// The length of the body in bytes; nil when not known.
+    public let length: Int64?
+}
+
+/// The bytes of an exchange so far.
+public struct ExchangeProgress: Sendable, Hashable {
+    /// The bytes of the request's body that were read for sending; the count starts anew when the body is sent again.
+    public let bytesSent: Int64
+    /// The length of the request's body; nil when not known.
+    public let lengthToSend: Int64?
+    /// The bytes of the response's body that were read.
+    public let bytesReceived: Int64
+    /// The length of the response's body; nil when not known, and until its head has arrived.
+    public let lengthToReceive: Int64?
+}

@@ -1,0 +1,111 @@
+import Decorum
+import HTTPTypes
+
+extension DecoratorLaw {
+    /// Demands that a layer which waits says so, and how long at most.
+    ///
+    /// A request that waits may outlive a signature and a deadline. A decorator is held to this with the clock of
+    /// ``DecoratorConditions``, by the first wait on each path.
+    public static let declaredWaits = DecoratorLaw(
+        "waits are declared", "A layer that lets a request wait has the fact “waits”, and keeps its bound."
+    ) { subject in
+        for path in subject.provocations {
+            let clock = VirtualClock()
+            let busy = Monitor(0)
+            let call = CallInProgress {
+                try await path.provoke(subject, with: path.request(), on: .init(clock: clock)) { _, _, outcome in
+                    busy.update { $0 += 1 }
+                    defer { busy.update { $0 -= 1 } }
+                    return try outcome.get()
+                }.result.get()
+            }
+            guard try await call.sleeps(on: clock, whileIdle: busy) else { continue }
+            let wait = clock.pendingSleeps.min() ?? .zero
+            _ = try await call.cancelled("After \(path), a call went on whose sleep was cancelled.")
+            let own = try subject.ownLayers(over: Probe { _, _ in Response(status: .ok) })
+            try require(
+                own.contains { $0.facts.contains(.waits) }, "After \(path), a request waited, which no layer declares.")
+            try require(
+                own.contains { $0.longestWait.allows(wait) && $0.facts.contains(.waits) },
+                "After \(path), a request waited for \(wait), which is longer than any layer declares.")
+        }
+    }
+
+    /// Demands that a layer which changes content, responses or the principal, or which invents answers, says so.
+    ///
+    /// A digest has to be made of the content that is sent, and verified over the content that came; a cache must not keep
+    /// an answer that no server gave.
+    public static let declaredEffects = DecoratorLaw(
+        "effects are declared", "A layer declares each effect on content, responses and principals that it has."
+    ) { subject in
+        let declared = try subject.declaredFacts()
+        let checked: Set<Layer.Fact> = [
+            .inventsAnswers, .changesContent, .changesResponse, .decodesContent, .setsPrincipal,
+        ]
+        for path in subject.provocations + ActivePath.shows {
+            let writes = Monitor(0)
+            let log = LogSink { _ in writes.update { $0 += 1 } }
+            let shown = try await ShownEffects.of(subject, on: path, conditions: .init(log: log))
+            let undeclared = shown.intersection(checked).subtracting(declared)
+            try require(undeclared.isEmpty, "After \(path), no layer declares what it did: \(names(undeclared)).")
+            try require(
+                writes.state == 0 || declared.contains(.records),
+                "After \(path), something was written, which no layer declares.")
+        }
+        try require(
+            try await sendsTheSame(subject) || declared.contains(.variesPerSend),
+            "Two new connections sent an equal request differently, which no layer declares.")
+    }
+
+    /// Demands that a layer does what it declares.
+    ///
+    /// Other layers and the reader of a stack are warned of an effect for nothing, or keep away from a place where they
+    /// could stand. Describe by an ``ActivePath`` the exchange on which the layer has the effect; an effect that needs more
+    /// than one exchange is excluded with that reason.
+    public static let shownDeclarations = DecoratorLaw(
+        "declarations are shown", "A layer has each effect that it declares, and sends as often as it says."
+    ) { subject in
+        let declared = try subject.declaredFacts().intersection(ShownEffects.observable)
+        var missing = declared
+        for path in subject.provocations + ActivePath.shows where !missing.isEmpty {
+            missing.subtract(try await ShownEffects.of(subject, on: path))
+        }
+        if missing.contains(.answers), try await ShownEffects.sharesRequests(subject) { missing.remove(.answers) }
+        try require(missing.isEmpty, "A layer declares what no exchange has shown: \(names(missing)).")
+        if declared.contains(.bindsToOrigins) { try await requireBinding(subject) }
+    }
+
+    private static func names(_ facts: Set<Layer.Fact>) -> String {
+        facts.map { "“\($0.name)”" }.sorted().joined(separator: ", ")
+    }
+
+    private static func sendsTheSame(_ subject: DecoratorSubject) async throws -> Bool {
+        var heads: [HTTPRequest?] = []
+        for _ in 1...2 {
+            let probe = Probe { _, _ in Response(status: .ok) }
+            _ = try? await subject.connection(over: probe).send(.lawful())
+            heads.append(probe.requests.first?.head)
+        }
+        return heads[0] == heads[1]
+    }
+
+    /// Demands that a request to another origin carries no credentials of the layer.
+    private static func requireBinding(_ subject: DecoratorSubject) async throws {
+        let probe = Probe { _, _ in Response(status: .ok) }
+        _ = try? await subject.connection(over: probe).send(.get("https://foreign.example/"))
+        let secret = try subject.ownLayers(over: probe).reduce(into: Set()) { names, layer in
+            if layer.facts.contains(.bindsToOrigins) { names.formUnion(layer.secretFields) }
+        }
+        for request in probe.requests {
+            let sent = Set(request.head.headerFields.map(\.name)).intersection(secret)
+            try require(sent.isEmpty, "A layer that binds its credentials sent \(sent) to another origin.")
+        }
+    }
+}
+
+extension DecoratorSubject {
+    /// The facts of all layers that the decorator is made of.
+    func declaredFacts() throws -> Set<Layer.Fact> {
+        try ownLayers(over: Probe { _, _ in Response(status: .ok) }).reduce(into: []) { $0.formUnion($1.facts) }
+    }
+}
