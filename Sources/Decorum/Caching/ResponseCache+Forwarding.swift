@@ -36,7 +36,7 @@ extension ResponseCache {
     /// Waits for the response to a request for a limited time; after that, the request continues in the background.
     private func responseInTime(to forwarded: ForwardedRequest, over base: some Connection) async throws -> Response? {
         guard let limit = policy.staleIfSlow else { return try await share(forwarded, over: base) }
-        let wait = LimitedWait()
+        let wait = LimitedWait<Response>(until: clock.now.advanced(by: limit))
         let task = spawner.spawn { [self] in
             do {
                 let response = try await share(forwarded, over: base)
@@ -48,7 +48,7 @@ extension ResponseCache {
                 _ = wait.deliver(.failure(error))
             }
         }
-        let response = try await wait.value(within: limit, on: clock, by: spawner, orCancel: task)
+        let response = try await wait.value(watchedBy: watch) { task.cancel() }
         // Later callers must not wait for a request that only goes on in the background.
         if response == nil { sharedRequests.close(key(of: forwarded)) }
         return response

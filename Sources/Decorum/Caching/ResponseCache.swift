@@ -8,6 +8,8 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
     let clock: any DatedClock
     let spawner: any TaskSpawner
     let sharedRequests: SharedRequests
+    /// Ends the waits of callers.
+    let watch: TimeLimitWatch
     let validationsUnderWay = VariantsUnderWay()
     let refreshesUnderWay = VariantsUnderWay()
     let originChanges = OriginChanges()
@@ -20,8 +22,10 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
         self.policy = policy
         self.clock = clock
         self.spawner = spawner
+        watch = TimeLimitWatch(clock: clock)
         sharedRequests = SharedRequests(
-            SharedRequestSettings(policy.coalescing, clock: clock, spawner: spawner, isOpenAfterArrival: false))
+            SharedRequestSettings(
+                policy.coalescing, clock: clock, watch: watch, spawner: spawner, isOpenAfterArrival: false))
         ignoredFields = FieldNames(policy.coalescing.ignoredFields)
     }
 }

@@ -85,7 +85,8 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
         self.base = base
         self.policy = policy
         requests = SharedRequests(
-            SharedRequestSettings(policy, clock: clock, spawner: spawner, isOpenAfterArrival: true))
+            SharedRequestSettings(
+                policy, clock: clock, watch: TimeLimitWatch(clock: clock), spawner: spawner, isOpenAfterArrival: true))
         ignoredFields = FieldNames(policy.ignoredFields)
         baseAddsCredentials = base.addsCredentials
     }

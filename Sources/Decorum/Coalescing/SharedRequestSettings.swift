@@ -3,14 +3,20 @@ struct SharedRequestSettings: Sendable {
     let backlogLimit: Int
     let patience: Duration
     let clock: any DatedClock
+    /// Ends the waits of callers at their deadlines.
+    let watch: TimeLimitWatch
     let spawner: any TaskSpawner
     /// Whether callers can join a response that has arrived, until a caller reads from it.
     let isOpenAfterArrival: Bool
 
-    init(_ policy: CoalescingPolicy, clock: any DatedClock, spawner: any TaskSpawner, isOpenAfterArrival: Bool) {
+    init(
+        _ policy: CoalescingPolicy, clock: any DatedClock, watch: TimeLimitWatch, spawner: any TaskSpawner,
+        isOpenAfterArrival: Bool
+    ) {
         backlogLimit = max(0, policy.backlogLimit)
         patience = max(.zero, policy.patience)
         self.clock = clock
+        self.watch = watch
         self.spawner = spawner
         self.isOpenAfterArrival = isOpenAfterArrival
     }
