@@ -116,6 +116,14 @@ extension RequestOptions {
         set { self[DeadlineKey.self] = newValue }
     }
 
+    /// The time that is left until the ``deadline``, which is zero once it has passed; nil without a deadline.
+    ///
+    /// - Parameter now: The current instant.
+    /// - Returns: The time.
+    public func timeLeft(at now: ContinuousClock.Instant) -> Duration? {
+        deadline.map { max(.zero, now.duration(to: $0)) }
+    }
+
     /// The instant at which the body of the response fails unless it has arrived whole; nil for no such limit.
     ///
     /// Without it, a body is bounded by ``idleTimeout`` alone, so that event streams and downloads go on. It also counts
@@ -158,6 +166,7 @@ extension RequestOptions {
 
 private enum RouteNameKey: RequestOptionKey {
     static let defaultValue: String? = nil
+    static let travels = OptionTravel.all
 }
 
 private enum IdleTimeoutKey: RequestOptionKey {
@@ -182,4 +191,5 @@ private enum PriorityKey: RequestOptionKey {
 
 private enum RedirectingOriginsKey: RequestOptionKey {
     static let defaultValue: Set<Origin> = []
+    static let travels = OptionTravel.all
 }

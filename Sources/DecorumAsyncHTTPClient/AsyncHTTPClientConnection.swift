@@ -153,7 +153,7 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
         }
         try Task.checkCancellation()
         let beginning = watch.clock.now
-        try limits.check(at: beginning, for: try? Origin(request.head))
+        try limits.check(at: beginning, for: Origin(request.head))
 
         try client.transfers.begin()
         request.reportSending(showingClientCertificate: showsClientCertificate)

@@ -68,6 +68,11 @@ struct LawfulDecorator: Sendable, CustomTestStringConvertible {
     static let all: [LawfulDecorator] = [
         .init("retrying") { $0.retrying(clock: ImpatientClock()) },
         .init("retrying with the machine's clock") { $0.retrying(.init(retries: 1, baseDelay: .milliseconds(1))) },
+        .init("limitingTime") { $0.limitingTime() },
+        .init("limitingTime of attempts, and retrying") { base, conditions in
+            base.limitingTime(as: .attempt, clock: conditions.clock).retrying(clock: conditions.clock)
+                .limitingTime(.modelAnswer, clock: conditions.clock)
+        },
         .init("caching") { $0.caching(in: MemoryResponseStore()) },
         .init("caching, with a status field and little patience", adding: []) {
             var policy = CachingPolicy.standard

@@ -101,6 +101,7 @@ struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
 }
 
 private enum SkipsAuthenticationKey: RequestOptionKey {
+    static let travels = OptionTravel.all
     static let defaultValue = false
 }
 

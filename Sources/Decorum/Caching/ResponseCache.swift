@@ -22,10 +22,10 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
         self.policy = policy
         self.clock = clock
         self.spawner = spawner
-        watch = TimeLimitWatch(clock: clock)
-        sharedRequests = SharedRequests(
-            SharedRequestSettings(
-                policy.coalescing, clock: clock, watch: watch, spawner: spawner, isOpenAfterArrival: false))
+        let settings = SharedRequestSettings(
+            policy.coalescing, clock: clock, spawner: spawner, isOpenAfterArrival: false)
+        sharedRequests = SharedRequests(settings)
+        watch = settings.watch
         ignoredFields = FieldNames(policy.coalescing.ignoredFields)
     }
 }

@@ -9,14 +9,11 @@ struct SharedRequestSettings: Sendable {
     /// Whether callers can join a response that has arrived, until a caller reads from it.
     let isOpenAfterArrival: Bool
 
-    init(
-        _ policy: CoalescingPolicy, clock: any DatedClock, watch: TimeLimitWatch, spawner: any TaskSpawner,
-        isOpenAfterArrival: Bool
-    ) {
+    init(_ policy: CoalescingPolicy, clock: any DatedClock, spawner: any TaskSpawner, isOpenAfterArrival: Bool) {
         backlogLimit = max(0, policy.backlogLimit)
         patience = max(.zero, policy.patience)
         self.clock = clock
-        self.watch = watch
+        watch = TimeLimitWatch(clock: clock)
         self.spawner = spawner
         self.isOpenAfterArrival = isOpenAfterArrival
     }

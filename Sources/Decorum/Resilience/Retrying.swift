@@ -67,7 +67,9 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
                 outcome = .failure(error)
             }
             let policy = request.options.retryPolicy ?? policy
-            switch try await verdict(on: consume outcome, to: request.head, tally: &tally, policy: policy) {
+            let verdict = try await verdict(
+                on: consume outcome, to: request.head, until: request.options.deadline, tally: &tally, policy: policy)
+            switch verdict {
             case .answer(let response):
                 return response
             case .retry(let instant):
@@ -86,24 +88,32 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
     ///
     /// A response that is not returned is consumed here: its transfer must end before the wait.
     private func verdict(
-        on outcome: consuming Result<Response, any Error>, to request: HTTPRequest, tally: inout RetryTally,
-        policy: RetryPolicy
+        on outcome: consuming Result<Response, any Error>, to request: HTTPRequest,
+        until deadline: ContinuousClock.Instant?, tally: inout RetryTally, policy: RetryPolicy
     ) async throws -> RetryVerdict {
         switch consume outcome {
         case .failure(let error):
             let decision = RetryDecision.after(error, to: request, retries: tally.retries, policy: policy)
-            guard let delay = delay(of: decision) else { throw tally.end(with: error) }
+            guard let delay = delay(of: decision), mayWait(for: delay, until: deadline) else {
+                throw tally.end(with: error)
+            }
             tally.add(attempts: (error as? TransportError)?.attempts ?? 1)
             return .retry(clock.now + delay)
         case .success(let response):
             let decision = RetryDecision.after(
                 response.head, to: request, at: clock.date, retries: tally.retries, policy: policy)
-            guard let delay = delay(of: decision) else { return .answer(tally.end(with: response)) }
+            guard let delay = delay(of: decision), mayWait(for: delay, until: deadline) else {
+                return .answer(tally.end(with: response))
+            }
             let instant = clock.now + delay
             tally.add(attempts: response.metadata.attempts)
-            try await response.body.discard(on: clock)
+            try await response.body.discard(until: deadline, on: clock)
             return .retry(instant)
         }
+    }
+
+    private func mayWait(for delay: Duration, until deadline: ContinuousClock.Instant?) -> Bool {
+        deadline.map { clock.now + delay < $0 } ?? true
     }
 
     private func delay(of decision: RetryDecision) -> Duration? {

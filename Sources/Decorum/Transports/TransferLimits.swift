@@ -43,7 +43,7 @@ public struct TransferLimits: Sendable, Hashable {
     ///   - origin: The server that the request is for.
     /// - Throws: ``TransportError`` with ``TransportError/Code/deadlineExceeded`` or ``TransportError/Code/timedOut``.
     public func check(
-        at now: ContinuousClock.Instant, for origin: @autoclosure () -> Origin?
+        at now: ContinuousClock.Instant, for origin: @autoclosure () throws -> Origin?
     ) throws(TransportError) {
         var error: TransportError
         if let deadline, deadline <= now {
@@ -53,7 +53,7 @@ public struct TransferLimits: Sendable, Hashable {
         } else {
             return
         }
-        error.origin = origin()
+        error.origin = try? origin()
         throw error
     }
 

@@ -103,11 +103,12 @@ struct StatusValidatingConnection<Base: Connection>: ComposedConnection {
         let authority = request.head.authority
         let path = request.head.path
         let routeName = request.options.routeName
+        let deadline = request.options.deadline
         var response = try await base.send(request)
         guard !accepted.contains(response.status) else { return response }
         let asked = try? Origin(HTTPRequest(method: method, scheme: scheme, authority: authority, path: nil))
         let date = clock.date
-        let problem = try await response.readProblem(on: clock)
+        let problem = try await response.readProblem(until: deadline, on: clock)
         throw StatusError(
             method: method, origin: response.answeringOrigin ?? asked, routeName: routeName, response: response,
             path: path, problem: problem, at: date)
@@ -122,11 +123,13 @@ extension Response {
     /// Finds the problem in the first chunk of a body that is still being received, and leaves it a body with all bytes.
     ///
     /// - Returns: The problem; nil where the body is in memory, or was not read.
-    fileprivate mutating func readProblem(on clock: any DatedClock) async throws -> ProblemText? {
+    fileprivate mutating func readProblem(
+        until deadline: ContinuousClock.Instant?, on clock: any DatedClock
+    ) async throws -> ProblemText? {
         guard body.bytes == nil, body.replay == .once, (1...Int64(ProblemText.limit)).contains(body.length ?? 1),
             ContentKind(mediaType: head.headerFields[.contentType]) == .json
         else { return nil }
-        let (chunk, whole) = try await body.readingAhead(within: Body.discardTime, on: clock)
+        let (chunk, whole) = try await body.readingAhead(within: Body.discardTime, until: deadline, on: clock)
         body = whole
         return chunk.map(ProblemText.find)
     }

@@ -145,7 +145,7 @@ public struct CurlConnection: ClosableConnection {
             or: proxy.map { ($0.url, $0.exceptions) })
         try Task.checkCancellation()
         let beginning = watch.clock.now
-        try limits.check(at: beginning, for: try? Origin(request.head))
+        try limits.check(at: beginning, for: Origin(request.head))
 
         try engines.transfers.begin()
         request.reportSending(showingClientCertificate: showsClientCertificate)

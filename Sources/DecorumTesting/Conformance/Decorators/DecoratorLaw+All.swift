@@ -5,6 +5,6 @@ extension DecoratorLaw {
         .responseStreaming, .responseTrailers, .responseFields, .release, .earlyDrop, .cancellation, .bodyCancellation,
         .silenceAfterCancellation, .idleness, .statuses, .errors, .bodyErrors, .options, .metadata, .concurrency,
         .layerOrder, .declaredResending, .declaredAnswering, .declaredChanges, .declaredSecrets, .writtenSecrets,
-        .redirectedSecrets, .principals, .cancelledSleep, .effects, .contentLengths, .emptyResponses,
+        .redirectedSecrets, .principals, .cancelledSleep, .effects, .contentLengths, .emptyResponses, .deadlines,
     ])
 }
