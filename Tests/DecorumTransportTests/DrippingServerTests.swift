@@ -99,7 +99,7 @@ extension IsolatedTests {
                 nil, "*",
                 .script(.head(.ok, ["Content-Length": "1000000"]), .trickle(.long("b"), every: .milliseconds(5))))
             let response = try await stack(transport, policy).send(.get(origin.url + "/"))
-            let result = try await end(of: Task { try await response.body.drain(upTo: 1 << 20) })
+            let result = try await end(of: Task { try await response.body.data(upTo: 2 << 20) })
             let error = #expect(throws: TransportError.self) { try result.get() }
             #expect(error?.code == .deadlineExceeded)
             #expect(error?.stage == .body)

@@ -47,7 +47,7 @@ import Testing
         )
         #expect(
             "\(error)"
-                == "The deadline of the request to api.example.com:443 passed after 30.0 s, before the head of the response. "
+                == "The deadline of the request to api.example.com:443 passed after 30.00 s, before the head of the response. "
                 + "Raise the deadline in the request's options, or that of the stack, if the server needs more time.")
         #expect((error as? TransportError)?.meansServerNotReached == true)
         #expect(!TransportError(.deadlineExceeded, at: .body).meansServerNotReached)
