@@ -19,8 +19,8 @@ public protocol ReachabilityError: Error {
 extension TransportError: ReachabilityError {
     /// Whether the server was not reached, by the code and the stage.
     ///
-    /// True for ``Code/connectionRefused``, ``Code/hostNotFound``, ``Code/unreachable``, ``Code/timedOut`` and
-    /// ``Code/connectionLost``, unless the head of a response had arrived (``Stage/body``). All other codes count as
+    /// True for ``Code/connectionRefused``, ``Code/hostNotFound``, ``Code/unreachable``, ``Code/timedOut``,
+    /// ``Code/deadlineExceeded`` and ``Code/connectionLost``, unless the head of a response had arrived (``Stage/body``). All other codes count as
     /// reached: with ``Code/tls`` and ``Code/proxyRefused``, something has answered that must not be hidden; with
     /// ``Code/malformedResponse``, ``Code/truncated``, ``Code/undecodableContent`` and ``Code/expectationFailed``, the
     /// server has; ``Code/unreadableBody``, ``Code/limitExceeded`` and ``Code/closed`` come from the app itself; and the
@@ -28,7 +28,7 @@ extension TransportError: ReachabilityError {
     public var meansServerNotReached: Bool {
         guard stage != .body else { return false }
         switch code {
-        case .connectionRefused, .hostNotFound, .unreachable, .timedOut, .connectionLost: return true
+        case .connectionRefused, .hostNotFound, .unreachable, .timedOut, .deadlineExceeded, .connectionLost: return true
         default: return false
         }
     }

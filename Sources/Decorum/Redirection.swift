@@ -79,6 +79,8 @@ public struct RedirectionRefusal: Sendable, Hashable, CustomStringConvertible {
     public static let limit = RedirectionRefusal("limit")
     /// The rule of the policy does not allow it.
     public static let policy = RedirectionRefusal("policy")
+    /// The deadline of the request has passed.
+    public static let deadline = RedirectionRefusal("deadline")
 }
 
 extension ResponseMetadata {

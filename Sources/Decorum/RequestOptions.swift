@@ -106,22 +106,36 @@ extension RequestOptions {
 
     /// The instant at which the exchange fails unless the head of its response has arrived; nil for no such limit.
     ///
-    /// A transport ends the exchange then with ``TransportError/Code/deadlineExceeded``. A layer that would wait past it
-    /// gives up at once with the outcome that it has. ``bodyDeadline`` limits the time of the response's body.
+    /// A transport ends the exchange then with ``TransportError/Code/deadlineExceeded``, and sends nothing when the instant
+    /// has passed already. The time counts everything: the wait for a connection, and the content of the request, however
+    /// slowly it is made. A layer that would wait past the instant gives up at once with the outcome that it has. The
+    /// instant is one of the clock that the layers and the transport have. ``bodyDeadline`` limits the time of the
+    /// response's body. ``Connection/limitingTime(_:as:clock:)`` sets both for all requests of a stack.
     public var deadline: ContinuousClock.Instant? {
         get { self[DeadlineKey.self] }
         set { self[DeadlineKey.self] = newValue }
     }
 
-    /// The instant at which the body of the response fails unless it has been read to its end; nil for no such limit.
+    /// The time that is left until the ``deadline``, which is zero once it has passed; nil without a deadline.
     ///
-    /// Without it, a body is bounded by ``idleTimeout`` alone, so that event streams and downloads go on.
+    /// - Parameter now: The current instant.
+    /// - Returns: The time.
+    public func timeLeft(at now: ContinuousClock.Instant) -> Duration? {
+        deadline.map { max(.zero, now.duration(to: $0)) }
+    }
+
+    /// The instant at which the body of the response fails unless it has arrived whole; nil for no such limit.
+    ///
+    /// Without it, a body is bounded by ``idleTimeout`` alone, so that event streams and downloads go on. It also counts
+    /// while the reader is slow, since the reader then holds the server back. A request whose head has not arrived by then
+    /// fails too.
     public var bodyDeadline: ContinuousClock.Instant? {
         get { self[BodyDeadlineKey.self] }
         set { self[BodyDeadlineKey.self] = newValue }
     }
 
-    /// The priority of the request among those that wait for a connection; the default is that of the task that sends it.
+    /// The priority of the request among those that wait, in a layer or a transport that puts requests in order; nil
+    /// where the caller has no wish.
     public var priority: TaskPriority? {
         get { self[PriorityKey.self] }
         set { self[PriorityKey.self] = newValue }
@@ -152,6 +166,7 @@ extension RequestOptions {
 
 private enum RouteNameKey: RequestOptionKey {
     static let defaultValue: String? = nil
+    static let travels = OptionTravel.all
 }
 
 private enum IdleTimeoutKey: RequestOptionKey {
@@ -176,4 +191,5 @@ private enum PriorityKey: RequestOptionKey {
 
 private enum RedirectingOriginsKey: RequestOptionKey {
     static let defaultValue: Set<Origin> = []
+    static let travels = OptionTravel.all
 }

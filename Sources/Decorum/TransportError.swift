@@ -25,7 +25,7 @@ public struct TransportError: DescribableError, Sendable {
         public static let unreachable = Code("unreachable")
         /// No byte was sent or received for as long as the idle timeout allows.
         public static let timedOut = Code("timedOut")
-        /// The deadline in the request's options has passed.
+        /// The deadline of the request, or that of its response's body, has passed.
         public static let deadlineExceeded = Code("deadlineExceeded")
         /// The connection broke or was closed before the answer was complete.
         public static let connectionLost = Code("connectionLost")

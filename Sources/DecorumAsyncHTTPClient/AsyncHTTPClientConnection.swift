@@ -48,7 +48,7 @@ import NIOSSL
 /// - A response fails when lines of its head end without CR, or when it has a folded field or two `Content-Length` fields.
 public struct AsyncHTTPClientConnection: ClosableConnection {
     private let client: AsyncHTTPClientOwner
-    private let timer: IdleTimer
+    private let watch: TimeLimitWatch
     private let idleTimeout: Duration
     private let settings: [Layer.Setting]
     private let showsClientCertificate: Bool
@@ -116,7 +116,7 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
     ) {
         self.client = client
         self.idleTimeout = idleTimeout
-        timer = IdleTimer(clock: clock)
+        watch = TimeLimitWatch(clock: clock)
         self.showsClientCertificate = showsClientCertificate
         settings = [setting, .init("idleTimeout", idleTimeout)]
     }
@@ -151,29 +151,30 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
         let request = request
         try request.validate()
         var outgoing = try HTTPClientRequest(request.head)
-        let idleTimeout = min(request.options.idleTimeout ?? idleTimeout, IdleTimer.longestTimeout)
-        guard idleTimeout >= .zero else {
-            throw InvalidRequestError(.negativeNumber, "The idle timeout is negative.")
-        }
+        let limits = try TransferLimits(request.options, idleTimeout: idleTimeout)
         guard request.body.isEmpty || request.head.method != .trace else {
             throw InvalidRequestError(.invalidBody, "A TRACE request has no content (RFC 9110, section 9.3.8).")
         }
         try Task.checkCancellation()
-        guard idleTimeout > .zero else { throw TransportError(idleFor: idleTimeout, at: .connecting) }
+        let beginning = watch.clock.now
+        try limits.check(at: beginning, for: Origin(request.head))
 
         try client.transfers.begin()
         request.reportSending(showingClientCertificate: showsClientCertificate)
         let content: AsyncHTTPClientContent
         do {
-            content = try await .make(request.body, for: client, isSecure: request.head.scheme == "https")
+            let isSecure = request.head.scheme == "https"
+            content = try await .make(
+                request.body, for: client, isSecure: isSecure, until: limits.deadline, on: watch)
         } catch {
             client.transfers.end()
             throw TransportError.locate(
-                error, at: try? Origin(request.head), after: nil, routeName: request.options.routeName)
+                error, at: try? Origin(request.head), after: beginning.duration(to: watch.clock.now),
+                routeName: request.options.routeName)
         }
         let exchange = AsyncHTTPClientExchange(
             request, content: content, by: client, authority: outgoing.headers.first(name: "Host") ?? "",
-            idleTimeout: idleTimeout, timer: timer)
+            limits: limits, since: beginning, watch: watch)
         outgoing.body = content.body(in: exchange)
         return try await exchange.response(to: outgoing)
     }

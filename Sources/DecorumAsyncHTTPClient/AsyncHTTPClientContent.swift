@@ -21,22 +21,28 @@ enum AsyncHTTPClientContent: Sendable {
     ///   - body: The content of the request.
     ///   - client: The client that sends it.
     ///   - isSecure: Whether it is sent over TLS, where the client may use HTTP/2.
+    ///   - deadline: The instant by which it must be open; nil for no limit.
+    ///   - watch: The watch for the deadline.
     /// - Returns: The content.
     /// - Throws: `TransportError` when the body cannot be opened, and `CancellationError`.
     static func make(
-        _ body: Body, for client: AsyncHTTPClientOwner, isSecure: Bool
+        _ body: Body, for client: AsyncHTTPClientOwner, isSecure: Bool, until deadline: ContinuousClock.Instant?,
+        on watch: TimeLimitWatch
     ) async throws -> AsyncHTTPClientContent {
         if body.isEmpty { return .none }
         // Over HTTP/2 as one buffer, which is how AsyncHTTPClient takes bytes itself: its streams have flaws that its
         // buffers do not have. Over HTTP/1.1 in pieces, after each of which an early response is noticed.
         if let bytes = body.bytes, bytes.count <= (isSecure ? bufferLimit : pieceSize) { return .bytes(bytes) }
+        let source: ContentSource?
         do {
-            return .stream(try await ContentSource(body, client), length: body.length)
+            source = try await watch.value(until: deadline) { try await ContentSource(body, client) }
         } catch let error as CancellationError {
             throw error
         } catch {
             throw TransportError(.unreadableBody, at: .connecting, underlying: error)
         }
+        guard let source else { throw TransportError(.deadlineExceeded, at: .connecting) }
+        return .stream(source, length: body.length)
     }
 
     func body(in exchange: AsyncHTTPClientExchange) -> HTTPClientRequest.Body? {

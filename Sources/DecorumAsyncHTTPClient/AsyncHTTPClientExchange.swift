@@ -10,7 +10,7 @@ import Synchronization
 /// A separate task executes the request and receives the body, so that a timeout can cancel that task and not the
 /// caller's. An exchange ends once; later events are ignored.
 final class AsyncHTTPClientExchange: TransportExchange {
-    private struct State {
+    struct State {
         var waiters = Waiters()
         var hasHead = false
         var end: Result<Void, any Error>?
@@ -30,7 +30,7 @@ final class AsyncHTTPClientExchange: TransportExchange {
     }
 
     /// The tasks that are to be cancelled or resumed when the exchange ends.
-    private struct Waiters {
+    struct Waiters {
         var transfer: Task<Void, Never>?
         var head: CheckedContinuation<Response, any Error>?
         var reading: Task<ByteBuffer?, any Error>?
@@ -39,31 +39,31 @@ final class AsyncHTTPClientExchange: TransportExchange {
     }
 
     // The number of unread bytes at which receiving pauses, so that the server is held back.
-    private static let bound = 256 << 10
+    static let bound = 256 << 10
 
-    private let content: AsyncHTTPClientContent
-    private let owner: AsyncHTTPClientOwner
-    private let method: HTTPRequest.Method
-    private let authority: String
-    private let metadata: ResponseMetadata
-    private let idleTimeout: Duration
-    private let beginning: ContinuousClock.Instant
-    private let timer: IdleTimer
-    private let state: Mutex<State>
+    let content: AsyncHTTPClientContent
+    let owner: AsyncHTTPClientOwner
+    let method: HTTPRequest.Method
+    let authority: String
+    let metadata: ResponseMetadata
+    let limits: TransferLimits
+    let beginning: ContinuousClock.Instant
+    let watch: TimeLimitWatch
+    let state: Mutex<State>
 
     init(
         _ request: borrowing Request, content: AsyncHTTPClientContent, by owner: AsyncHTTPClientOwner,
-        authority: String, idleTimeout: Duration, timer: IdleTimer
+        authority: String, limits: TransferLimits, since beginning: ContinuousClock.Instant, watch: TimeLimitWatch
     ) {
         self.content = content
         self.owner = owner
         method = request.head.method
         self.authority = authority
         metadata = ResponseMetadata(answering: request, from: .network)
-        self.idleTimeout = idleTimeout
-        self.timer = timer
-        beginning = timer.clock.now
-        state = Mutex(State(lastProgress: beginning))
+        self.limits = limits
+        self.watch = watch
+        self.beginning = beginning
+        state = Mutex(State(lastProgress: watch.clock.now))
     }
 
     /// Sends the request and waits for the head of the response.
@@ -76,7 +76,7 @@ final class AsyncHTTPClientExchange: TransportExchange {
                 }
                 switch end {
                 case nil:
-                    timer.add(self)
+                    watch.add(self)
                     begin(request)
                 case .failure(let error): continuation.resume(throwing: error)
                 case .success: continuation.resume(throwing: TransportError(.other, at: .head))
@@ -118,198 +118,6 @@ final class AsyncHTTPClientExchange: TransportExchange {
             finish(.failure(AsyncHTTPClientFailure.error(for: error, at: stage)))
         }
         await content.close()
-    }
-}
-
-// Events of the transfer.
-extension AsyncHTTPClientExchange {
-    /// The stage that a failure would be at now.
-    private var stage: TransportError.Stage {
-        state.withLock { $0.hasHead ? .body : .head }
-    }
-
-    /// Resumes the caller with a response; returns one without a body instead, to keep until its connection can be used
-    /// for the next request.
-    private func receive(_ response: HTTPClientResponse) throws -> Response? {
-        guard response.history.count == 1 else {
-            throw TransportError(.other, at: .head, underlying: RedirectingClientError())
-        }
-        guard let head = HTTPResponse(response) else { throw TransportError(.malformedResponse, at: .head) }
-        let answer = answer(head)
-        guard !answer.body.isEmpty else { return answer }
-        resumeCaller(with: answer)
-        return nil
-    }
-
-    private func resumeCaller(with response: Response) {
-        let now = timer.clock.now
-        let waiter = state.withLock { state in
-            state.hasHead = true
-            state.lastProgress = now
-            return state.waiters.head.take()
-        }
-        waiter?.resume(returning: response)
-    }
-
-    private func answer(_ head: HTTPResponse) -> Response {
-        guard method != .head, head.status != .noContent, head.status != .notModified, head.contentLength != 0
-        else { return Response(head: head, metadata: metadata) }
-        let lease = TransferLease(self)
-        let body = Body(length: head.contentLength, replay: .once) { _ in AsyncHTTPClientBodyReader(lease) }
-        return Response(head: head, body: body, metadata: metadata)
-    }
-
-    /// Receives a part of the body and waits until there is room for the next; false once the exchange has ended.
-    private func receive(_ part: ByteBuffer) async -> Bool {
-        // The bytes are copied before the closure returns.
-        let data = unsafe part.withUnsafeReadableBytes { unsafe Data($0) }
-        let now = timer.clock.now
-        let (reader, isFull, isWanted) = state.withLock { state in
-            guard state.end == nil else { return (state.waiters.reader.take(), false, false) }
-            state.lastProgress = now
-            if !data.isEmpty { state.chunks.append(data) }
-            state.byteCount += data.count
-            return (state.waiters.reader.take(), state.byteCount >= Self.bound, true)
-        }
-        reader?.resume()
-        return isFull ? await waitForRoom() : isWanted
-    }
-
-    private func waitForRoom() async -> Bool {
-        await withCheckedContinuation { continuation in
-            let hasRoom = state.withLock { state in
-                guard state.end == nil, state.byteCount >= Self.bound else { return true }
-                state.waiters.producer = continuation
-                return false
-            }
-            if hasRoom { continuation.resume() }
-        }
-        let now = timer.clock.now
-        return state.withLock { state in
-            state.lastProgress = now
-            return state.end == nil
-        }
-    }
-
-    /// Reads the next piece of the request's content, in a task that ends with the exchange.
-    func read(_ source: ContentSource) async throws -> ByteBuffer? {
-        let reading = Task { try await source.next() }
-        let isWanted = state.withLock { state in
-            if state.end == nil { state.waiters.reading = reading }
-            return state.end == nil
-        }
-        guard isWanted else {
-            reading.cancel()
-            throw CancellationError()
-        }
-        let piece = await reading.result
-        let now = timer.clock.now
-        state.withLock { state in
-            state.waiters.reading = nil
-            state.lastProgress = now
-        }
-        do {
-            return try piece.get()
-        } catch {
-            throw UnreadableContentError(underlying: error)
-        }
-    }
-}
-
-// Requests of the reader of the response's body.
-extension AsyncHTTPClientExchange {
-    /// Returns the unread chunks of the body, or waits for the next one; an empty array at its end.
-    func receivedChunks() async throws -> [Data] {
-        if Task.isCancelled { cancel() }
-        if let chunks = try take() { return chunks }
-        return try await withTaskCancellationHandler {
-            while true {
-                await waitForChunk()
-                if let chunks = try take() { return chunks }
-            }
-        } onCancel: {
-            cancel()
-        }
-    }
-
-    /// Takes the unread chunks; nil where there are none and the body has not ended.
-    private func take() throws -> [Data]? {
-        let (chunks, producer) = try state.withLock { state in
-            guard state.chunks.isEmpty else {
-                let chunks = state.chunks
-                state.chunks = []
-                state.byteCount = 0
-                if state.waiters.producer != nil { state.lastProgress = timer.clock.now }
-                return (chunks as [Data]?, state.waiters.producer.take())
-            }
-            try state.end?.get()
-            return (state.end == nil ? nil : [], nil)
-        }
-        producer?.resume()
-        return chunks
-    }
-
-    private func waitForChunk() async {
-        await withCheckedContinuation { continuation in
-            let isReady = state.withLock { state in
-                guard state.chunks.isEmpty, state.end == nil else { return true }
-                state.waiters.reader = continuation
-                return false
-            }
-            if isReady { continuation.resume() }
-        }
-    }
-}
-
-// The ways in which the exchange ends.
-extension AsyncHTTPClientExchange {
-    var deadline: ContinuousClock.Instant? {
-        state.withLock { state in
-            guard state.end == nil else { return nil }
-            // A slow reader, and slow content of the request before the head, do not count as the server's time.
-            let awaitsClient = state.waiters.producer != nil || (state.waiters.reading != nil && !state.hasHead)
-            return (awaitsClient ? timer.clock.now : state.lastProgress).advanced(by: idleTimeout)
-        }
-    }
-
-    func timeOut() {
-        let end = { @Sendable [self] in finish(.failure(TransportError(idleFor: idleTimeout, at: stage))) }
-        guard let connections = owner.connections else {
-            end()
-            return
-        }
-        // Before the caller hears of it, whose next request would otherwise be sent on the dead connection.
-        connections.retire(servingAuthority: authority, silentFor: idleTimeout, then: end)
-    }
-
-    func cancel() {
-        finish(.failure(CancellationError()), isUnwanted: true)
-    }
-
-    private func finish(_ end: Result<Void, any Error>, isUnwanted: Bool = false) {
-        let end = end.mapError {
-            TransportError.locate(
-                $0, at: metadata.url.flatMap { try? Origin($0) }, after: beginning.duration(to: timer.clock.now),
-                routeName: metadata.routeName)
-        }
-        let waiters = state.withLock { state in
-            let waiters = state.end(with: end)
-            if isUnwanted {
-                state.chunks = []
-                state.end = end
-            }
-            return waiters
-        }
-        guard let waiters else { return }
-        timer.remove(self)
-        owner.transfers.end()
-        if case .failure(let error) = end {
-            waiters.transfer?.cancel()
-            waiters.head?.resume(throwing: error)
-        }
-        waiters.reading?.cancel()
-        waiters.reader?.resume()
-        waiters.producer?.resume()
     }
 }
 #endif

@@ -60,13 +60,16 @@ private typealias Content = AsyncHTTPClientContent
         defer { try? FileManager.default.removeItem(at: file) }
         try BytePattern.bytes(count).write(to: file)
 
-        let memory: Content = try await .make(Body(BytePattern.bytes(count)), for: client, isSecure: true)
+        let watch = TimeLimitWatch(clock: SystemClock())
+        let memory: Content = try await .make(
+            Body(BytePattern.bytes(count)), for: client, isSecure: true, until: nil, on: watch)
         guard case .bytes(let bytes) = memory else {
             Issue.record("Content in memory is not given as bytes.")
             return
         }
         #expect(bytes.count == count)
-        let stored: Content = try await .make(Body(contentsOf: file), for: client, isSecure: true)
+        let stored: Content = try await .make(
+            Body(contentsOf: file), for: client, isSecure: true, until: nil, on: watch)
         guard case .stream(_, length: Int64(count)) = stored else {
             Issue.record("A file is not given as a stream.")
             return

@@ -130,6 +130,11 @@ extension Connection {
     func tagging() -> some Connection { TaggingConnection(base: self) }
 }
 
+enum TraceKey: RequestOptionKey {
+    static let defaultValue: String? = nil
+    static let travels: OptionTravel = [.redirections, .attempts]
+}
+
 enum ExperimentKey: RequestOptionKey {
     static let defaultValue: String? = nil
 }

@@ -25,7 +25,7 @@ struct BrokenDecorator: Sendable, CustomTestStringConvertible {
         self.decorate = decorate
     }
 
-    static let all = bodies + fields + outcomes + cancellations + layers
+    static let all = bodies + fields + outcomes + cancellations + deadlines + layers
 
     private static let bodies: [BrokenDecorator] = [
         .init(.requestBodiesOnce, "reads the content to hash it, and forwards the body") { base in
@@ -164,6 +164,23 @@ struct BrokenDecorator: Sendable, CustomTestStringConvertible {
             Broken(base, facts: [.resends]) { request, base in
                 guard request.body.replay > .once else { return try await base.send(request) }
                 if let response = try await base.sendUnlessUnavailable(request) { return response }
+                return try await base.send(request)
+            }
+        },
+    ]
+
+    private static let deadlines: [BrokenDecorator] = [
+        .init(.deadlines, "forgets the deadline") { base in
+            Broken(base) { request, base in
+                var request = request
+                request.options.deadline = nil
+                return try await base.send(request)
+            }
+        },
+        .init(.deadlines, "gives a request more time than its caller") { base in
+            Broken(base) { request, base in
+                var request = request
+                request.options.deadline = .now + .seconds(60)
                 return try await base.send(request)
             }
         },

@@ -94,7 +94,7 @@ extension BrokenDecorator {
                 return try await base.send(request)
             }
         },
-        .init(.options, "makes a new request") { base in
+        .init(.options, and: [.deadlines], "makes a new request") { base in
             Broken(base) { request, base in try await base.send(Request(head: request.head, body: request.body)) }
         },
         .init(.metadata, "makes a new response") { base in

@@ -73,6 +73,11 @@ struct LawfulDecorator: Sendable, CustomTestStringConvertible {
         .init("pacing") { $0.pacing(clock: ImpatientClock()) },
         .init("addingIdempotencyKey", adding: [.idempotencyKey]) { $0.addingIdempotencyKey() },
         .init("addingRequestID", adding: [.requestID]) { $0.addingRequestID() },
+        .init("limitingTime") { $0.limitingTime() },
+        .init("limitingTime of attempts, and retrying") { base, conditions in
+            base.limitingTime(as: .attempt, clock: conditions.clock).retrying(clock: conditions.clock)
+                .limitingTime(.modelAnswer, clock: conditions.clock)
+        },
         .init("caching") { $0.caching(in: MemoryResponseStore()) },
         .init("caching, with a status field and little patience", adding: []) {
             var policy = CachingPolicy.standard

@@ -104,6 +104,21 @@ struct BrokenTransport: Sendable, CustomStringConvertible {
                 return try await base.send(request)
             }
         },
+        .init("ignores deadlines", .deadlineBeforeHead, .deadlineOfBody, .deadlineBeforeSending) { base in
+            base.intercepting { request, base in
+                var request = request
+                request.options.deadline = nil
+                request.options.bodyDeadline = nil
+                return try await base.send(request)
+            }
+        },
+        .init("ends bodies at the deadline of the head", .deadlineSparesBody) { base in
+            base.intercepting { request, base in
+                var request = request
+                request.options.bodyDeadline = request.options.deadline
+                return try await base.send(request)
+            }
+        },
         .init("loses the content of a request", .wholeUploads, .echo, .fileUploads) { base in
             base.intercepting { request, base in try await base.send(Request(head: request.head)) }
         },

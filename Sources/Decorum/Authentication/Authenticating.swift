@@ -134,6 +134,7 @@ private enum LacksCredentialsKey: ResponseMetadataKey {
 }
 
 private enum SkipsAuthenticationKey: RequestOptionKey {
+    static let travels = OptionTravel.all
     static let defaultValue = false
 }
 

@@ -33,18 +33,21 @@ extension Body {
 
     /// Reads the rest of a response that is not needed, so that its connection can serve another request.
     ///
-    /// A body that is longer than `limit`, or takes longer than `time`, is dropped instead: a new connection costs less than
+    /// A body that is longer than `limit`, or takes longer than `time` or than the deadline, is dropped instead: a new connection costs less than
     /// waiting for it.
     func discard(
-        upTo limit: Int = discardLimit, within time: Duration = discardTime, on clock: any DatedClock
+        upTo limit: Int = discardLimit, within time: Duration = discardTime,
+        until deadline: ContinuousClock.Instant? = nil, on clock: any DatedClock
     ) async throws {
         guard bytes == nil, length ?? 1 > 0, length ?? 0 <= limit else { return }
+        let end = clock.now + time
+        let instant = Swift.min(end, deadline ?? end)
         // A task is released a little after its work ends. If it captured the body, the transfer would stay open until
         // then.
         let unwanted = UnwantedBody(self)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { _ = try await unwanted.take()?.drain(upTo: limit) }
-            group.addTask { try await clock.sleep(for: time) }
+            group.addTask { try await clock.sleep(until: instant, tolerance: nil) }
             defer { group.cancelAll() }
             try await group.next()
         }

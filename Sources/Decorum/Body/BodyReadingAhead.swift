@@ -6,14 +6,18 @@ extension Body {
     ///
     /// - Parameters:
     ///   - time: The time to wait.
-    ///   - clock: The clock for it.
+    ///   - deadline: The instant at which the wait ends in any case; nil for none.
+    ///   - clock: The clock for both.
     /// - Returns: The first chunk, nil where there is none or where it has not arrived; and a body with all bytes, which
     ///   throws where the first chunk did. It ends the transfer when it is dropped.
     /// - Throws: `CancellationError`; any other failure to read is left to the reader of the new body.
-    func readingAhead(within time: Duration, on clock: any DatedClock) async throws -> (chunk: Data?, body: Body) {
+    func readingAhead(
+        within time: Duration, until deadline: ContinuousClock.Instant? = nil, on clock: any DatedClock
+    ) async throws -> (chunk: Data?, body: Body) {
         let length = length
         let lease = ReadAheadLease(self)
-        let chunk = try await lease.firstChunk(within: time, on: clock)
+        let end = clock.now + time
+        let chunk = try await lease.firstChunk(until: Swift.min(end, deadline ?? end), on: clock)
         return (chunk, Body(trustedLength: length, replay: .once) { _ in ReadAheadReader(lease: lease) })
     }
 }
@@ -38,10 +42,10 @@ private final class ReadAheadLease: Sendable {
 
     deinit { reading.cancel() }
 
-    func firstChunk(within time: Duration, on clock: any DatedClock) async throws -> Data? {
+    func firstChunk(until instant: ContinuousClock.Instant, on clock: any DatedClock) async throws -> Data? {
         try await withThrowingTaskGroup(of: Void.self) { [arrivals] group in
             group.addTask { for await _ in arrivals {} }
-            group.addTask { try await clock.sleep(for: time) }
+            group.addTask { try await clock.sleep(until: instant, tolerance: nil) }
             defer { group.cancelAll() }
             try await group.next()
         }

@@ -11,9 +11,9 @@ struct ForwardedRequest: Sendable {
     }
 
     /// The request without the fields that the cache adds.
-    let plain: Request
+    private(set) var plain: Request
     /// The request as it is sent.
-    let request: Request
+    private(set) var request: Request
     let key: ResponseKey
     let purpose: Purpose
     let cause: ForwardCause
@@ -43,6 +43,7 @@ struct ForwardedRequest: Sendable {
         datedBy clock: any DatedClock
     ) {
         var plain = plain
+        plain.options = plain.options.travelling(.backgroundRequests)
         plain.head.headerFields[.ifNoneMatch] = nil
         plain.head.headerFields[.ifModifiedSince] = nil
         // For a stored part, the rest may not be worth a transfer; for a whole response it is.
@@ -90,9 +91,26 @@ struct ForwardedRequest: Sendable {
         ForwardedRequest(withoutConditions: self)
     }
 
+    /// The request as it is sent for all callers that wait for its response.
+    func forAllCallers() -> ForwardedRequest {
+        var forwarded = self
+        forwarded.plain = plain.forAllCallers()
+        forwarded.request = request.forAllCallers()
+        return forwarded
+    }
+
+    /// The request as it may go on after its caller was answered.
+    func withoutDeadline() -> ForwardedRequest {
+        var forwarded = self
+        (forwarded.plain.options.deadline, forwarded.plain.options.bodyDeadline) = (nil, nil)
+        (forwarded.request.options.deadline, forwarded.request.options.bodyDeadline) = (nil, nil)
+        return forwarded
+    }
+
     private init(withoutConditions other: ForwardedRequest) {
         plain = other.plain
-        request = other.plain
+        plain.options = plain.options.travelling(.attempts)
+        request = plain
         key = other.key
         purpose = .ask([])
         cause = other.cause

@@ -36,7 +36,11 @@ extension ResponseCache {
     /// Waits for the response to a request for a limited time; after that, the request continues in the background.
     private func responseInTime(to forwarded: ForwardedRequest, over base: some Connection) async throws -> Response? {
         guard let limit = policy.staleIfSlow else { return try await share(forwarded, over: base) }
-        let wait = LimitedWait()
+        let options = forwarded.plain.options
+        let end = clock.now + limit
+        let wait = LimitedWait<Response>(until: min(end, options.deadline ?? end))
+        // The response is wanted later, too.
+        let forwarded = forwarded.withoutDeadline()
         let task = spawner.spawn { [self] in
             do {
                 let response = try await share(forwarded, over: base)
@@ -48,9 +52,14 @@ extension ResponseCache {
                 _ = wait.deliver(.failure(error))
             }
         }
-        let response = try await wait.value(within: limit, on: clock, by: spawner, orCancel: task)
+        let response = try await wait.value(watchedBy: watch) { task.cancel() }
         // Later callers must not wait for a request that only goes on in the background.
-        if response == nil { sharedRequests.close(key(of: forwarded)) }
+        guard var response else {
+            sharedRequests.close(key(of: forwarded))
+            return nil
+        }
+        response.body = response.body.failing(
+            at: options.bodyDeadline, from: try? Origin(forwarded.plain.head), watchedBy: watch)
         return response
     }
 
@@ -83,7 +92,9 @@ extension ResponseCache {
         return try await sharedRequests.response(
             for: key(of: forwarded), to: forwarded.plain, collecting: forwarded.sent,
             ticket: { store.ticket(for: forwarded.key) },
-            send: { ticket in try await exchange(forwarded, with: ticket, over: base) })
+            send: { [self] ticket, isForAll in
+                try await exchange(isForAll ? forwarded.forAllCallers() : forwarded, with: ticket, over: base)
+            })
     }
 
     private func key(of forwarded: ForwardedRequest) -> SharedRequestKey {
@@ -129,7 +140,7 @@ extension ResponseCache {
     ) async throws -> SharedAnswer {
         let attempts = response.metadata.attempts
         // The connection of the unusable response must be free for the next request.
-        try await response.body.discard(on: clock)
+        try await response.body.discard(until: exchange.forwarded.plain.options.deadline, on: clock)
         try Task.checkCancellation()
         var answer = try await self.exchange(exchange.forwarded.withoutConditions, with: exchange.ticket, over: base)
         answer.response.metadata.attempts += attempts

@@ -8,6 +8,8 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
     let clock: any DatedClock
     let spawner: any TaskSpawner
     let sharedRequests: SharedRequests
+    /// Ends the waits of callers.
+    let watch: TimeLimitWatch
     let validationsUnderWay = VariantsUnderWay()
     let refreshesUnderWay = VariantsUnderWay()
     let originChanges = OriginChanges()
@@ -20,10 +22,10 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
         self.policy = policy
         self.clock = clock
         self.spawner = spawner
-        sharedRequests = SharedRequests(
-            SharedRequestSettings(
-                policy.coalescing, of: policy.mode.layerName, clock: clock, spawner: spawner, isOpenAfterArrival: false)
-        )
+        let settings = SharedRequestSettings(
+            policy.coalescing, of: policy.mode.layerName, clock: clock, spawner: spawner, isOpenAfterArrival: false)
+        sharedRequests = SharedRequests(settings)
+        watch = settings.watch
         ignoredFields = FieldNames(policy.coalescing.ignoredFields)
     }
 }

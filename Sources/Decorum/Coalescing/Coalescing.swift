@@ -4,8 +4,8 @@ extension Connection {
     /// Sends one request for identical requests that are under way at the same time.
     ///
     /// A `GET` or `HEAD` without a body joins a request under way if both have the same: the method, the URI with its
-    /// fragment, ``RequestOptions/principal``, ``RequestOptions/idleTimeout``, and every field by name and value, in any
-    /// order, except for ``CoalescingPolicy/ignoredFields``. So requests with different credentials, or another `Accept`
+    /// fragment, ``RequestOptions/principal``, ``RequestOptions/idleTimeout``, ``RequestOptions/timePolicy``, and every field by
+    /// name and value, in any order, except for ``CoalescingPolicy/ignoredFields``. So requests with different credentials, or another `Accept`
     /// or `Range`, never share. All joined callers get the response, or the error, of the one request that is sent; for
     /// all but the caller who sent it, ``ResponseMetadata/isCoalesced`` is true. Without this layer,
     /// ``caching(in:policy:clock:spawner:)`` shares only the responses that it could use again.
@@ -27,6 +27,11 @@ extension Connection {
     /// for its URI and for those in `Location` and `Content-Location` of its response, unless the status is 4xx or 5xx;
     /// without a response, for its URI. So a caller who reads after a change does not get a response from before it.
     /// Nothing is kept for later; for that, use caching.
+    ///
+    /// **Deadlines** of a caller affect only that caller, who gets ``TransportError/Code/deadlineExceeded`` while the
+    /// request goes on for the others: ``RequestOptions/deadline``, ``RequestOptions/bodyDeadline`` and all other options
+    /// that do not travel to shared requests are left out of it. Its ``RequestOptions/callContext`` is that of the caller
+    /// who sends it. An attempt has a deadline where ``limitingTime(_:as:clock:)`` stands further in.
     ///
     /// **Cancellation** of a caller affects only that caller. The first caller sends the request in its own task. If
     /// that task is cancelled before the response has arrived, the next caller sends the request again. When the last
@@ -70,6 +75,7 @@ extension RequestOptions {
 }
 
 private enum AllowsCoalescingKey: RequestOptionKey {
+    static let travels = OptionTravel.all
     static let defaultValue = true
 }
 
@@ -113,8 +119,8 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
         let sent = collecting.collectSent()
         return try await requests.response(
             for: key, to: request, collecting: sent, ticket: { tickets.ticket(for: resource) },
-            send: { [collecting] _ in
-                let response = try await base.send(collecting)
+            send: { [base, collecting] _, isForAll in
+                let response = try await base.send(isForAll ? collecting.forAllCallers() : collecting)
                 return SharedAnswer(
                     response: response, isForAll: sent.allowsSharing && SharingRules.isForAll(response.head))
             })

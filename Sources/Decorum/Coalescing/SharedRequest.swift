@@ -21,6 +21,8 @@ final class SharedRequest: Sendable {
         case alone
         /// The caller who was sending the request was cancelled: this one sends it for all.
         case send
+        /// The deadline of the caller has passed, while the request goes on for others.
+        case late
     }
 
     fileprivate typealias Waiter = CheckedContinuation<Outcome, any Error>
@@ -38,6 +40,8 @@ final class SharedRequest: Sendable {
         /// The results for callers who do not wait yet.
         var outcomes: [Int: Result<Outcome, any Error>] = [:]
         var lastNumber = SharedRequest.first
+        /// The task that sends the request although its caller has left; nil where the caller waits.
+        var sending: Task<Void, Never>?
     }
 
     /// The number of the caller who came first.
@@ -97,20 +101,35 @@ final class SharedRequest: Sendable {
         }
     }
 
-    /// Waits until the request has a response or needs another caller to send it.
-    func outcome(for number: Int) async throws -> Outcome {
-        try await withTaskCancellationHandler {
+    /// Waits until the request has a response or needs another caller to send it, and no longer than until a deadline.
+    func outcome(for number: Int, until deadline: ContinuousClock.Instant?) async throws -> Outcome {
+        let limit = deadline.map { CallerLimit(self, number, $0) }
+        defer { if let limit { settings.watch.remove(limit) } }
+        return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiter in
                 if let outcome = wait(number, waiter) {
                     waiter.resume(with: outcome)
                 } else if Task.isCancelled {
                     // The handler may have run before the caller was waiting.
-                    cancel(number)
+                    leave(number, with: .failure(CancellationError()))
+                } else if let limit {
+                    settings.watch.add(limit)
                 }
             }
         } onCancel: {
-            cancel(number)
+            leave(number, with: .failure(CancellationError()))
         }
+    }
+
+    /// Leaves the request to a task, since the caller who sends it has reached its deadline; without another caller, the
+    /// task is cancelled.
+    func leave(to task: Task<Void, Never>) {
+        let isWanted = state.withLock { state in
+            guard !state.waiters.isEmpty, !state.hasOutcome else { return state.hasOutcome }
+            state.sending = task
+            return true
+        }
+        if !isWanted { task.cancel() }
     }
 
     private func wait(_ number: Int, _ waiter: Waiter) -> Result<Outcome, any Error>? {
@@ -121,13 +140,15 @@ final class SharedRequest: Sendable {
         }
     }
 
-    private func cancel(_ number: Int) {
-        let waiter = state.withLock { state -> Waiter? in
-            guard let waiter = state.waiters[number] ?? nil else { return nil }
+    /// Ends the wait of a caller, if it still waits; the request goes on as long as another caller wants it.
+    func leave(_ number: Int, with outcome: Result<Outcome, any Error>) {
+        let (waiter, unwanted) = state.withLock { state -> (Waiter?, Task<Void, Never>?) in
+            guard let waiter = state.waiters[number] ?? nil else { return (nil, nil) }
             state.waiters[number] = nil
-            return waiter
+            return (waiter, state.waiters.isEmpty ? state.sending.take() : nil)
         }
-        waiter?.resume(throwing: CancellationError())
+        unwanted?.cancel()
+        waiter?.resume(with: outcome)
     }
 
     /// Gives the response to all callers if it is for all; returns that of the caller who sent the request.

@@ -8,6 +8,7 @@ struct SharedRequestKey: Sendable {
     private let fragment: String?
     private let fields: HTTPFields
     private let idleTimeout: Duration?
+    private let timePolicy: TimePolicy?
     private let retryPolicy: RetryPolicy?
     private let skipsAuthentication: Bool
     private let keepsContentCoding: Bool
@@ -22,8 +23,10 @@ struct SharedRequestKey: Sendable {
         // The metadata of the response has the URL with its fragment.
         fragment = request.options.fragment
         fields = request.head.headerFields.without(ignoredFields)
-        // A caller must not wait for longer than for a request of the caller's own.
+        // A caller must not wait for longer than for a request of the caller's own. Since all callers of a shared request
+        // have the same, it need not be left out of the request either.
         idleTimeout = request.options.idleTimeout
+        timePolicy = request.options.timePolicy
         retryPolicy = request.options.retryPolicy
         skipsAuthentication = request.options.skipsAuthentication
         keepsContentCoding = request.options.keepsContentCoding
@@ -43,7 +46,8 @@ extension SharedRequestKey: Hashable {
     static func == (lhs: Self, rhs: Self) -> Bool {
         lhs.hash == rhs.hash && lhs.resource == rhs.resource && lhs.method == rhs.method
             && lhs.fragment == rhs.fragment && lhs.idleTimeout == rhs.idleTimeout
-            && lhs.retryPolicy == rhs.retryPolicy && lhs.skipsAuthentication == rhs.skipsAuthentication
+            && lhs.timePolicy == rhs.timePolicy && lhs.retryPolicy == rhs.retryPolicy
+            && lhs.skipsAuthentication == rhs.skipsAuthentication
             && lhs.keepsContentCoding == rhs.keepsContentCoding && lhs.redirectionPolicy == rhs.redirectionPolicy
             && lhs.fields.hasSame(as: rhs.fields)
     }

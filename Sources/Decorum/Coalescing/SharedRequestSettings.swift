@@ -5,6 +5,8 @@ struct SharedRequestSettings: Sendable {
     let backlogLimit: Int
     let patience: Duration
     let clock: any DatedClock
+    /// Ends the waits of callers at their deadlines.
+    let watch: TimeLimitWatch
     let spawner: any TaskSpawner
     /// Whether callers can join a response that has arrived, until a caller reads from it.
     let isOpenAfterArrival: Bool
@@ -17,6 +19,7 @@ struct SharedRequestSettings: Sendable {
         backlogLimit = max(0, policy.backlogLimit)
         patience = max(.zero, policy.patience)
         self.clock = clock
+        watch = TimeLimitWatch(clock: clock)
         self.spawner = spawner
         self.isOpenAfterArrival = isOpenAfterArrival
     }

@@ -32,33 +32,42 @@ final class SharedRequests: Sendable {
     ///
     /// - Parameters:
     ///   - key: The key that callers have to share to get one response.
-    ///   - request: The caller's request.
+    ///   - request: The caller's request, whose deadlines end the wait of this caller alone.
     ///   - sent: Collects the requests that `send` sends.
     ///   - ticket: Gives the ticket of a request that is about to be sent.
-    ///   - send: Sends the request, in the task of the caller.
+    ///   - send: Sends the request, for all callers or for this one alone; for all, in a task of its own where the caller
+    ///     has a deadline.
     /// - Returns: The response for this caller, whose metadata says whether it is shared.
-    /// - Throws: The error of `send`, or `CancellationError` for a caller who is cancelled.
+    /// - Throws: The error of `send`, `CancellationError` for a caller who is cancelled, or ``TransportError`` at the
+    ///   caller's deadline.
     func response(
         for key: SharedRequestKey, to request: borrowing Request, collecting sent: SentRequests,
-        ticket: () -> StoreTicket, send: (StoreTicket) async throws -> SharedAnswer
+        ticket: () -> StoreTicket, send: @escaping Sending
     ) async throws -> Response {
         try Task.checkCancellation()
+        guard request.options.timeLeft(at: settings.clock.now) != .zero else {
+            throw TransportError.locate(
+                TransportError(.deadlineExceeded, at: .connecting), at: try? Origin(request.head), after: nil,
+                routeName: request.options.routeName)
+        }
         switch position(of: key, ticket) {
         case .first(let shared):
-            return try await sendForAll(shared, as: SharedRequest.first, sent, send)
+            return try await sendForAll(shared, as: SharedRequest.first, request, sent, send)
         case .joined(_, .responded(let copy)):
             tellJoining(request)
-            return copy.response(to: request)
+            return take(copy, for: request)
         case .joined(let shared, .waiting(let number)):
             tellJoining(request)
-            switch try await shared.outcome(for: number) {
-            case .shared(let copy): return copy.response(to: request)
-            case .send: return try await sendForAll(shared, as: number, sent, send)
+            let start = settings.clock.now
+            switch try await shared.outcome(for: number, until: request.options.deadline) {
+            case .shared(let copy): return take(copy, for: request)
+            case .send: return try await sendForAll(shared, as: number, request, sent, send)
+            case .late: throw lateness(of: request, since: start)
             case .alone: break
             }
         case .alone: break
         }
-        let answer = try await send(ticket())
+        let answer = try await send(ticket(), false)
         note(answer.isForAll, key)
         return answer.response
     }
@@ -68,13 +77,58 @@ final class SharedRequests: Sendable {
             CallDecision(.joins, by: settings.layer, "an identical request is under way"))
     }
 
+    /// Sends a request with a ticket: for all callers, or for one alone.
+    typealias Sending = @Sendable (_ ticket: StoreTicket, _ isForAll: Bool) async throws -> SharedAnswer
+
+    private func take(_ copy: SharedResponse.Copy, for request: borrowing Request) -> Response {
+        inTime(copy.response(to: request), for: request)
+    }
+
+    /// The response with the deadline that its body has for this caller alone.
+    private func inTime(_ response: consuming Response, for request: borrowing Request) -> Response {
+        guard let deadline = request.options.bodyDeadline else { return response }
+        response.body = response.body.failing(
+            at: deadline, from: try? Origin(request.head), watchedBy: settings.watch)
+        return response
+    }
+
+    private func lateness(of request: borrowing Request, since start: ContinuousClock.Instant) -> any Error {
+        TransportError.locate(
+            TransportError(.deadlineExceeded, at: .head), at: try? Origin(request.head),
+            after: start.duration(to: settings.clock.now), routeName: request.options.routeName)
+    }
+
     private func sendForAll(
-        _ shared: SharedRequest, as number: Int, _ sent: SentRequests,
-        _ send: (StoreTicket) async throws -> SharedAnswer
+        _ shared: SharedRequest, as number: Int, _ request: borrowing Request, _ sent: SentRequests,
+        _ send: @escaping Sending
     ) async throws -> Response {
-        let answer = try await shared.send(as: number, collecting: sent) { try await send(shared.ticket) }
+        guard let deadline = request.options.deadline else {
+            let answer = try await sendForAll(shared, as: number, sent, send)
+            return inTime(answer.response, for: request)
+        }
+        let start = settings.clock.now
+        let wait = LimitedWait<SharedAnswer>(until: deadline)
+        let sending = settings.spawner.spawn { [self] in
+            do {
+                wait.deliver(.success(try await sendForAll(shared, as: number, sent, send)))
+            } catch {
+                wait.deliver(.failure(error))
+            }
+        }
+        let answer = try await wait.value(watchedBy: settings.watch) { sending.cancel() }
+        guard let answer else {
+            shared.leave(to: sending)
+            throw lateness(of: request, since: start)
+        }
+        return inTime(answer.response, for: request)
+    }
+
+    private func sendForAll(
+        _ shared: SharedRequest, as number: Int, _ sent: SentRequests, _ send: Sending
+    ) async throws -> SharedAnswer {
+        let answer = try await shared.send(as: number, collecting: sent) { try await send(shared.ticket, true) }
         note(answer.isForAll, shared.key)
-        return answer.response
+        return answer
     }
 
     /// Records whether later callers with a key should wait for each other.

@@ -114,14 +114,15 @@ struct CompressingConnection<Base: Connection>: ComposedConnection {
         var response = try await base.send(compressed)
         guard CompressionDecision.isRefused(policy.coding, by: response.head) else { return response }
         refusingOrigins.insert(origin)
-        guard request.body.replay > .once else { return response }
+        guard request.body.replay > .once, request.options.timeLeft(at: clock.now) != .zero else { return response }
         let attempts = response.metadata.attempts
-        try await (consume response).body.discard(on: clock)
+        try await (consume response).body.discard(until: request.options.deadline, on: clock)
         try Task.checkCancellation()
         request.options.callContext?.note(
             CallDecision(
                 .resends, by: "compressing",
                 "without \(policy.coding), because of \(HTTPResponse.Status.unsupportedMediaType.code)"))
+        request.options = request.options.travelling(.attempts)
         response = try await base.send(request)
         response.metadata.attempts += attempts
         return response

@@ -79,6 +79,7 @@ extension RequestOptions {
 }
 
 private enum KeepsContentCodingKey: RequestOptionKey {
+    static let travels = OptionTravel.all
     static let defaultValue = false
 }
 

@@ -20,6 +20,7 @@ extension TransportError {
         case .connectionRefused: "The connection to \(server) was refused\(after)\(words)"
         case .unreachable: "There is no way through the network to \(server)\(after)\(words)"
         case .timedOut: timeout
+        case .deadlineExceeded: "The deadline of the request to \(server) passed\(when)"
         case .connectionLost: "The connection to \(server) was lost\(when)\(words)"
         case .truncated: "The response of \(server) ended\(after), before its content was complete\(words)"
         case .malformedResponse: "The response of \(server) is not valid HTTP, \(place)\(words)"
@@ -73,6 +74,8 @@ extension TransportError {
             "Check the host and the port, and whether a firewall, a proxy or the TLS handshake keeps the connection waiting."
         case .timedOut where idleTimeout != nil:
             "Raise `idleTimeout` in the request's options if the server needs more time."
+        case .deadlineExceeded:
+            "Raise the deadline in the request's options, or that of the stack, if the server needs more time."
         case .connectionLost where isUnprocessed:
             "The server has not processed the request; it may be sent again with any method."
         case .connectionLost where stage == .head: lossAdvice

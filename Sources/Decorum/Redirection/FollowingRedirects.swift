@@ -25,7 +25,7 @@ extension Connection {
     ///
     /// The redirection itself is returned, with its body untouched and the reason in
     /// ``ResponseMetadata/redirectionRefusal``, when `limit` is 0; when the policy refuses it, which is `policy` or that of
-    /// ``RequestOptions/redirectionPolicy``; when `Location` is missing, cannot be parsed,
+    /// ``RequestOptions/redirectionPolicy``; when ``RequestOptions/deadline`` has passed; when `Location` is missing, cannot be parsed,
     /// is neither `http` nor `https`, or holds a user name; when a body that can be read only once would have to be
     /// sent again; or when a body would be sent to another origin, other than the same host over TLS, and the policy
     /// does not allow that.
@@ -143,6 +143,8 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
             break
         case .refuse(let refusal):
             refuse(&response, because: refusal, to: request)
+        case .follow where request.options.timeLeft(at: clock.now) == .zero:
+            refuse(&response, because: .deadline, to: request)
         case .follow(let next, let redirection):
             guard try await policy.rule(redirection) else {
                 refuse(&response, because: .policy, to: request)
@@ -151,7 +153,8 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
             tell(redirection, isRemembered: response.metadata.source == .cache, to: request)
             try trail.add(redirection, after: response, to: request.head.method, limit: limit)
             try await response.body.discard(
-                upTo: RedirectionPolicy.bodyLimit, within: RedirectionPolicy.bodyTime, on: clock)
+                upTo: RedirectionPolicy.bodyLimit, within: RedirectionPolicy.bodyTime,
+                until: request.options.deadline, on: clock)
             request.reportRedirection(to: next.head)
             request = next
             return nil

@@ -33,6 +33,7 @@ enum RedirectionDecision: Equatable, Sendable {
         guard locations.count == 1 else { return .refuse(.invalidLocation) }
 
         var next = request
+        next.options = request.options.travelling(.redirections)
         let source = try? Origin(url)
         let target: Origin
         do throws(InvalidRequestError) {

@@ -143,5 +143,6 @@ extension RequestOptions {
 }
 
 private enum RedirectionPolicyKey: RequestOptionKey {
+    static let travels = OptionTravel.all
     static let defaultValue: RedirectionPolicy? = nil
 }

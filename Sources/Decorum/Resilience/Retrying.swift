@@ -155,7 +155,7 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
                 return .answer(tally.end(with: response))
             }
             tally.add(attempts: response.metadata.attempts, step)
-            try await response.body.discard(on: clock)
+            try await response.body.discard(until: request.options.deadline, on: clock)
             return .retry(step.instant)
         }
     }

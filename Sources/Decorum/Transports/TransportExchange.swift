@@ -1,18 +1,12 @@
 /// A request that a transport has under way, with its response.
 ///
-/// A transport of yours has a class for it, which takes part in what all transports promise: an ``IdleTimer`` ends an
-/// exchange in which nothing moves, and a ``TransferLease`` ends one whose response was dropped. Either may call at any
+/// A transport of yours has a class for it, which takes part in what all transports promise: a ``TimeLimitWatch`` ends an
+/// exchange at its ``TransferLimits``, and a ``TransferLease`` ends one whose response was dropped. Either may call at any
 /// moment, from any thread, and after the exchange has ended: only the first end counts.
-public protocol TransportExchange: AnyObject, Sendable {
-    /// The instant at which the exchange has timed out, if nothing is sent or received until then; nil once it has ended.
-    ///
-    /// It is the instant of the last byte sent or received, and the idle timeout after that. While the exchange does not
-    /// wait for the server, such as for a slow reader of the response, it is a whole idle timeout from now.
-    var deadline: ContinuousClock.Instant? { get }
-
-    /// Fails the exchange with ``TransportError/Code/timedOut``.
-    func timeOut()
-
+///
+/// The time limit is that of ``TransferLimits/next(after:at:)``. At a limit, the exchange fails with
+/// ``TransferLimits/error(at:_:)``.
+public protocol TransportExchange: TimeLimited {
     /// Ends the exchange since its response is not wanted any more, closes its connection if bytes are outstanding, and
     /// drops the bytes that have arrived.
     func cancel()

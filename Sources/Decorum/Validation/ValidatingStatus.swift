@@ -103,11 +103,12 @@ struct StatusValidatingConnection<Base: Connection>: ComposedConnection {
         let authority = request.head.authority
         let path = request.head.path
         let routeName = request.options.routeName
+        let deadline = request.options.deadline
         var response = try await base.send(request)
         guard !accepted.contains(response.status) else { return response }
         let asked = try? Origin(HTTPRequest(method: method, scheme: scheme, authority: authority, path: nil))
         let date = clock.date
-        let problem = try await response.readProblem(on: clock)
+        let problem = try await response.readProblem(until: deadline, on: clock)
         throw StatusError(
             method: method, origin: response.answeringOrigin ?? asked, routeName: routeName, response: response,
             path: path, problem: problem, at: date)
@@ -122,7 +123,9 @@ extension Response {
     /// Finds the problem in the first chunk of a body, and leaves the response a body with all bytes.
     ///
     /// - Returns: The problem; nil where the body is in memory, or was not read.
-    fileprivate mutating func readProblem(on clock: any DatedClock) async throws -> ProblemText? {
+    fileprivate mutating func readProblem(
+        until deadline: ContinuousClock.Instant?, on clock: any DatedClock
+    ) async throws -> ProblemText? {
         guard body.bytes == nil, (1...Int64(ProblemText.limit)).contains(body.length ?? 1),
             ContentKind(mediaType: head.headerFields[.contentType]) == .json
         else { return nil }
@@ -131,7 +134,7 @@ extension Response {
             var reader = try? await body.open()
             return (try? await reader?.next()).flatMap { $0 }.map(ProblemText.find)
         }
-        let (chunk, whole) = try await body.readingAhead(within: Body.discardTime, on: clock)
+        let (chunk, whole) = try await body.readingAhead(within: Body.discardTime, until: deadline, on: clock)
         body = whole
         return chunk.map(ProblemText.find)
     }

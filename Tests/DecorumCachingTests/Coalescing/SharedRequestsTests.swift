@@ -296,7 +296,8 @@ private func page(_ number: Int) throws -> Request {
 extension SharedRequests {
     /// Shares the response to a request for a page, which is sent unchanged.
     fileprivate func response(
-        for number: Int, _ tickets: StoreTickets, isForAll: Bool = true, _ send: () async throws -> Response
+        for number: Int, _ tickets: StoreTickets, isForAll: Bool = true,
+        _ send: @escaping @Sendable () async throws -> Response
     ) async throws -> Response {
         let request = try page(number)
         let resource = try #require(ResponseKey(request))
@@ -305,7 +306,7 @@ extension SharedRequests {
         let sent = collecting.collectSent()
         return try await response(
             for: key, to: request, collecting: sent, ticket: { tickets.ticket(for: resource) },
-            send: { [collecting] _ in
+            send: { [collecting] _, _ in
                 collecting.reportSending()
                 return SharedAnswer(response: try await send(), isForAll: isForAll)
             })

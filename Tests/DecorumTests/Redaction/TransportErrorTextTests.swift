@@ -4,7 +4,8 @@ import Testing
 
 @Suite struct TransportErrorTextTests {
     private static let codes: [TransportError.Code] = [
-        .connectionRefused, .hostNotFound, .unreachable, .timedOut, .connectionLost, .truncated, .malformedResponse,
+        .connectionRefused, .hostNotFound, .unreachable, .timedOut, .deadlineExceeded, .connectionLost, .truncated,
+        .malformedResponse,
         .tls, .undecodableContent, .unreadableBody, .expectationFailed, .proxyRefused, .limitExceeded, .closed, .other,
         .init("ofAnApp"),
     ]
@@ -38,6 +39,18 @@ import Testing
             "\(far)"
                 == "The connection to proxy.example:443 was refused after 1.00 s. "
                 + "Check the port, and whether a server listens there.")
+    }
+
+    @Test func `A passed deadline names the server, the time and the remedy`() throws {
+        let error = TransportError.locate(
+            TransportError(.deadlineExceeded, at: .head), at: try Origin("https://api.example.com"), after: .seconds(30)
+        )
+        #expect(
+            "\(error)"
+                == "The deadline of the request to api.example.com:443 passed after 30.00 s, before the head of the response. "
+                + "Raise the deadline in the request's options, or that of the stack, if the server needs more time.")
+        #expect((error as? TransportError)?.meansServerNotReached == true)
+        #expect(!TransportError(.deadlineExceeded, at: .body).meansServerNotReached)
     }
 
     @Test func `An error of another type stays as it is`() throws {

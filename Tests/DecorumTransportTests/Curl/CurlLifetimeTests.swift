@@ -45,8 +45,8 @@ extension IsolatedTests {
             do {
                 let exchange = CurlExchange(
                     request, try CurlRequestHead(request, library), upload: try await CurlUpload(.empty),
-                    idleTimeout: .seconds(60), watch: IdleTimer(clock: SystemClock()),
-                    engine: try #require(engine), library: library)
+                    limits: try TransferLimits(request.options, idleTimeout: .seconds(60)), since: .now,
+                    watch: TimeLimitWatch(clock: SystemClock()), engine: try #require(engine), library: library)
                 weakExchange = exchange
                 try await exchange.response().body.drain(upTo: 100)
             }
@@ -66,8 +66,9 @@ extension IsolatedTests {
             try connection.engines.transfers.begin()
             let exchange = CurlExchange(
                 request, try CurlRequestHead(request, library), upload: try await CurlUpload(.empty),
-                idleTimeout: .seconds(60), watch: IdleTimer(clock: SystemClock()),
-                engine: try connection.engines.avoidingHTTP2, library: library)
+                limits: try TransferLimits(request.options, idleTimeout: .seconds(60)), since: .now,
+                watch: TimeLimitWatch(clock: SystemClock()), engine: try connection.engines.avoidingHTTP2,
+                library: library)
             try await exchange.response().body.drain(upTo: 100)
             #expect(origin.openConnectionCount == 1)
 

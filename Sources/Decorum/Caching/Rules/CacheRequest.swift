@@ -88,6 +88,7 @@ extension RequestOptions {
 }
 
 private enum CacheUseKey: RequestOptionKey {
+    static let travels = OptionTravel.all
     static let defaultValue = CacheUse.standard
 }
 

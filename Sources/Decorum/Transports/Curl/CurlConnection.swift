@@ -39,7 +39,7 @@ import Foundation
 /// ``ResponseMetadata/timings`` contains the duration of each part of an exchange.
 public struct CurlConnection: ClosableConnection {
     let engines: CurlEngines
-    let watch: IdleTimer
+    let watch: TimeLimitWatch
     private let library: CurlLibrary
     private let layer: Layer
     private let protocols: Protocols
@@ -109,7 +109,7 @@ public struct CurlConnection: ClosableConnection {
         self.proxy = proxy
         try options.check(library, and: proxies?.options ?? [])
         engines = try CurlEngines(library, options)
-        watch = IdleTimer(clock: clock)
+        watch = TimeLimitWatch(clock: clock)
         self.library = library
         self.protocols = protocols
         self.idleTimeout = idleTimeout
@@ -142,15 +142,13 @@ public struct CurlConnection: ClosableConnection {
     public func send(_ request: consuming Request) async throws -> Response {
         let request = request
         try request.validate()
-        let idleTimeout = request.options.idleTimeout ?? idleTimeout
-        guard idleTimeout >= .zero else {
-            throw InvalidRequestError(.negativeNumber, "The idle timeout is negative.")
-        }
+        let limits = try TransferLimits(request.options, idleTimeout: idleTimeout)
         let head = try CurlRequestHead(
             request, library, through: proxies?.choose(Origin(request.head)) ?? [],
             or: proxy.map { ($0.url, $0.exceptions) })
         try Task.checkCancellation()
-        guard idleTimeout > .zero else { throw TransportError(idleFor: idleTimeout, at: .connecting) }
+        let beginning = watch.clock.now
+        try limits.check(at: beginning, for: Origin(request.head))
 
         try engines.transfers.begin()
         request.reportSending(showingClientCertificate: showsClientCertificate)
@@ -165,8 +163,8 @@ public struct CurlConnection: ClosableConnection {
                 error, at: try? Origin(request.head), after: nil, routeName: request.options.routeName)
         }
         let exchange = CurlExchange(
-            request, head, upload: upload, idleTimeout: min(idleTimeout, IdleTimer.longestTimeout), watch: watch,
-            engine: engine, library: library)
+            request, head, upload: upload, limits: limits, since: beginning, watch: watch, engine: engine,
+            library: library)
         return try await exchange.response()
     }
 }

@@ -22,7 +22,8 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         var stage = TransportError.Stage.connecting
         var receiving = Flow.going
         var sending = Flow.going
-        var lastProgress: ContinuousClock.Instant
+        /// Nil until the transfer has started: the content of the request may have to be opened first.
+        var lastProgress: ContinuousClock.Instant?
         /// Content has arrived, and the loop will note when at the end of its turn.
         var hasUnnotedProgress = false
     }
@@ -56,16 +57,17 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
     let state: Locked<State>
     let transfer: CurlTransfer
     private let target: Target?
-    private let idleTimeout: Duration
+    private let limits: TransferLimits
     private let beginning: ContinuousClock.Instant
-    let watch: IdleTimer
+    let watch: TimeLimitWatch
 
     init(
         _ request: borrowing Request,
         _ head: CurlRequestHead,
         upload: CurlUpload,
-        idleTimeout: Duration,
-        watch: IdleTimer,
+        limits: TransferLimits,
+        since beginning: ContinuousClock.Instant,
+        watch: TimeLimitWatch,
         engine: CurlEngine,
         library: CurlLibrary
     ) {
@@ -73,19 +75,19 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         target = request.target
         self.request = head
         uploadLength = upload.length
-        self.idleTimeout = idleTimeout
+        self.limits = limits
+        self.beginning = beginning
         self.watch = watch
         self.engine = engine
         self.library = library
         transfer = CurlTransfer(answersHead: request.head.method == .head)
-        beginning = watch.clock.now
-        state = Locked(State(upload: upload, lastProgress: beginning))
+        state = Locked(State(upload: upload))
     }
 
     /// The longest time that libcurl may take to connect, which it divides between the addresses of a host.
     var connectTimeout: Duration {
         // The idle timeout is exact; this one only keeps libcurl from spending all of it on the first address.
-        max(idleTimeout, .seconds(5))
+        max(limits.idleTimeout, .seconds(5))
     }
 
     /// Sends the request and waits for the head of the response.
@@ -98,7 +100,10 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
                 }
                 if case .failure(let error) = end {
                     continuation.resume(throwing: error)
-                } else if let source {
+                    return
+                }
+                watch.add(self)
+                if let source {
                     startPump(reading: source)
                 } else {
                     start()
@@ -113,7 +118,6 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
     func start() {
         let now = watch.clock.now
         state.withLock { $0.lastProgress = now }
-        watch.add(self)
         engine.post(.start(self))
     }
 
@@ -139,20 +143,21 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         return Response(head: final, body: body, metadata: metadata)
     }
 
-    var deadline: ContinuousClock.Instant? {
+    var timeLimit: TimeLimit? {
         let now = watch.clock.now
         return state.withLock { state in
             guard state.end == nil else { return nil }
             // After the head, the producer of the content may itself wait for the server.
             let isHeldBack = state.receiving != .going || (state.sending != .going && state.stage != .body)
             // A reader may have taken content before the loop has noted it.
-            guard !isHeldBack, !state.hasUnnotedProgress else { return now.advanced(by: idleTimeout) }
-            return state.lastProgress.advanced(by: idleTimeout)
+            let progress = isHeldBack || state.hasUnnotedProgress ? now : state.lastProgress ?? now
+            return limits.next(after: progress, at: state.stage)
         }
     }
 
-    func timeOut() {
-        var error = TransportError(idleFor: idleTimeout, at: stage)
+    func timeOut(at limit: TimeLimit) {
+        guard isStill(at: limit) else { return }
+        var error = limits.error(at: limit, stage)
         if error.stage == .connecting { error.proxy = request.proxyAddress?.description }
         abort(with: error)
     }
@@ -200,55 +205,6 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         let origin = target.flatMap { try? Origin($0) }
         return TransportError.locate(
             error, at: origin, after: beginning.duration(to: watch.clock.now), routeName: request.routeName)
-    }
-}
-
-/// The content of the request: a task reads it, and libcurl takes it.
-extension CurlExchange {
-    /// Opens the body, starts the transfer, and reads the body while it is sent.
-    private func startPump(reading body: Body) {
-        let pump = Task { await send(body) }
-        let isWanted = state.withLock { state in
-            if state.end == nil { state.pump = pump }
-            return state.end == nil
-        }
-        if !isWanted { pump.cancel() }
-    }
-
-    private func send(_ body: Body) async {
-        do {
-            var reader = try await body.open()
-            start()
-            while let chunk = try await reader.next() {
-                guard await offer(chunk) else { return }
-            }
-            change { $0.finish(trailers: reader.trailers) }
-        } catch let error as CancellationError {
-            abort(with: error)
-        } catch {
-            abort(with: TransportError(.unreadableBody, at: stage, underlying: error))
-        }
-    }
-
-    /// Adds a chunk, and waits while much is left to send; returns false once the exchange has ended.
-    private func offer(_ chunk: Data) async -> Bool {
-        await withCheckedContinuation { continuation in
-            var result: Bool? = false
-            change { upload in result = upload.offer(chunk, from: continuation) ? true : nil }
-            if let result { continuation.resume(returning: result) }
-        }
-    }
-
-    /// Changes the content, unless the exchange has ended, and resumes libcurl where it waits for content.
-    private func change(_ change: (inout CurlUpload) -> Void) {
-        let resumes = state.withLock { state in
-            guard state.end == nil else { return false }
-            change(&state.upload)
-            guard state.sending == .paused else { return false }
-            state.sending = .resuming
-            return true
-        }
-        if resumes { engine.post(.send(self)) }
     }
 }
 #endif

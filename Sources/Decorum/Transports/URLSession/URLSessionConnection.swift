@@ -40,7 +40,9 @@ import FoundationNetworking
 /// An exchange fails with ``TransportError/Code/timedOut`` when nothing was sent or received for as long as
 /// ``RequestOptions/idleTimeout``, or else that of the connection. This covers the wait for a free connection,
 /// connecting, sending, and the wait for the head and for each part of the body, but not a slow reader. A time of
-/// zero fails before anything is sent.
+/// zero fails before anything is sent. It fails with ``TransportError/Code/deadlineExceeded`` at
+/// ``RequestOptions/deadline`` and ``RequestOptions/bodyDeadline``, which count everything, from the time that the content
+/// of the request takes to be made.
 ///
 /// ## On Linux
 ///
@@ -85,7 +87,7 @@ public struct URLSessionConnection: ClosableConnection {
     private static let longestIdleTimeout = Duration.seconds(URLSessionPlatform.noTimeout)
 
     private let owner: URLSessionOwner
-    private let timer: IdleTimer
+    private let watch: TimeLimitWatch
     private let connectionsPerHost: Int
     private let idleTimeout: Duration
     private let backlog: Backlog
@@ -133,7 +135,7 @@ public struct URLSessionConnection: ClosableConnection {
         self.backlog = backlog
         showsClientCertificate = platform.showsClientCertificate
         owner = URLSessionOwner(configuration, platform: platform)
-        timer = IdleTimer(clock: clock)
+        watch = TimeLimitWatch(clock: clock)
     }
 
     /// One layer, the transport.
@@ -168,30 +170,28 @@ public struct URLSessionConnection: ClosableConnection {
         try request.validate()
         let origin = try Origin(request.head)
         let head = try URLRequest(request.head)
-        let idleTimeout = request.options.idleTimeout ?? idleTimeout
-        guard idleTimeout >= .zero else {
-            throw InvalidRequestError(.negativeNumber, "The idle timeout is negative.")
-        }
+        let limits = try TransferLimits(request.options, idleTimeout: idleTimeout, atMost: Self.longestIdleTimeout)
         guard request.body.isEmpty || (request.head.method != .get && request.head.method != .head) else {
             throw InvalidRequestError(
                 .invalidBody, "URLSession cannot send content with GET or HEAD; use another method, such as QUERY.")
         }
         try Task.checkCancellation()
-        guard idleTimeout > .zero else { throw TransportError(idleFor: idleTimeout, at: .connecting) }
+        let beginning = watch.clock.now
+        try limits.check(at: beginning, for: origin)
 
         try owner.transfers.begin()
         request.reportSending(showingClientCertificate: showsClientCertificate)
         let upload: URLSessionUpload
         do {
-            upload = try await URLSessionUpload(request.body)
+            upload = try await URLSessionUpload(request.body, until: limits.deadline, on: watch)
         } catch {
             owner.transfers.end()
             throw TransportError.locate(
-                error, at: try? Origin(request.head), after: nil, routeName: request.options.routeName)
+                error, at: origin, after: beginning.duration(to: watch.clock.now), routeName: request.options.routeName)
         }
         let exchange = URLSessionExchange(
-            request, to: origin, upload: upload, idleTimeout: min(idleTimeout, Self.longestIdleTimeout),
-            buffer: URLSessionResponseBuffer(memoryBound: backlog.memory, diskBound: backlog.disk), timer: timer,
+            request, to: origin, upload: upload, limits: limits, since: beginning,
+            buffer: URLSessionResponseBuffer(memoryBound: backlog.memory, diskBound: backlog.disk), watch: watch,
             control: owner.control, transfers: owner.transfers)
         return try await exchange.response { owner.start(exchange, head) }
     }

@@ -10,19 +10,27 @@ enum URLSessionUpload: Sendable {
     case data(Data)
     case large(URLSessionLargeUpload)
 
-    /// Converts a body, away from the caller's actor.
-    @concurrent init(_ body: Body) async throws {
+    /// Converts a body, away from the caller's actor; a stream must have been read until the deadline.
+    @concurrent init(
+        _ body: Body, until deadline: ContinuousClock.Instant?, on watch: TimeLimitWatch
+    ) async throws {
+        let upload: URLSessionUpload?
         do {
-            switch body.storage {
-            case .bytes(let data): self = data.isEmpty ? .none : .data(data)
-            case .file(let file): self = file.length == 0 ? .none : .large(try URLSessionLargeUpload(file))
-            case .stream: self = body.isEmpty ? .none : try await URLSessionLargeUpload.upload(of: body)
-            }
+            upload =
+                switch body.storage {
+                case .bytes(let data): data.isEmpty ? Self.none : .data(data)
+                case .file(let file): file.length == 0 ? Self.none : .large(try URLSessionLargeUpload(file))
+                case .stream where body.isEmpty: Self.none
+                case .stream:
+                    try await watch.value(until: deadline) { try await URLSessionLargeUpload.upload(of: body) }
+                }
         } catch let error as CancellationError {
             throw error
         } catch {
             throw TransportError(.unreadableBody, at: .connecting, underlying: error)
         }
+        guard let upload else { throw TransportError(.deadlineExceeded, at: .connecting) }
+        self = upload
     }
 
     /// The number of bytes; nil where it is not known.

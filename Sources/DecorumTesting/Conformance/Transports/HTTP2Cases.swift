@@ -19,7 +19,8 @@ extension TransportCase {
         .slowDrip, .backPressure, .unreadDrop, .partialDrop, .wholeUploads,
         .emptyUploads, .echo, .streamedUpload, .failingUpload, .wrongLength, .redirections, .challenges, .cookies,
         .cancelledTask, .cancellationBeforeHead, .cancellationWithinBody, .cancelledReader,
-        .idleBeforeHead, .idleWithinBody, .thousand, .randomCancellation,
+        .idleBeforeHead, .idleWithinBody, .deadlineBeforeHead, .deadlineOfBody, .deadlineSparesBody, .thousand,
+        .randomCancellation,
     ]
 
     /// Requests at the same time are streams of one connection.

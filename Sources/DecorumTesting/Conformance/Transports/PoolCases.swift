@@ -41,10 +41,7 @@ extension TransportCase {
         "connection limits", "No more connections are made to a host than the setting connectionsPerHost says."
     ) { subject in
         let bench = try await subject.bench()
-        let setting = bench.connection.layers.last?.settings.first { $0.name == "connectionsPerHost" }
-        guard let limit = setting.flatMap({ Int($0.value) }), limit <= 64 else {
-            throw ConformanceSkip(reason: "The transport declares no setting connectionsPerHost of 64 or less.")
-        }
+        let limit = try bench.connectionsPerHost
         let gate = Gate()
         bench.origin.route(.get, "/wait", LoopbackOrigin.Answer(body: "ok").after(.wait(gate)))
         let tasks = try (0..<limit * 3).map { _ in

@@ -225,6 +225,6 @@ extension VirtualClock {
             }
         }
         defer { advancing.cancel() }
-        try await withDeadline(of: .seconds(10), "The idle timeout did not end the exchange.") { _ = await task.result }
+        try await withDeadline(of: .seconds(10), "No time limit ended the exchange.") { _ = await task.result }
     }
 }

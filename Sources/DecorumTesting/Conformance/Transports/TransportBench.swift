@@ -50,6 +50,17 @@ struct TransportBench: Sendable {
 
     var url: String { server?.url ?? origin.url }
 
+    /// The largest number of connections to one host, as the transport's layer declares it.
+    var connectionsPerHost: Int {
+        get throws {
+            let setting = connection.layers.last?.settings.first { $0.name == "connectionsPerHost" }
+            guard let limit = setting.flatMap({ Int($0.value) }), limit <= 64 else {
+                throw ConformanceSkip(reason: "The transport declares no setting connectionsPerHost of 64 or less.")
+            }
+            return limit
+        }
+    }
+
     func request(
         _ method: HTTPRequest.Method = .get, _ path: String = "/", fields: HTTPFields = [:], body: Body = .empty
     ) throws -> Request {

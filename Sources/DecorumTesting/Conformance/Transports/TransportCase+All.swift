@@ -3,7 +3,7 @@ extension TransportCase {
     public static let all = ConformanceSuite<TransportCase>(
         [
             framing, malformed, foreignAnswers, fields, streaming, uploads, earlyAnswers, untouched, cancellations,
-            timeouts, pool, closing, stress, tls, http2, reports,
+            timeouts, deadlines, pool, closing, stress, tls, http2, reports,
             declarations,
         ].flatMap(\.self))
 }

@@ -216,7 +216,8 @@ import Testing
         gate.open()
         #expect(try await caller.value.body == "new")
         try await spawner.finished()
-        #expect(clock.pendingSleeps.isEmpty)
+        // One task sleeps for the waits of all callers, and has not noticed yet that this one has ended.
+        #expect(clock.pendingSleeps.count <= 1)
     }
 
     @Test func `A caller cancelled while it awaits a slow server cancels the request`() async throws {

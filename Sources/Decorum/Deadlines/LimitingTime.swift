@@ -1,0 +1,70 @@
+extension Connection {
+    /// Gives each call, or each attempt, a deadline.
+    ///
+    /// ```swift
+    /// let connection = SystemConnection()
+    ///     .limitingTime(as: .attempt)
+    ///     .retrying()
+    ///     .followingRedirects()
+    ///     .limitingTime()
+    /// ```
+    ///
+    /// The deadline of a call covers everything: redirections, attempts, the waits between them, and the wait for a
+    /// connection. With a second layer further in, each attempt ends early enough for the next one. The layer sets
+    /// ``RequestOptions/deadline``; the transport ends an exchange then, and a layer that would wait longer gives up at
+    /// once, with the response or the error that it has. A request whose own deadline is earlier keeps it.
+    ///
+    /// A deadline ends with the head of the response. The body may take any time, as an event stream or a download does,
+    /// as long as something arrives: ``TimePolicy/idle`` sets the ``RequestOptions/idleTimeout`` of a request that has none,
+    /// and ``TimePolicy/body`` a deadline for the body.
+    ///
+    /// Choose the times by the kind of work: ``TimePolicy/interactive``, ``TimePolicy/modelAnswer``,
+    /// ``TimePolicy/transfer`` or others. ``RequestOptions/timePolicy`` replaces them for one request. The layer itself
+    /// starts no task and ends nothing: a transport that ignores deadlines goes on. `TransportCase.deadlines` and
+    /// `DecoratorLaw.deadlines` of `DecorumTesting` find those that do.
+    ///
+    /// Place it for calls outside of all layers that send again, wait or share, and for attempts inside of `retrying`.
+    ///
+    /// - Parameters:
+    ///   - policy: The times.
+    ///   - scope: Whether a request that passes this layer is a call or an attempt.
+    ///   - clock: The clock that the deadlines are instants of; it must be that of the transport.
+    /// - Returns: A connection whose requests have a deadline.
+    public func limitingTime(
+        _ policy: TimePolicy = .interactive,
+        as scope: TimePolicy.Scope = .call,
+        clock: any DatedClock = SystemClock()
+    ) -> some Connection {
+        LimitingTimeConnection(base: self, policy: policy, scope: scope, clock: clock)
+    }
+}
+
+struct LimitingTimeConnection<Base: Connection>: ComposedConnection {
+    let base: Base
+    let policy: TimePolicy
+    let scope: TimePolicy.Scope
+    let clock: any DatedClock
+
+    var layer: Layer {
+        let times =
+            [("head", policy.duration(of: scope)), ("body", scope == .call ? policy.body : nil)]
+            + [("idle", policy.idle)]
+        return Layer(
+            name: "limitingTime", role: .resilience,
+            settings: [.init("as", scope.rawValue)] + times.compactMap { name, time in time.map { .init(name, $0) } },
+            facts: [.readsClock])
+    }
+
+    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
+        limit(&request.options)
+        return try await base.send(request)
+    }
+
+    private func limit(_ options: inout RequestOptions) {
+        let policy = options.timePolicy ?? policy
+        let now = clock.now
+        if let time = policy.duration(of: scope) { options.limitDeadline(to: now + time) }
+        if scope == .call, let time = policy.body { options.limitBodyDeadline(to: now + time) }
+        if let idle = policy.idle, options.idleTimeout == nil { options.idleTimeout = idle }
+    }
+}

@@ -1,0 +1,93 @@
+/// How long a call may take, and each of its attempts: the values of ``Connection/limitingTime(_:as:clock:)``.
+///
+/// There is one for each kind of work. A request of another kind than the rest of a stack's says so itself:
+///
+/// ```swift
+/// var request = try Request.post("https://api.example.com/answers", body: Body(json: ["question": "Why?"]))
+/// request.options.timePolicy = .modelAnswer
+/// ```
+///
+/// A time of zero, or less, fails each request before it is sent.
+public struct TimePolicy: Sendable, Hashable {
+    /// The time until the head of the response is there, with all attempts and waits of the call; nil for no limit.
+    public var call: Duration?
+    /// The time until the head of one attempt's response is there; nil for no limit.
+    public var attempt: Duration?
+    /// The time until the body of the response is there, from the start of the call; nil for no limit.
+    public var body: Duration?
+    /// The idle timeout of a request that has none; nil for that of the transport.
+    public var idle: Duration?
+
+    /// Creates a policy.
+    ///
+    /// - Parameters:
+    ///   - call: The time until the head of the response is there, with all attempts and waits of the call.
+    ///   - attempt: The time until the head of one attempt's response is there.
+    ///   - body: The time until the body of the response is there, from the start of the call.
+    ///   - idle: The idle timeout of a request that has none.
+    public init(call: Duration?, attempt: Duration? = nil, body: Duration? = nil, idle: Duration? = nil) {
+        self.call = call
+        self.attempt = attempt
+        self.body = body
+        self.idle = idle
+    }
+
+    /// For requests that a user waits for: 30 seconds for a call, 10 for an attempt, and 15 without a byte.
+    public static let interactive = TimePolicy(call: .seconds(30), attempt: .seconds(10), idle: .seconds(15))
+
+    /// For the long answers of language models: 15 minutes for a call, and 10 for an attempt, in which no byte need come.
+    ///
+    /// A server that streams sends its head early, and the body may then take any time, unless nothing arrives for ten
+    /// minutes.
+    public static let modelAnswer = TimePolicy(call: .seconds(900), attempt: .seconds(600), idle: .seconds(600))
+
+    /// For uploads and downloads of any size: a minute without a byte, and a day for a call.
+    ///
+    /// The head of the response to an upload comes after the whole upload, so a short limit would fit no large one.
+    public static let transfer = TimePolicy(call: .seconds(86_400), idle: .seconds(60))
+}
+
+extension TimePolicy {
+    /// The part of the work that passes a layer: a call with all of its attempts, or one attempt.
+    public enum Scope: String, Sendable, Hashable {
+        /// A whole call.
+        case call
+        /// An attempt.
+        case attempt
+    }
+
+    func duration(of scope: Scope) -> Duration? {
+        switch scope {
+        case .call: call
+        case .attempt: attempt
+        }
+    }
+}
+
+extension RequestOptions {
+    /// The times for this request, instead of those of the stack; nil to use those of the stack.
+    public var timePolicy: TimePolicy? {
+        get { self[TimePolicyKey.self] }
+        set { self[TimePolicyKey.self] = newValue }
+    }
+
+    /// Moves the deadline to an instant, unless it is earlier.
+    ///
+    /// - Parameter instant: The latest instant for the deadline.
+    public mutating func limitDeadline(to instant: ContinuousClock.Instant) {
+        deadline = deadline.map { min($0, instant) } ?? instant
+    }
+
+    /// Moves the deadline of the response's body to an instant, unless it is earlier.
+    ///
+    /// - Parameter instant: The latest instant for the deadline.
+    public mutating func limitBodyDeadline(to instant: ContinuousClock.Instant) {
+        bodyDeadline = bodyDeadline.map { min($0, instant) } ?? instant
+    }
+}
+
+// The times are lengths, which suit another request as well. The instants that follow from them do not travel.
+private enum TimePolicyKey: RequestOptionKey {
+    static let defaultValue: TimePolicy? = nil
+    static let travels = OptionTravel.all
+}

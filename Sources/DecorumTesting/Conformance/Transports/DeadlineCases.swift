@@ -1,0 +1,302 @@
+import Decorum
+import Foundation
+import HTTPTypes
+
+extension TransportCase {
+    /// The deadlines of requests and of bodies.
+    public static let deadlines: [TransportCase] = [
+        .deadlineBeforeHead, .deadlineOfDrippedHead, .deadlineOfBody, .deadlineBesideReader, .deadlineSparesBody,
+        .deadlineOrIdle, .deadlineOfUpload, .deadlineOfProducer, .deadlineInQueue, .deadlineBeforeSending,
+        .deadlineInRealTime, .deadlinesAtOnce,
+    ]
+
+    /// A server that does not answer is given up at the deadline, at that instant and not before.
+    public static let deadlineBeforeHead = TransportCase(
+        "deadlines before the head", "A request whose head has not arrived ends at its deadline, and not before."
+    ) { subject in
+        let clock = VirtualClock()
+        let bench = try await subject.bench(clock: clock)
+        bench.origin.enqueue(.hanging)
+        let request = try bench.request(deadline: clock.now + .seconds(10))
+        let task = Task { _ = try await bench.connection.send(request) }
+        try await bench.waitForRequests(1)
+        try await withDeadline("No task waits on the clock for the deadline of a request.") {
+            try await clock.waitForSleepers()
+        }
+        clock.advance(by: .seconds(10) - .nanoseconds(1))
+        try requireEqual(bench.origin.openConnectionCount, 1, "The open connections before the deadline")
+        clock.advance(by: .nanoseconds(1))
+        try await clock.advance(until: task)
+        try await requireTransportError(of: [.deadlineExceeded], at: .head, "A silent server") { try await task.value }
+        try await bench.requireClosed(after: "a deadline")
+    }
+
+    /// Bytes without end do not put a deadline off.
+    public static let deadlineOfDrippedHead = TransportCase(
+        "deadlines of dripped heads",
+        "A server that drips a head, or informational responses, for ever is given up at the deadline."
+    ) { subject in
+        for drip in ["HTTP/1.1 200 OK\r\nA: " + .endless("a"), .endless("HTTP/1.1 103 Early Hints\r\n\r\n")] {
+            let clock = VirtualClock()
+            let bench = try await subject.bench(clock: clock)
+            bench.origin.enqueue(.script(.trickle(drip, every: .milliseconds(5))))
+            let request = try bench.request(deadline: clock.now + .seconds(30))
+            let task = Task { _ = try await bench.connection.send(request) }
+            try await bench.waitForRequests(1)
+            try await clock.advance(until: task)
+            try await requireTransportError(of: [.deadlineExceeded], at: .head, "A head without an end") {
+                try await task.value
+            }
+            try await bench.requireClosed(after: "a deadline")
+        }
+    }
+
+    /// A body that never ends is given up at its own deadline.
+    public static let deadlineOfBody = TransportCase(
+        "deadlines of bodies", "A body that is dripped for ever is given up at the deadline of the body."
+    ) { subject in
+        let clock = VirtualClock()
+        let bench = try await subject.bench(clock: clock)
+        bench.origin.enqueue(
+            .script(.head(.ok, ["Content-Length": "1000000"]), .trickle(.endless("b"), every: .milliseconds(5))))
+        let request = try bench.request(deadline: clock.now + .seconds(20), bodyDeadline: clock.now + .seconds(40))
+        let response = try await bench.connection.send(request)
+        let task = Task { _ = try await response.body.collectAll() }
+        try await clock.advance(until: task)
+        try await requireTransportError(of: [.deadlineExceeded], at: .body, "A body without an end") {
+            try await task.value
+        }
+        try await bench.requireClosed(after: "the deadline of a body")
+    }
+
+    /// The deadline of a body needs nobody who reads it.
+    public static let deadlineBesideReader = TransportCase(
+        "deadlines beside readers", "The deadline of a body ends its transfer, although nothing is read from it."
+    ) { subject in
+        let clock = VirtualClock()
+        let bench = try await subject.bench(clock: clock)
+        bench.origin.enqueue(.script(.head(.ok, ["Content-Length": "9"]), .raw("hal"), .hang))
+        let response = try await bench.connection.send(bench.request(bodyDeadline: clock.now + .seconds(40)))
+        let task = Task { try await bench.requireClosed(after: "the deadline of a body") }
+        try await clock.advance(until: task)
+        try await task.value
+        try await requireTransportError(of: [.deadlineExceeded], at: .body, "A body after its deadline") {
+            _ = try await response.body.collectAll()
+        }
+    }
+
+    /// The deadline of a request ends with the head of its response.
+    public static let deadlineSparesBody = TransportCase(
+        "bodies after the deadline", "A body may arrive long after the deadline, which is one for the head alone."
+    ) { subject in
+        let clock = VirtualClock()
+        let bench = try await subject.bench(clock: clock)
+        let gate = Gate()
+        bench.origin.enqueue(.script(.head(.ok, ["Content-Length": "4"]), .raw("l"), .wait(gate), .raw("ate")))
+        let response = try await bench.connection.send(bench.request(deadline: clock.now + .seconds(10)))
+        try await gate.waitForWaiting(1)
+        for _ in 0..<4 {
+            clock.advance(by: .seconds(10))
+            // The watch of the transport gets its turn.
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        gate.open()
+        let text = try await withDeadline("A body did not arrive after the deadline.") {
+            try await response.body.text(upTo: 10)
+        }
+        try requireEqual(text, "late", "The content")
+    }
+
+    /// Of the idle timeout and the deadline, the earlier one counts, and the error names it.
+    public static let deadlineOrIdle = TransportCase(
+        "deadlines or idleness", "The error tells whether the deadline or the idle timeout has passed first."
+    ) { subject in
+        let rows: [(idle: Duration, deadline: Duration, code: TransportError.Code)] = [
+            (.seconds(10), .seconds(5), .deadlineExceeded), (.seconds(5), .seconds(10), .timedOut),
+        ]
+        for row in rows {
+            let clock = VirtualClock()
+            let bench = try await subject.bench(clock: clock)
+            bench.origin.enqueue(.hanging)
+            var request = try bench.request(deadline: clock.now + row.deadline)
+            request.options.idleTimeout = row.idle
+            let task = Task { [request] in _ = try await bench.connection.send(request) }
+            try await bench.waitForRequests(1)
+            try await clock.advance(until: task)
+            try await requireTransportError(of: [row.code], at: .head, "A silent server") { try await task.value }
+        }
+    }
+
+    /// Content that the server does not take is given up at the deadline.
+    public static let deadlineOfUpload = TransportCase(
+        "deadlines of uploads", "Content that a server does not take is given up at the deadline."
+    ) { subject in
+        let clock = VirtualClock()
+        let bench = try await subject.bench(clock: clock)
+        let gate = Gate()
+        bench.origin.enqueue(.script(.wait(gate), .receiveBody, .hang), answering: .afterHead)
+        let request = try bench.request(
+            .post, body: Body(BytePattern.bytes(32 << 20)), deadline: clock.now + .seconds(20))
+        let task = Task { _ = try await bench.connection.send(request) }
+        try await bench.waitForHeads(1)
+        try await clock.advance(until: task)
+        try await requireTransportError(of: [.deadlineExceeded], at: .head, "Content that the server does not read") {
+            try await task.value
+        }
+        // A server that does not read cannot see that the client has gone.
+        gate.open()
+        try await bench.requireClosed(after: "a deadline")
+    }
+
+    /// Content that is never made does not put the deadline off, although it does not count as idle time.
+    public static let deadlineOfProducer = TransportCase(
+        "deadlines of producers", "A request whose own content never comes, or cannot be opened, ends at its deadline."
+    ) { subject in
+        let never = Gate()
+        let bodies = [
+            Body(replay: .once) { _ in GatedReader(chunks: ["first", "second"]) { try await never.wait() } },
+            Body(replay: .once) { _ in
+                try await never.wait()
+                return try await Body("never").open()
+            },
+        ]
+        for body in bodies {
+            let clock = VirtualClock()
+            let bench = try await subject.bench(clock: clock)
+            bench.origin.route(nil, "*", .init(body: "ok"))
+            let request = try bench.request(.post, body: body, deadline: clock.now + .seconds(100))
+            let task = Task { _ = try await bench.connection.send(request) }
+            try await never.waitForWaiting(1)
+            try await clock.advance(until: task)
+            try await requireTransportError(of: [.deadlineExceeded], "Content that never comes") {
+                try await task.value
+            }
+            try await bench.requireClosed(after: "a deadline")
+            try await withDeadline("The reading of content goes on after the deadline.") {
+                while never.waitingCount > 0 { try await Task.sleep(for: .milliseconds(2)) }
+            }
+        }
+    }
+
+    /// The wait for a connection counts.
+    public static let deadlineInQueue = TransportCase(
+        "deadlines in queues", "A request that waits for a connection ends at its deadline, and the others go on."
+    ) { subject in
+        let clock = VirtualClock()
+        let bench = try await subject.bench(clock: clock)
+        let limit = try bench.connectionsPerHost
+        let gate = Gate()
+        bench.origin.route(.get, "/held", .script(.wait(gate), .head(.ok, ["Content-Length": "4"]), .raw("held")))
+        let held = try (0..<limit).map { _ in
+            let request = try bench.request(.get, "/held")
+            return Task { try await bench.connection.send(request).body.text(upTo: 10) }
+        }
+        try await bench.waitForRequests(limit)
+        let request = try bench.request(deadline: clock.now + .seconds(10))
+        let task = Task { _ = try await bench.connection.send(request) }
+        try await clock.advance(until: task)
+        try await requireTransportError(of: [.deadlineExceeded], "A request that waits for a connection") {
+            try await task.value
+        }
+        try requireEqual(bench.origin.requests.count, limit, "The number of requests that were sent")
+        gate.open()
+        for task in held { try requireEqual(try await task.value, "held", "The content of another request") }
+    }
+
+    /// A deadline that has passed fails before anything is sent, and one far away is as good as none.
+    public static let deadlineBeforeSending = TransportCase(
+        "passed deadlines", "A request whose deadline has passed is not sent; one of any other deadline is."
+    ) { subject in
+        for clock in [VirtualClock(), SystemClock()] as [any DatedClock] {
+            let bench = try await subject.bench(clock: clock)
+            bench.origin.route(nil, "*", .init(body: "hello"))
+            let now = clock.now
+            for passed in [now, now - .seconds(1), now - .seconds(Int64.max / 4)] {
+                for request in [try bench.request(deadline: passed), try bench.request(bodyDeadline: passed)] {
+                    try await requireTransportError(of: [.deadlineExceeded], at: .connecting, "A passed deadline") {
+                        _ = try await bench.connection.send(request)
+                    }
+                }
+            }
+            try requireEqual(bench.origin.connectionCount, 0, "The number of connections")
+            let far = clock.now + .seconds(Int64.max / 4)
+            let response = try await bench.connection.send(bench.request(deadline: far, bodyDeadline: far))
+            try requireEqual(try await response.body.collectAll().data.count, 5, "The number of bytes")
+        }
+    }
+
+    /// A short deadline is as short as it says, on the machine's clock.
+    public static let deadlineInRealTime = TransportCase(
+        "deadlines in real time", "A server that drips is given up when a deadline of a tenth of a second has passed."
+    ) { subject in
+        let bench = try await subject.bench()
+        bench.origin.route(.get, "/drip", .script(.trickle(.endless("HTTP/1.1 103 \r\n\r\n"), every: .milliseconds(5))))
+        try await requireTransportError(of: [.deadlineExceeded], "A server that drips") {
+            try await withDeadline("A deadline in 0.1 seconds took five.") {
+                _ = try await bench.connection.send(
+                    bench.request(.get, "/drip", deadline: .now + .milliseconds(100)))
+            }
+        }
+        try await bench.requireClosed(after: "a deadline")
+        try await bench.requireUsable(after: "a deadline")
+    }
+
+    /// Requests with different deadlines end in the order of these, and no other request with them.
+    public static let deadlinesAtOnce = TransportCase(
+        "deadlines at once", "Of requests at the same time, each ends at its own deadline."
+    ) { subject in
+        let clock = VirtualClock()
+        let bench = try await subject.bench(clock: clock)
+        let gate = Gate()
+        bench.origin.route(.get, "/hanging", .hanging)
+        bench.origin.route(.get, "/slow", .script(.wait(gate), .head(.ok, ["Content-Length": "4"]), .raw("slow")))
+        let slowRequest = try bench.request(.get, "/slow")
+        let slow = Task { try await bench.connection.send(slowRequest).body.text(upTo: 10) }
+        try await bench.waitForRequests(1)
+        let ended = Monitor<[Int]>([])
+        let start = clock.now
+        let tasks = try (1...12).reversed().map { number in
+            let request = try bench.request(.get, "/hanging", deadline: start + .seconds(2 * number))
+            return Task {
+                defer { ended.update { $0.append(number) } }
+                _ = try await bench.connection.send(request)
+            }
+        }
+        for number in 1...12 {
+            try await clock.waitForSleepers()
+            try requireEqual(ended.state.count, number - 1, "The number of requests that have ended")
+            // In two steps, since a request may have to begin first.
+            clock.advance(by: .seconds(1))
+            try await Task.sleep(for: .milliseconds(10))
+            clock.advance(by: .seconds(1))
+            try await withDeadline("The request with deadline \(number) did not end.") {
+                try await ended.wait { $0.count >= number }
+            }
+        }
+        try requireEqual(ended.state, Array(1...12), "The order in which the requests ended")
+        for task in tasks {
+            try await requireTransportError(of: [.deadlineExceeded], "A silent server") { try await task.value }
+        }
+        gate.open()
+        try requireEqual(try await slow.value, "slow", "The content of a request without a deadline")
+    }
+}
+
+extension TransportBench {
+    fileprivate func request(
+        _ method: HTTPRequest.Method = .get, _ path: String = "/", body: Body = .empty,
+        deadline: ContinuousClock.Instant? = nil, bodyDeadline: ContinuousClock.Instant? = nil
+    ) throws -> Request {
+        var request = try request(method, path, fields: [:], body: body)
+        request.options.deadline = deadline
+        request.options.bodyDeadline = bodyDeadline
+        return request
+    }
+}
+
+extension String {
+    /// The text again and again: so many bytes that a script which trickles them does not end.
+    fileprivate static func endless(_ text: String) -> String {
+        String(repeating: text, count: 200_000 / text.utf8.count)
+    }
+}

@@ -1,0 +1,97 @@
+import Decorum
+import DecorumTesting
+import HTTPTypes
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct LimitingTimeTests {
+    private let clock = VirtualClock()
+    private let policy = TimePolicy(call: .seconds(30), attempt: .seconds(10), body: .seconds(90), idle: .seconds(15))
+
+    private func options(
+        _ scope: TimePolicy.Scope = .call, _ change: (inout RequestOptions) -> Void = { _ in }
+    ) async throws -> RequestOptions {
+        let stub = StubConnection(Response(status: .ok))
+        var request = try Request.get("https://api.example.com/")
+        change(&request.options)
+        _ = try await stub.limitingTime(policy, as: scope, clock: clock).send(request)
+        return try #require(stub.requests.first?.options)
+    }
+
+    @Test func `A call gets a deadline for its head, one for its body, and an idle timeout`() async throws {
+        clock.advance(by: .seconds(5))
+        let options = try await options()
+        #expect(options.deadline == clock.now + .seconds(30))
+        #expect(options.bodyDeadline == clock.now + .seconds(90))
+        #expect(options.idleTimeout == .seconds(15))
+    }
+
+    @Test func `An attempt gets a deadline for its head, and none for its body`() async throws {
+        let options = try await options(.attempt)
+        #expect(options.deadline == clock.now + .seconds(10))
+        #expect(options.bodyDeadline == nil)
+        #expect(options.idleTimeout == .seconds(15))
+    }
+
+    @Test func `Of the deadlines of a request and of the layer, the earlier one counts`() async throws {
+        let now = clock.now
+        #expect(try await options { $0.deadline = now + .seconds(3) }.deadline == now + .seconds(3))
+        #expect(try await options { $0.deadline = now + .seconds(300) }.deadline == now + .seconds(30))
+        #expect(try await options { $0.bodyDeadline = now + .seconds(4) }.bodyDeadline == now + .seconds(4))
+        #expect(try await options { $0.bodyDeadline = now + .seconds(400) }.bodyDeadline == now + .seconds(90))
+    }
+
+    @Test func `A request keeps its own idle timeout`() async throws {
+        #expect(try await options { $0.idleTimeout = .seconds(100) }.idleTimeout == .seconds(100))
+    }
+
+    @Test func `A request of another kind brings its own times`() async throws {
+        let now = clock.now
+        let call = try await options { $0.timePolicy = .modelAnswer }
+        #expect(call.deadline == now + .seconds(900))
+        #expect(call.bodyDeadline == nil)
+        #expect(call.idleTimeout == .seconds(600))
+        #expect(try await options(.attempt) { $0.timePolicy = .modelAnswer }.deadline == now + .seconds(600))
+        #expect(try await options(.attempt) { $0.timePolicy = .transfer }.deadline == nil)
+    }
+
+    @Test func `Each attempt has its own deadline within that of the call`() async throws {
+        let start = clock.now
+        let stub = StubConnection { [clock] _ in
+            clock.advance(by: .seconds(8))
+            throw TransportError(.connectionRefused, at: .connecting)
+        }
+        let connection = stub.limitingTime(policy, as: .attempt, clock: clock)
+            .retrying(RetryPolicy(retries: 3, baseDelay: .zero), clock: clock)
+            .limitingTime(TimePolicy(call: .seconds(20)), clock: clock)
+        await #expect(throws: TransportError.self) { try await connection.send(.get("https://api.example.com/")) }
+        let deadlines = stub.requests.map { request in request.options.deadline.map { start.duration(to: $0) } }
+        #expect(deadlines == [.seconds(10), .seconds(18), .seconds(20)])
+    }
+
+    @Test func `The layer tells its times`() {
+        let stub = StubConnection()
+        #expect(
+            stub.limitingTime(policy).layers.first?.description
+                == "limitingTime(as: call, head: 30.0 seconds, body: 90.0 seconds, idle: 15.0 seconds)")
+        #expect(
+            stub.limitingTime(.transfer, as: .attempt).layers.first?.description
+                == "limitingTime(as: attempt, idle: 60.0 seconds)")
+    }
+
+    @Test func `The presets leave a body any time, as long as something arrives`() {
+        for policy in [TimePolicy.interactive, .modelAnswer, .transfer] {
+            #expect(policy.body == nil)
+            #expect(policy.idle != nil)
+            #expect(policy.call ?? .zero > policy.attempt ?? .zero)
+        }
+    }
+
+    @Test func `The time that is left is never negative`() {
+        var options = RequestOptions()
+        #expect(options.timeLeft(at: clock.now) == nil)
+        options.deadline = clock.now + .seconds(2)
+        #expect(options.timeLeft(at: clock.now) == .seconds(2))
+        clock.advance(by: .seconds(3))
+        #expect(options.timeLeft(at: clock.now) == .zero)
+    }
+}
