@@ -20,8 +20,8 @@ import Testing
 
     @Test(arguments: [
         Row(clients: 1, trouble: .slow, requests: 1.1), Row(clients: 10, trouble: .slow, requests: 1.1),
-        Row(clients: 1000, trouble: .slow, requests: 1.6), Row(clients: 100_000, trouble: .slow, requests: 1.8),
-        Row(clients: 1000, trouble: .stopped, requests: 1.6),
+        Row(clients: 1000, trouble: .slow, requests: 1.5), Row(clients: 100_000, trouble: .slow, requests: 1.8),
+        Row(clients: 1000, trouble: .stopped, requests: 1.5),
     ])
     func `A fleet with the defaults lets its server recover`(row: Row) async throws {
         for seed in Self.seeds {

@@ -91,7 +91,9 @@ extension Simulation.State {
     }
 }
 
-/// The clock of a simulation. Its sleeps cannot be cancelled: no task of a fleet is.
+/// The clock of a simulation.
+///
+/// Its sleeps cannot be cancelled, since no task of a fleet is.
 struct SimulatedClock: DatedClock {
     fileprivate let simulation: Simulation
 
