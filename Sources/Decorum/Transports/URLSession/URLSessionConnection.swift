@@ -155,7 +155,7 @@ public struct URLSessionConnection: ClosableConnection {
             Layer(
                 name: "URLSessionConnection", role: .transport, settings: settings, facts: facts, secretFields: names,
                 sends: URLSessionPlatform.sends, longestWait: .atMost(max(.zero, idleTimeout)),
-                bytesHeld: URLSessionPlatform.bytesHeld(backlog))
+                bytesHeld: URLSessionPlatform.bytesHeld(byBacklogOf: backlog.memory))
         ]
     }
 

@@ -11,7 +11,7 @@ struct URLSessionPlatform: Sendable {
     /// URLSession sends again without notice where a pooled connection turns out to be dead.
     static let sends = 1...2
 
-    static func bytesHeld(_ backlog: URLSessionConnection.Backlog) -> Layer.Bound<Int> { .atMost(backlog.memory) }
+    static func bytesHeld(byBacklogOf bytes: Int) -> Layer.Bound<Int> { .atMost(bytes) }
 
     static let noTimeout: TimeInterval = 7 * 86_400
 

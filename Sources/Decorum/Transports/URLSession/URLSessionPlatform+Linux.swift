@@ -15,7 +15,7 @@ struct URLSessionPlatform: Sendable {
     static let sends = 1...3
 
     /// The body of a redirection is held in memory without a bound.
-    static func bytesHeld(_ backlog: URLSessionConnection.Backlog) -> Layer.Bound<Int> { .unbounded }
+    static func bytesHeld(byBacklogOf bytes: Int) -> Layer.Bound<Int> { .unbounded }
 
     /// The fields that URLSession and libcurl add by themselves.
     static let automaticFields: [HTTPField.Name] = [
