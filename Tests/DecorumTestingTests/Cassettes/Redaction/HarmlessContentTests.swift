@@ -62,7 +62,7 @@ import Testing
         let request = try Request.post(
             "https://api.example.com/items", fields: [.contentType: mediaType], body: Body(content))
         _ = try await CassetteConnection(cassette, recording: stub).send(request).body.collect(upTo: 10_000)
-        try cassette.finish()
+        try await cassette.finish()
         #expect(replaced.withLock { $0 } == "")
 
         let replaying = try Cassette(at: folder.path("a.json"), mode: .replay)

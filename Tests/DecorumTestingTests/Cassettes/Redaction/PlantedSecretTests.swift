@@ -24,7 +24,7 @@ import Testing
 
         var outputs = [cassette.description, "\(cassette)"]
         do {
-            try cassette.finish()
+            try await cassette.finish()
             outputs.append(try folder.text(file))
             outputs.append(reports.withLock { $0 })
             // The exchange that was recorded is found again with the secret in it.

@@ -29,11 +29,11 @@ import Testing
         let request = try Request.get(
             "https://api.example.com/items?api_key=k7Rq2Lm&page=2", fields: [.authorization: "Bearer z7Rq2LmZ9sKd4TbV"])
         _ = try await CassetteConnection(cassette, recording: stub).send(request).body.collect(upTo: 1000)
-        try cassette.finish()
+        try await cassette.finish()
 
         let replaying = try Cassette(at: folder.path("a.json"), mode: .replay, rules: rules)
         _ = try await CassetteConnection(replaying).send(request)
-        try replaying.finish()
+        try await replaying.finish()
         return list.withLock { $0 }
     }
 
