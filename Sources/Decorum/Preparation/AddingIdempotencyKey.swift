@@ -54,7 +54,7 @@ struct IdempotencyKeyConnection<Base: Connection>: ComposedConnection {
         Layer(
             name: "addingIdempotencyKey", role: .preparation,
             settings: [.init("to", methods.map(\.rawValue).sorted().joined(separator: " "))],
-            facts: [.changesSignedParts])
+            facts: [.changesSignedParts, .variesPerSend])
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

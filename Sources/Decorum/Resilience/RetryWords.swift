@@ -32,7 +32,8 @@ extension RetryAttempt {
     /// The decision to send again, for the history of the call.
     func decisionToWait(_ wait: Duration) -> CallDecision {
         let when = wait > .zero ? "in \(wait.shortText)" : "at once"
-        return CallDecision(.waits, by: "retrying", "retry \(retries + 1) \(when): \(words)")
+        return CallDecision(
+            .waits, by: "retrying", "retry \(retries + 1) \(when): \(words)", waiting: max(.zero, wait))
     }
 
     /// The decision to give up, for the history of the call.

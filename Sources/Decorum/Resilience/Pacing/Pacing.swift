@@ -112,7 +112,8 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
                 throw error
             }
             options.callContext?.note(
-                CallDecision(.waits, by: "pacing", "waits for \(wait.shortText): the server asks for a pause"))
+                CallDecision(
+                    .waits, by: "pacing", "waits for \(wait.shortText): the server asks for a pause", waiting: wait))
             try await clock.sleep(until: instant, tolerance: nil)
             try Task.checkCancellation()
         } while pauses.holds(scope, at: clock.now)
