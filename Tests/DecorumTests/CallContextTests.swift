@@ -20,7 +20,7 @@ import Testing
     {
         let failure = TransportError(.connectionRefused, at: .connecting)
         let connection = StubConnection { _ in throw failure }
-            .retrying(RetryPolicy(retries: 3, baseDelay: .zero), clock: clock)
+            .retrying(RetryPolicy(retries: 3, baseDelay: .zero, budget: .unlimited), clock: clock)
 
         let thrown = await #expect(throws: TransportError.self) { try await connection.send(request()) }
 
@@ -34,7 +34,7 @@ import Testing
 
     @Test func `The attempts behind a cache belong to the call that needs them`() async throws {
         let connection = StubConnection { _ in throw TransportError(.connectionRefused, at: .connecting) }
-            .retrying(RetryPolicy(retries: 3, baseDelay: .zero), clock: clock)
+            .retrying(RetryPolicy(retries: 3, baseDelay: .zero, budget: .unlimited), clock: clock)
             .caching(in: MemoryResponseStore(), clock: clock)
 
         await #expect(throws: TransportError.self) { try await connection.send(request()) }

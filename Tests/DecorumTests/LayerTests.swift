@@ -35,7 +35,7 @@ import Testing
         return [
             Row(
                 connection: stub.retrying(RetryPolicy(retries: 2)), sends: 1...3,
-                longestWait: .atMost(.seconds(120))),
+                longestWait: .atMost(.seconds(160))),
             Row(connection: stub.retrying(.never), sends: 1...1),
             Row(connection: stub.followingRedirects(upTo: 5), sends: 1...6),
             Row(connection: stub.followingRedirects(upTo: 0), sends: 1...1),

@@ -84,7 +84,8 @@ public final class Cassette: Sendable {
         let wanted = try mode ?? .current()
         // The version is taken first, so that a change while the file is read counts as one.
         let stamp = FileStamp(of: file)
-        let found = stamp != nil && wanted != .live ? try CassetteContent(reading: file, as: rules.content, formats: rules.formats) : nil
+        let isRead = stamp != nil && wanted != .live
+        let found = isRead ? try CassetteContent(reading: file, as: rules.content, formats: rules.formats) : nil
         opened = found ?? .none
         // A cassette that is passed by says nothing about the file.
         let shared = wanted == .live ? nil : shared

@@ -93,7 +93,7 @@ import Testing
         let cold = await #expect(throws: TransportError.self) { try await connection.send(slow) }
         #expect(cold?.attempts == 1)
         #expect(
-            call.history.map(\.words) == [
+            call.history.filter { $0.layer == "retrying" }.map(\.words) == [
                 "no retry after timedOut: the origin has not answered lately, and may still work on the request"
             ])
         _ = try await connection.send(.get("https://a.example/"))
@@ -116,7 +116,7 @@ import Testing
         _ = try await stub.retrying(.never, clock: clock).send(request)
 
         #expect(
-            call.history.map(\.words) == [
+            call.history.filter { $0.layer == "retrying" }.map(\.words) == [
                 "retry 1 at once: 503", "no retry after 503: the retry budget of the origin is empty",
             ])
     }

@@ -130,7 +130,7 @@ import Testing
         } catch {
             outcome = .failure(error)
         }
-        return (call.history, outcome)
+        return (call.history.filter { $0.layer == "retrying" }, outcome)
     }
 }
 

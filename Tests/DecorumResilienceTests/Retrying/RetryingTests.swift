@@ -283,7 +283,7 @@ import Testing
         #expect(layer?.description == description)
         #expect(layer?.facts == (policy.retries > 0 ? [.resends, .waits, .readsClock] : [.readsClock]))
         #expect(layer?.sends == 1...(max(0, policy.retries) + 1))
-        #expect(layer?.longestWait == .atMost(.seconds(60) * max(0, policy.retries)))
+        #expect(layer?.longestWait == .atMost(.seconds(80) * max(0, policy.retries)))
     }
 }
 

@@ -61,7 +61,7 @@ import Testing
             throw TransportError(.connectionRefused, at: .connecting)
         }
         let connection = stub.limitingTime(policy, as: .attempt, clock: clock)
-            .retrying(RetryPolicy(retries: 3, baseDelay: .zero), clock: clock)
+            .retrying(RetryPolicy(retries: 3, baseDelay: .zero, budget: .unlimited), clock: clock)
             .limitingTime(TimePolicy(call: .seconds(20)), clock: clock)
         await #expect(throws: TransportError.self) { try await connection.send(.get("https://api.example.com/")) }
         let deadlines = stub.requests.map { request in request.options.deadline.map { start.duration(to: $0) } }

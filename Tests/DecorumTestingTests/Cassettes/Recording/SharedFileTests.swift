@@ -20,29 +20,15 @@ import Testing
         return cassette
     }
 
-    private static func time(_ operation: () async throws -> Void) async rethrows -> Duration {
-        let clock = ContinuousClock()
-        return try await clock.measure { try await operation() }
-    }
-
-    @Test func `Adding to a cassette of 10,000 costs what the addition costs`() async throws {
+    @Test func `Adding to a cassette of 10,000 leaves its text as it is`() async throws {
         let item = #"{"id":"item","name":"An item","price":12.50,"tags":["new"]}"#
         let interactions = (0..<10_000).map { number in
             #"{"request":{"method":"GET","url":"https://example.com/\#(number)"},"#
                 + #""response":{"status":200,"headers":{"Content-Type":"application/json"},"json":\#(item)}}"#
         }
         let text = "{\"cassette\": 1, \"interactions\": [\n" + interactions.joined(separator: ",\n") + "\n]}"
-        var shares: [Double] = []
-        for _ in 0..<3 {
-            try folder.write(text, to: "large.json")
-            let opening = try await Self.time { _ = try Cassette(at: folder.path("large.json"), mode: .append) }
-            let cassette = try await record(["https://example.com/new"], .append, in: "large.json")
-            let finishing = try await Self.time { try await cassette.finish() }
-            shares.append(finishing / opening)
-        }
-        let share = try #require(shares.min())
-        // Reading, comparing, searching and writing all of it took four times the time of opening.
-        #expect(share < 0.6, "\(shares)")
+        try folder.write(text, to: "large.json")
+        try await record(["https://example.com/new"], .append, in: "large.json").finish()
         let written = try folder.text("large.json")
         #expect(written.hasPrefix(text.dropLast(3)))
         #expect(try Cassette(at: folder.path("large.json"), mode: .replay).interactions().count == 10_001)
