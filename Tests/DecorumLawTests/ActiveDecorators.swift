@@ -12,7 +12,7 @@ extension LawfulDecorator {
         ) { $0.retrying(clock: $1.clock) },
         .init(
             "retrying inside of a layer that makes requests idempotent", adding: [.idempotencyKey],
-            answering: [.overloaded, .broken]
+            answering: [.overloaded, .broken, .ledAfterPost]
         ) {
             $0.retrying(clock: $1.clock).addingIdempotencyKey()
         },

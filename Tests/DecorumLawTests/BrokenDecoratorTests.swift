@@ -2,7 +2,7 @@ import DecorumTesting
 import Testing
 
 /// The laws themselves, held to decorators that break one of them, and those others alone that the mistake breaks too.
-@Suite(.timeLimit(.minutes(2))) struct BrokenDecoratorTests {
+@Suite(.timeLimit(.minutes(5))) struct BrokenDecoratorTests {
     @Test(arguments: BrokenDecorator.all)
     func `A broken decorator is caught by the laws that it breaks, and by no other`(decorator: BrokenDecorator) async {
         var broken: [DecoratorLaw] = []

@@ -4,7 +4,7 @@ import HTTPTypes
 import Testing
 
 /// Each decorator of the package, held to the laws.
-@Suite(.timeLimit(.minutes(3))) struct DecoratorLawTests {
+@Suite(.timeLimit(.minutes(5))) struct DecoratorLawTests {
     @Test(arguments: DecoratorLaw.all)
     func `A decorator of ten lines keeps the laws`(law: DecoratorLaw) async throws {
         try await law.check { base in base.intercepting { request, base in try await base.send(request) } }
@@ -71,7 +71,7 @@ struct LawfulDecorator: Sendable, CustomTestStringConvertible {
             $0.retrying(.init(retries: 1, baseDelay: .milliseconds(1), budget: .unlimited))
         },
         .init("pacing") { $0.pacing(clock: ImpatientClock()) },
-        .init("addingIdempotencyKey", adding: [.idempotencyKey]) { $0.addingIdempotencyKey() },
+        .init("addingIdempotencyKey", adding: [.idempotencyKey], answering: [.ledAfterPost]) { $0.addingIdempotencyKey() },
         .init("addingRequestID", adding: [.requestID]) { $0.addingRequestID() },
         .init("limitingTime") { $0.limitingTime() },
         .init("limitingTime of attempts, and retrying") { base, conditions in

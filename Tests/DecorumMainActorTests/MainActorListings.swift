@@ -63,7 +63,7 @@ struct MainActorListings {
         #expect(stub.requests[0].options.screen == nil)
     }
 
-    @Test(.timeLimit(.minutes(1))) func eventsReachTheMainActorInOrder() async throws {
+    @Test(.timeLimit(.minutes(3))) func eventsReachTheMainActorInOrder() async throws {
         let transport = StubConnection { _ in
             MainActor.assertIsolated()
             return Response(status: .ok)

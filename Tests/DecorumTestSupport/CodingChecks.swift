@@ -43,7 +43,7 @@ public struct CodingChecks<Transport: Connection>: Sendable {
                 }
             }
         }
-        let decodesItself = connection.layers.contains { $0.facts.contains(.decodesContent) }
+        let decodesItself = transport.layers.contains { $0.facts.contains(.decodesContent) }
         let offer = decodesItself ? "gzip" : "gzip, br, zstd"
         #expect(origin.requests.allSatisfy { $0.fields["Accept-Encoding"] == offer })
     }

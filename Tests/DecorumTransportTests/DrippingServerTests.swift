@@ -7,7 +7,7 @@ import Testing
 
 extension IsolatedTests {
     /// A stack with the defaults over servers that send something for ever, and never an answer.
-    @Suite(.timeLimit(.minutes(2))) struct DrippingServerTests {
+    @Suite(.timeLimit(.minutes(5))) struct DrippingServerTests {
         enum Server: String, CaseIterable, Sendable {
             case silent, drippedHead, informational, redirections, overload, refusal
 

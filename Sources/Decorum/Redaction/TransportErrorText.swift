@@ -37,10 +37,8 @@ extension TransportError {
     }
 
     private var timeout: String {
+        guard stage > .connecting else { return "No connection to \(server) was made\(after)" }
         guard let idleTimeout else { return "The request to \(server) timed out\(when)" }
-        guard stage > .connecting else {
-            return "No connection to \(server) was made: nothing was received for \(idleTimeout.shortText)"
-        }
         let wait = "Nothing was received from \(server) for \(idleTimeout.shortText), \(moment)"
         guard stage == .body, let elapsed else { return wait }
         return "\(wait), \(elapsed.shortText) after the request"
@@ -70,7 +68,7 @@ extension TransportError {
         case .hostNotFound: "Check the name, and whether this machine can resolve names."
         case .connectionRefused: "Check the port, and whether a server listens there."
         case .unreachable: "Check the network of this machine."
-        case .timedOut where idleTimeout != nil && stage == .connecting:
+        case .timedOut where stage == .connecting:
             "Check the host and the port, and whether a firewall, a proxy or the TLS handshake keeps the connection waiting."
         case .timedOut where idleTimeout != nil:
             "Raise `idleTimeout` in the request's options if the server needs more time."

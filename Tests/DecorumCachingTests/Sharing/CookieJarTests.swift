@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// A cookie jar in the place that the documentation gives it: between redirects and the cache.
-@Suite(.timeLimit(.minutes(1))) struct CookieJarTests {
+@Suite(.timeLimit(.minutes(3))) struct CookieJarTests {
     /// The cookies of one user, by host; a value that a layer shares between requests.
     private final class Jar: Sendable {
         private let cookies = Mutex<[String: [String: String]]>([:])

@@ -2,7 +2,7 @@ import DecorumTesting
 import Testing
 
 /// The laws, held against the mistakes that authors of decorators make.
-@Suite(.timeLimit(.minutes(3))) struct PlantedMistakeTests {
+@Suite(.timeLimit(.minutes(5))) struct PlantedMistakeTests {
     @Test(arguments: PlantedMistake.all)
     func `A planted mistake is caught by the law against it`(mistake: PlantedMistake) async throws {
         let failure = await #expect(throws: ConformanceFailure.self) {

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Rules about what is sent, recorded and refused.
-@Suite(.timeLimit(.minutes(1))) struct CassetteRuleTests {
+@Suite(.timeLimit(.minutes(3))) struct CassetteRuleTests {
     let folder: TemporaryFolder
     let clock = VirtualClock(date: Date(timeIntervalSince1970: 1_793_300_000))
 

@@ -183,7 +183,7 @@ import Testing
         #expect(!transfer.isAlive)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `Cancelling the reader ends the reading`() async throws {
+    @Test(.timeLimit(.minutes(3))) func `Cancelling the reader ends the reading`() async throws {
         let gate = Gate()
         let stub = StubConnection(
             Response(

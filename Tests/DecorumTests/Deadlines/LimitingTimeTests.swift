@@ -3,7 +3,7 @@ import DecorumTesting
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct LimitingTimeTests {
+@Suite(.timeLimit(.minutes(3))) struct LimitingTimeTests {
     private let clock = VirtualClock()
     private let policy = TimePolicy(call: .seconds(30), attempt: .seconds(10), body: .seconds(90), idle: .seconds(15))
 

@@ -6,7 +6,7 @@ import Testing
 @testable import Decorum
 
 /// The errors of a call that was redirected, or sent without credentials, say so.
-@Suite(.timeLimit(.minutes(1))) struct RedirectedErrorsTests {
+@Suite(.timeLimit(.minutes(3))) struct RedirectedErrorsTests {
     private let start = "https://a.example/old?key=s3cret"
 
     /// Redirects `/old` to a URL, and answers there with the response or the error of a closure.

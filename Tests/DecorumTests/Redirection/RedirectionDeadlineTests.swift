@@ -4,7 +4,7 @@ import HTTPTypes
 import Testing
 
 /// Redirections without an end, and calls with one.
-@Suite(.timeLimit(.minutes(1))) struct RedirectionDeadlineTests {
+@Suite(.timeLimit(.minutes(3))) struct RedirectionDeadlineTests {
     private let clock = VirtualClock()
 
     /// A server that redirects to another page each time, which takes it a second.

@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// The wait for the words of a server, and the sentences of the error.
-@Suite(.timeLimit(.minutes(1))) struct StatusErrorTests {
+@Suite(.timeLimit(.minutes(3))) struct StatusErrorTests {
     private let json: HTTPFields = [.contentType: "application/json"]
 
     /// A body that gives one chunk when its gate opens.

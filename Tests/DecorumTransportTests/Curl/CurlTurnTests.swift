@@ -8,7 +8,7 @@ import Testing
 
 extension IsolatedTests {
     /// The time between the arrival of content and the end of the loop's turn, in which a reader may already take it.
-    @Suite(.timeLimit(.minutes(1))) struct CurlTurnTests {
+    @Suite(.timeLimit(.minutes(3))) struct CurlTurnTests {
         @Test func `Content counts as progress before the turn in which it arrived is over`() async throws {
             let (origin, gate, clock) = (try LoopbackOrigin(), Gate(), TurnClock())
             origin.enqueue(.script(.head(.ok, ["Content-Length": "2"]), .wait(gate), .raw("a"), .wait(gate), .raw("b")))

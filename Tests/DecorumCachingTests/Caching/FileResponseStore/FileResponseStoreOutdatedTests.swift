@@ -5,7 +5,7 @@ import Testing
 @testable import Decorum
 
 /// Responses that a later response has shown to be outdated.
-@Suite(.timeLimit(.minutes(2))) struct FileResponseStoreOutdatedTests {
+@Suite(.timeLimit(.minutes(5))) struct FileResponseStoreOutdatedTests {
     let folder = StoreFolder()
 
     private func accepted(_ store: FileResponseStore, _ key: ResponseKey) async -> Set<String> {

@@ -6,7 +6,7 @@ import Testing
 @testable import Decorum
 
 /// A disk that is full before the store has reached its limit.
-@Suite(.timeLimit(.minutes(2))) struct FullDiskTests {
+@Suite(.timeLimit(.minutes(5))) struct FullDiskTests {
     let folder = StoreFolder()
     let fileSystem = ProbingFileSystem()
 

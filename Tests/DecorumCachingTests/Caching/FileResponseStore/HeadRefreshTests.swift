@@ -6,7 +6,7 @@ import Testing
 @testable import Decorum
 
 /// Responses that the server has confirmed: their heads alone are written.
-@Suite(.timeLimit(.minutes(2))) struct HeadRefreshTests {
+@Suite(.timeLimit(.minutes(5))) struct HeadRefreshTests {
     let folder = StoreFolder()
     let fileSystem = ProbingFileSystem()
     let spawner = TrackingSpawner()

@@ -5,7 +5,7 @@ import Testing
 @testable import Decorum
 
 /// Directories that a store cannot use, or does not trust.
-@Suite(.timeLimit(.minutes(1))) struct OwnFoldersTests {
+@Suite(.timeLimit(.minutes(3))) struct OwnFoldersTests {
     let folder = StoreFolder()
     let elsewhere = StoreFolder()
     let fileSystem = ProbingFileSystem()

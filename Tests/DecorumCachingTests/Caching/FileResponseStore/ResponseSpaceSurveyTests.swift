@@ -6,7 +6,7 @@ import Testing
 @testable import Decorum
 
 /// The removal of files that a survey has found.
-@Suite(.timeLimit(.minutes(2))) struct ResponseSpaceSurveyTests {
+@Suite(.timeLimit(.minutes(5))) struct ResponseSpaceSurveyTests {
     let folder = StoreFolder()
     let fileSystem = ProbingFileSystem()
 

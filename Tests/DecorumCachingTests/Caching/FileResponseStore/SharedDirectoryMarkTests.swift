@@ -6,7 +6,7 @@ import Testing
 @testable import Decorum
 
 /// Marks of removals whose times are not in the order in which they were made, or that are forgotten.
-@Suite(.timeLimit(.minutes(2))) struct SharedDirectoryMarkTests {
+@Suite(.timeLimit(.minutes(5))) struct SharedDirectoryMarkTests {
     let folder = StoreFolder()
     let fileSystem = ProbingFileSystem()
     static let year = 365 * TicketTime.day

@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// Stored responses where the server does not answer before a deadline, and requests behind the back of a caller.
-@Suite(.timeLimit(.minutes(2))) struct CacheDeadlineTests {
+@Suite(.timeLimit(.minutes(5))) struct CacheDeadlineTests {
     /// An option of an app that stays within the call that it was set for.
     private enum ScreenKey: RequestOptionKey {
         static let defaultValue: String? = nil

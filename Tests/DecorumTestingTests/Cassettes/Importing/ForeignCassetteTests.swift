@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct ForeignCassetteTests {
+@Suite(.timeLimit(.minutes(5))) struct ForeignCassetteTests {
     @Test(arguments: ForeignCassettes.folders)
     func `Each file of a folder has its expectation, and the project's own have every format`(folder: URL) throws {
         let files = try ForeignCassettes.files(in: folder)

@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// A format that an app reads by itself.
-@Suite(.timeLimit(.minutes(1))) struct ForeignFormatTests {
+@Suite(.timeLimit(.minutes(3))) struct ForeignFormatTests {
     /// JSON of a tool of the app's own.
     private struct CallLog: ForeignFormat {
         func recognizes(_ document: ForeignDocument) throws -> Bool {

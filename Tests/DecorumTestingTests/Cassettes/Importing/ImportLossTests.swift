@@ -6,7 +6,7 @@ import HTTPTypes
 import Testing
 
 /// Losses on the way from and to files of other tools, which are listed when they happen.
-@Suite(.timeLimit(.minutes(1))) struct ImportLossTests {
+@Suite(.timeLimit(.minutes(3))) struct ImportLossTests {
     @Test(arguments: [
         (
             #"{"http_interactions": [{"request": {"uri": "x"}, "response": {"status": {"code": 200}, "body": "\ud83d!"}}]}"#,

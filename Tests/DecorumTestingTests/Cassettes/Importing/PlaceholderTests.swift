@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// Cassettes of VCR in which a name stands in place of a value, and the requests that match them.
-@Suite(.timeLimit(.minutes(1))) struct PlaceholderTests {
+@Suite(.timeLimit(.minutes(3))) struct PlaceholderTests {
     @Test(arguments: [
         ("https://a.example/?key=<API_KEY>", "https://a.example/?key=k-4711"),
         ("https://a.example/?q=1&key=<KEY>", "https://a.example/?key=k%2F1&q=1"),

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Content that VCR for R wrote in a file beside the cassette.
-@Suite(.timeLimit(.minutes(1))) struct WrittenFileTests {
+@Suite(.timeLimit(.minutes(3))) struct WrittenFileTests {
     private let folder: TemporaryFolder
     private let cassettes: URL
 

@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 /// Code between a test and its cassette hides errors; the cassette does not forget them.
-@Suite(.timeLimit(.minutes(1))) struct SwallowedMissTests {
+@Suite(.timeLimit(.minutes(3))) struct SwallowedMissTests {
     let folder: TemporaryFolder
 
     init() throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DecorumTesting
 
-@Suite(.timeLimit(.minutes(1))) struct SendingOrderTests {
+@Suite(.timeLimit(.minutes(3))) struct SendingOrderTests {
     private func order(_ exchanges: [(sent: Int, answered: Int, url: String)]) -> String {
         let order = SendingOrder.sorted(
             exchanges.map { sent, answered, url in

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Responses are recorded whole, whatever a test reads of them.
-@Suite(.timeLimit(.minutes(1))) struct WholeResponseTests {
+@Suite(.timeLimit(.minutes(3))) struct WholeResponseTests {
     let folder: TemporaryFolder
 
     init() throws {
