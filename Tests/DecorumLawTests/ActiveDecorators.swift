@@ -16,6 +16,9 @@ extension LawfulDecorator {
         ) {
             $0.retrying(clock: $1.clock).addingIdempotencyKey()
         },
+        .init("addingIdempotencyKey", adding: [.idempotencyKey], answering: [.ledAfterPost]) { base, _ in
+            base.addingIdempotencyKey()
+        },
         .init("retrying by a closure", answering: [.overloaded, .refused, .broken]) {
             let rule = RetryRule("no answer of the server") { attempt in
                 attempt.response.map { $0.status.kind == .serverError } ?? (attempt.error is TransportError)

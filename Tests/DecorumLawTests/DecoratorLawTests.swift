@@ -71,7 +71,6 @@ struct LawfulDecorator: Sendable, CustomTestStringConvertible {
             $0.retrying(.init(retries: 1, baseDelay: .milliseconds(1), budget: .unlimited))
         },
         .init("pacing") { $0.pacing(clock: ImpatientClock()) },
-        .init("addingIdempotencyKey", adding: [.idempotencyKey], answering: [.ledAfterPost]) { $0.addingIdempotencyKey() },
         .init("addingRequestID", adding: [.requestID]) { $0.addingRequestID() },
         .init("limitingTime") { $0.limitingTime() },
         .init("limitingTime of attempts, and retrying") { base, conditions in
