@@ -15,7 +15,7 @@ enum CassetteRows {
             },
             Row(
                 name: "cassettes/replay", baseline: "cassettes/stub",
-                bounds: [.instructionsPerLayer(56_200), .allocationsPerLayer(26.7)]
+                bounds: [.instructionsPerLayer(65_300), .allocationsPerLayer(33.4)]
             ) { count in
                 try await tape.play(count) { CassetteConnection($0) }
             },

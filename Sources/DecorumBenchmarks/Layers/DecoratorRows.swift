@@ -31,10 +31,10 @@ enum DecoratorRows {
     private static func decision(_ memory: MemoryConnection) throws -> [Row] {
         let api = try Origin("https://api.example.com")
         return [
-            try row("retrying", 2290, 0, memory.retrying()),
+            try row("retrying", 3720, 0, memory.retrying()),
             try row("followingRedirects", 1760, 0, memory.followingRedirects()),
             try row("authenticating", 3460, 1, memory.authenticating(with: .bearer("token"), for: api)),
-            try row("validatingStatus", 1500, 0, memory.validatingStatus()),
+            try row("validatingStatus", 2140, 0, memory.validatingStatus()),
             try row("intercepting", 405, 0, memory.intercepting { request, base in try await base.send(request) }),
         ]
     }
@@ -47,10 +47,10 @@ enum DecoratorRows {
         let replaced = MemoryConnection(fields: [.cacheControl: "max-age=0", .contentType: "text/plain"])
         return [
             try row("caching, hit", 11_000, 4, MemoryConnection().caching(in: fresh)),
-            try row("caching, miss", 29_500, 8, MemoryConnection().caching(in: MemoryResponseStore())),
-            try firstMissRow(36_500, 10, MemoryConnection().caching(in: MemoryResponseStore())),
-            try row("caching, miss, stored", 72_400, 25, replaced.caching(in: MemoryResponseStore())),
-            try row("coalescing", 21_600, 6, MemoryConnection().coalescing()),
+            try row("caching, miss", 36_400, 9, MemoryConnection().caching(in: MemoryResponseStore())),
+            try firstMissRow(51_900, 11.1, MemoryConnection().caching(in: MemoryResponseStore())),
+            try row("caching, miss, stored", 80_400, 27, replaced.caching(in: MemoryResponseStore())),
+            try row("coalescing", 29_300, 7, MemoryConnection().coalescing()),
             try row("revalidating, miss", 24_300, 8, MemoryConnection().revalidating(in: MemoryResponseStore())),
             try row("revalidating, hit", 69_900, 33, confirming.revalidating(in: filledStore())),
             try row("revalidating, changed", 56_700, 24, validatable.revalidating(in: filledStore())),
@@ -91,7 +91,7 @@ enum DecoratorRows {
         [
             try row("observing", 5380, 1, memory.observing { _ in }),
             try row("observing, statistics", 8360, 2, memory.observing(ExchangeStatistics())),
-            try row("logging", 28_200, 7, memory.logging(to: LogSink { _ in })),
+            try row("logging", 35_200, 9, memory.logging(to: LogSink { _ in })),
         ]
     }
 

@@ -34,7 +34,7 @@ enum StackRows {
             + [1, 5, 10, 20].map { depth in
                 Row(
                     "stacks/depth \(depth)", over: "stacks/terminal", layers: depth,
-                    bounds: .instructionsPerLayer(2290), sending: request,
+                    bounds: .instructionsPerLayer(3720), sending: request,
                     through: stack(depth, memory))
             }
     }
