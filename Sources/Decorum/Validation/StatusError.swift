@@ -110,7 +110,10 @@ extension StatusError: CustomDebugStringConvertible, CustomReflectable {
             notes.append("\(Redaction.describedPath(redirection.from.absoluteString)) redirected the request there.")
         }
         if status == .unauthorized, response.metadata.lacksCredentials {
-            notes.append("It was sent without credentials: `authenticating(with:for:)` has none for this origin.")
+            notes.append(
+                response.metadata.redirects.isEmpty
+                    ? "It was sent without credentials: `authenticating(with:for:)` has none for this origin."
+                    : "It was sent without credentials, which follow no redirection by another origin or to one.")
         }
         let hops = response.metadata.redirects.count - response.metadata.recalledRedirects
         let tries = response.metadata.attempts - hops

@@ -61,6 +61,11 @@ import Testing
             error?.description
                 == "GET https://b.example/new was answered with the status 401. "
                 + "https://a.example/old redirected the request there. "
+                + "It was sent without credentials, which follow no redirection by another origin or to one.")
+        let direct = await #expect(throws: StatusError.self) { try await connection.send(.get("https://b.example/")) }
+        #expect(
+            direct?.description
+                == "GET https://b.example/ was answered with the status 401. "
                 + "It was sent without credentials: `authenticating(with:for:)` has none for this origin.")
     }
 
