@@ -79,38 +79,26 @@ struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
         // This also applies to fields that the caller set, and to other origins: the name already marks the field as
         // secret.
         request.options.declareSecret(credentials.secretFields)
-        guard needsCredentials(request) else { return try await sendUnchanged(request) }
+        if let reason = reasonToSkip(request) { return try await send(request, unchangedBecause: reason) }
         try await credentials.write(to: &request)
         return try await base.send(request)
     }
 
-    private func sendUnchanged(_ request: consuming Request) async throws -> Response {
-        request.options.callContext?.note(CallDecision(.skips, by: "authenticating", reasonToSkip(request)))
-        let lacksCredentials =
-            !request.options.skipsAuthentication
-            && !credentials.secretFields.contains(where: request.head.headerFields.contains)
+    private func send(_ request: consuming Request, unchangedBecause reason: ReasonToSkip) async throws -> Response {
+        request.options.callContext?.note(CallDecision(.skips, by: "authenticating", reason.rawValue))
         var response = try await base.send(request)
-        if lacksCredentials, response.status == .unauthorized { response.metadata.lacksCredentials = true }
+        if reason.isOrigin, response.status == .unauthorized { response.metadata.lacksCredentials = true }
         return response
     }
 
-    private func reasonToSkip(_ request: borrowing Request) -> String {
-        if request.options.skipsAuthentication { return "the request skips authentication" }
-        if credentials.secretFields.contains(where: request.head.headerFields.contains) {
-            return "the request has its own credentials"
-        }
-        guard isForOrigin(of: request.head) else { return "the credentials are for other origins" }
-        return "an origin that the credentials are not for has redirected the request"
-    }
-
-    private func needsCredentials(_ request: borrowing Request) -> Bool {
+    /// The reason why a request gets no credentials; nil where it gets them.
+    private func reasonToSkip(_ request: borrowing Request) -> ReasonToSkip? {
         let fields = request.head.headerFields
-        guard !request.options.skipsAuthentication, !credentials.secretFields.contains(where: fields.contains) else {
-            return false
-        }
+        if request.options.skipsAuthentication { return .option }
+        if credentials.secretFields.contains(where: fields.contains) { return .ownCredentials }
+        guard isForOrigin(of: request.head) else { return .origin }
         let redirectingOrigins = request.options.redirectingOrigins
-        return isForOrigin(of: request.head)
-            && (redirectingOrigins.isEmpty || redirectingOrigins.isSubset(of: origins))
+        return redirectingOrigins.isEmpty || redirectingOrigins.isSubset(of: origins) ? nil : .redirectingOrigin
     }
 
     private func isForOrigin(of head: HTTPRequest) -> Bool {
@@ -118,6 +106,17 @@ struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
         if origins.contains(where: { $0.isPlainOrigin(of: head) }) { return true }
         return (try? Origin(head)).map(origins.contains) ?? false
     }
+}
+
+/// The reason why a request is sent without the credentials of a layer, in words for the history of the call.
+private enum ReasonToSkip: String {
+    case option = "the request skips authentication"
+    case ownCredentials = "the request has its own credentials"
+    case origin = "the credentials are for other origins"
+    case redirectingOrigin = "an origin that the credentials are not for has redirected the request"
+
+    /// Whether an origin is the reason, and not the caller.
+    var isOrigin: Bool { self == .origin || self == .redirectingOrigin }
 }
 
 extension ResponseMetadata {

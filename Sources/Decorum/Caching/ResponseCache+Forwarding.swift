@@ -42,15 +42,9 @@ extension ResponseCache {
         // The response is wanted later, too.
         let forwarded = forwarded.withoutDeadline()
         let task = spawner.spawn { [self] in
-            do {
-                let response = try await share(forwarded, over: base)
-                guard let unwanted = wait.deliver(.success(response)) else { return }
-                await finish(try unwanted.get())
-            } catch {
-                // When the caller has already used the stale response, an error is not reported, and the store is
-                // unchanged.
-                _ = wait.deliver(.failure(error))
-            }
+            let unwanted = await wait.deliver { try await share(forwarded, over: base) }
+            // When the caller has already used the stale response, an error is not reported, and the store is unchanged.
+            if case .success(let response)? = unwanted { await finish(response) }
         }
         let response = try await wait.value(watchedBy: watch) { task.cancel() }
         // Later callers must not wait for a request that only goes on in the background.

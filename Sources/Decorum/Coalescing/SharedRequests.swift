@@ -45,23 +45,24 @@ final class SharedRequests: Sendable {
         ticket: () -> StoreTicket, send: @escaping Sending
     ) async throws -> Response {
         try Task.checkCancellation()
-        guard request.options.timeLeft(at: settings.clock.now) != .zero else {
+        let deadline = request.options.deadline
+        if let deadline, deadline <= settings.clock.now {
             throw TransportError.locate(
                 TransportError(.deadlineExceeded, at: .connecting), at: try? Origin(request.head), after: nil,
                 routeName: request.options.routeName)
         }
         switch position(of: key, ticket) {
         case .first(let shared):
-            return try await sendForAll(shared, as: SharedRequest.first, request, sent, send)
+            return try await sendForAll(shared, as: SharedRequest.first, request, until: deadline, sent, send)
         case .joined(_, .responded(let copy)):
             tellJoining(request)
             return take(copy, for: request)
         case .joined(let shared, .waiting(let number)):
             tellJoining(request)
             let start = settings.clock.now
-            switch try await shared.outcome(for: number, until: request.options.deadline) {
+            switch try await shared.outcome(for: number, until: deadline) {
             case .shared(let copy): return take(copy, for: request)
-            case .send: return try await sendForAll(shared, as: number, request, sent, send)
+            case .send: return try await sendForAll(shared, as: number, request, until: deadline, sent, send)
             case .late: throw lateness(of: request, since: start)
             case .alone: break
             }
@@ -99,21 +100,17 @@ final class SharedRequests: Sendable {
     }
 
     private func sendForAll(
-        _ shared: SharedRequest, as number: Int, _ request: borrowing Request, _ sent: SentRequests,
-        _ send: @escaping Sending
+        _ shared: SharedRequest, as number: Int, _ request: borrowing Request,
+        until deadline: ContinuousClock.Instant?, _ sent: SentRequests, _ send: @escaping Sending
     ) async throws -> Response {
-        guard let deadline = request.options.deadline else {
+        guard let deadline else {
             let answer = try await sendForAll(shared, as: number, sent, send)
             return inTime(answer.response, for: request)
         }
         let start = settings.clock.now
         let wait = LimitedWait<SharedAnswer>(until: deadline)
         let sending = settings.spawner.spawn { [self] in
-            do {
-                wait.deliver(.success(try await sendForAll(shared, as: number, sent, send)))
-            } catch {
-                wait.deliver(.failure(error))
-            }
+            await wait.deliver { try await self.sendForAll(shared, as: number, sent, send) }
         }
         let answer = try await wait.value(watchedBy: settings.watch) { sending.cancel() }
         guard let answer else {

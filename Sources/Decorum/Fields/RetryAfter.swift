@@ -1,4 +1,5 @@
 public import Foundation
+import HTTPTypes
 
 /// How long a server asks to wait before the next request: a number of seconds, or a date.
 ///
@@ -36,5 +37,10 @@ public enum RetryAfter: Sendable, Hashable {
             let seconds = date.date.timeIntervalSince(now)
             return seconds > 0 ? .seconds(min(seconds, 0x1p31)) : nil
         }
+    }
+
+    /// The longest wait that the fields of a response ask for; nil where they ask for none.
+    static func longestDelay(in fields: HTTPFields, at now: Date) -> Duration? {
+        fields[values: .retryAfter].compactMap { RetryAfter($0, at: now)?.delay(from: now) }.max()
     }
 }

@@ -94,4 +94,9 @@ extension Redaction {
         let end = url.utf8.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
         return standard.applied(toURL: end.map { String(url[..<$0]) } ?? url)
     }
+
+    /// A sentence for the description of an error, after the one that names the server that a redirection led to.
+    static func sentence(onRedirectionBy url: URL) -> String {
+        "\(describedPath(url.absoluteString)) redirected the request there."
+    }
 }

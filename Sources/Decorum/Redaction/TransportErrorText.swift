@@ -6,9 +6,7 @@ extension TransportError {
     /// They hold the host and the port of the request, or those of the proxy that was not reached; its route name; and the
     /// URL that redirected it, without the query.
     public var description: String {
-        let redirection = redirectedFrom.map {
-            "\(Redaction.describedPath($0.absoluteString)) redirected the request there."
-        }
+        let redirection = redirectedFrom.map(Redaction.sentence(onRedirectionBy:))
         let route = routeName.map { "The route is “\(Redaction.shownWords($0))”." }
         let tries = attempts > 1 ? "The request was tried \(attempts) times." : nil
         return ["\(event).", redirection, advice, route, tries].compactMap { $0 }.joined(separator: " ")

@@ -112,12 +112,7 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
     @inline(__always) func follow(_ request: consuming Request) async throws -> Response {
         var trail = RedirectionTrail()
         while true {
-            let response: Response
-            do {
-                response = try await base.send(copy request)
-            } catch {
-                throw trail.naming(error)
-            }
+            let response = try await send(copy request, after: trail)
             guard RedirectionDecision.isRedirection(response.status) else {
                 return trail.end(with: response, to: request)
             }
@@ -125,6 +120,15 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
                 return answer
             }
             try Task.checkCancellation()
+        }
+    }
+
+    /// Sends a request of a chain, and names the redirection that led to it in the error of a transport.
+    @inline(__always) func send(_ request: consuming Request, after trail: RedirectionTrail) async throws -> Response {
+        do {
+            return try await base.send(request)
+        } catch {
+            throw trail.naming(error)
         }
     }
 

@@ -54,7 +54,7 @@ extension FollowingRedirectsConnection {
             request.options.sentRequests = outer
             let sent = request.collectSent()
             let asked = copy request
-            var response = try await base.send(copy request)
+            var response = try await send(copy request, after: trail)
             if let refused {
                 // The policy has decided about this redirection already.
                 guard !refused.isRepeated(by: response.head) else {

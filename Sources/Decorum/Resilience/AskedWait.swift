@@ -10,11 +10,7 @@ enum AskedWait {
     ///   - date: The date on which it was received.
     /// - Returns: The longest `Retry-After`; without one, the time until a used limit is renewed; nil for neither.
     static func duration(in fields: HTTPFields, at date: @autoclosure () -> Date) -> Duration? {
-        if fields.contains(.retryAfter) {
-            let date = date()
-            let delays = fields[values: .retryAfter].compactMap { RetryAfter($0, at: date)?.delay(from: date) }
-            if let delay = delays.max() { return delay }
-        }
+        if fields.contains(.retryAfter), let delay = RetryAfter.longestDelay(in: fields, at: date()) { return delay }
         return RateLimitFields.pause(in: fields, at: date())
     }
 

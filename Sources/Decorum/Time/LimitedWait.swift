@@ -37,6 +37,19 @@ final class LimitedWait<Value: Sendable>: TimeLimited {
         return unwanted
     }
 
+    /// Performs work, and delivers its outcome.
+    ///
+    /// - Returns: The outcome if the caller no longer waits; otherwise nil.
+    @discardableResult func deliver(
+        outcomeOf work: @Sendable () async throws -> Value
+    ) async -> Result<Value, any Error>? {
+        do {
+            return deliver(.success(try await work()))
+        } catch {
+            return deliver(.failure(error))
+        }
+    }
+
     /// Waits for the outcome.
     ///
     /// - Parameters:
@@ -119,13 +132,7 @@ extension TimeLimitWatch {
     ) async throws -> Value? {
         guard let instant else { return try await operation() }
         let wait = LimitedWait<Value>(until: instant)
-        let work = Task {
-            do {
-                wait.deliver(.success(try await operation()))
-            } catch {
-                wait.deliver(.failure(error))
-            }
-        }
+        let work = Task { await wait.deliver(outcomeOf: operation) }
         let value = try await wait.value(watchedBy: self) { work.cancel() }
         if value == nil { work.cancel() }
         return value

@@ -55,10 +55,8 @@ public struct StatusError: DescribableError {
         self.response = response
         self.problem = problem.words
         problemCode = problem.code
-        retryAfter = response.head.headerFields[values: .retryAfter].compactMap { value in
-            let date = date ?? Date(timeIntervalSince1970: 0)
-            return RetryAfter(value, at: date)?.delay(from: date)
-        }.max()
+        retryAfter = RetryAfter.longestDelay(
+            in: response.head.headerFields, at: date ?? Date(timeIntervalSince1970: 0))
         place =
             response.metadata.url.map { Redaction.describedPath($0.absoluteString) }
             ?? origin.map { Redaction.describedPath("\($0)\(path ?? "")") }
@@ -107,7 +105,7 @@ extension StatusError: CustomDebugStringConvertible, CustomReflectable {
             notes.append("The server asks to wait for \(retryAfter.shortText), which is in `retryAfter`.")
         }
         if let redirection = response.metadata.redirects.last {
-            notes.append("\(Redaction.describedPath(redirection.from.absoluteString)) redirected the request there.")
+            notes.append(Redaction.sentence(onRedirectionBy: redirection.from))
         }
         if status == .unauthorized, response.metadata.lacksCredentials {
             notes.append(

@@ -29,6 +29,18 @@ import Testing
         #expect(error?.description.contains("s3cret") == false)
     }
 
+    @Test func `The failure after a remembered redirection names it too`() async throws {
+        let memory = PermanentRedirections()
+        memory.learn(
+            HTTPResponse(status: .movedPermanently, headerFields: [.location: "/new"]), answering: try .get(start),
+            at: SystemClock())
+        let stub = StubConnection { _ in throw TransportError(.connectionRefused, at: .connecting) }
+        let error = await #expect(throws: TransportError.self) {
+            try await stub.followingRedirects(remembering: memory).send(.get(start))
+        }
+        #expect(error?.redirectedFrom?.absoluteString == start)
+    }
+
     @Test func `The failure of the first request names no redirection`() async throws {
         let stub = StubConnection { _ in throw TransportError(.connectionRefused, at: .connecting) }
         let error = await #expect(throws: TransportError.self) {

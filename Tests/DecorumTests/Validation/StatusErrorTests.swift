@@ -19,14 +19,20 @@ import Testing
         }
     }
 
+    /// A call whose error waits for the words of the server.
+    private func call(answeredBy body: Body, on clock: VirtualClock) async throws -> Task<Response, any Error> {
+        let response = Response(status: .serviceUnavailable, fields: json, body: body)
+        let connection = StubConnection(response).validatingStatus(clock: clock)
+        let task = Task { try await connection.send(.get("https://a.example/")) }
+        try await clock.waitForSleepers()
+        return task
+    }
+
     @Test func `A server that stalls behind the head does not delay the error, and the body is whole`() async throws {
         let (gate, key) = AsyncStream.makeStream(of: Never.self)
         let clock = VirtualClock()
         let text = #"{"message": "late"}"#
-        let response = Response(status: .serviceUnavailable, fields: json, body: gated(text, by: gate))
-        let connection = StubConnection(response).validatingStatus(clock: clock)
-        let task = Task { try await connection.send(.get("https://a.example/")) }
-        try await clock.waitForSleepers()
+        let task = try await call(answeredBy: gated(text, by: gate), on: clock)
         #expect(clock.pendingSleeps == [.seconds(1)])
         clock.advance(by: .seconds(1))
 
@@ -40,10 +46,7 @@ import Testing
         let (gate, key) = AsyncStream.makeStream(of: Never.self)
         defer { key.finish() }
         let clock = VirtualClock()
-        let response = Response(status: .serviceUnavailable, fields: json, body: gated("{}", by: gate))
-        let connection = StubConnection(response).validatingStatus(clock: clock)
-        let task = Task { try await connection.send(.get("https://a.example/")) }
-        try await clock.waitForSleepers()
+        let task = try await call(answeredBy: gated("{}", by: gate), on: clock)
         clock.advance(by: .seconds(1))
         let error = try await #require(throws: StatusError.self) { try await task.value }
         let reading = Task { try await error.response.body.data(upTo: 100) }
@@ -55,10 +58,7 @@ import Testing
         let (gate, key) = AsyncStream.makeStream(of: Never.self)
         defer { key.finish() }
         let clock = VirtualClock()
-        let response = Response(status: .serviceUnavailable, fields: json, body: gated("{}", by: gate))
-        let connection = StubConnection(response).validatingStatus(clock: clock)
-        let task = Task { try await connection.send(.get("https://a.example/")) }
-        try await clock.waitForSleepers()
+        let task = try await call(answeredBy: gated("{}", by: gate), on: clock)
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
     }

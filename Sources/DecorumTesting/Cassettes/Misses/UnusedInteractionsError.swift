@@ -16,9 +16,7 @@ public struct UnusedInteractionsError: Error, Hashable, Sendable {
 extension UnusedInteractionsError: DescribableError {
     /// Their number, their requests, and how to fix the cassette.
     public var description: String {
-        let shown = requests.prefix(10).map { "\n  \($0)" }.joined()
-        let more = requests.count > 10 ? "\n  and \(requests.count - 10) more" : ""
-        return "Of the cassette \(file), \(requests.count) recorded interactions were never played:\(shown)\(more)\n"
+        "Of the cassette \(file), \(requests.count) recorded interactions were never played:\(listed(requests))\n"
             + "fix: \(advice); or let the rules have unused: .allow"
     }
 }

@@ -17,10 +17,7 @@ public struct OutdatedRecordingsError: Error, Hashable, Sendable {
 extension OutdatedRecordingsError: DescribableError {
     /// Their number, their days and requests, and how to record them anew.
     public var description: String {
-        let shown = recordings.prefix(10).map { "\n  \($0)" }.joined()
-        let more = recordings.count > 10 ? "\n  and \(recordings.count - 10) more" : ""
-        return
-            "Of the cassette \(file), \(recordings.count) recordings are older than the rules allow:\(shown)\(more)\n"
+        "Of the cassette \(file), \(recordings.count) recordings are older than the rules allow:\(listed(recordings))\n"
             + "fix: \(advice); or raise rules.expiry"
     }
 }

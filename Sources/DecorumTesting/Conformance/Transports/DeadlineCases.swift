@@ -69,7 +69,7 @@ extension TransportCase {
         try await bench.requireClosed(after: "the deadline of a body")
     }
 
-    /// The deadline of a body needs nobody who reads it.
+    /// The deadline of a body counts although the body is not read.
     public static let deadlineBesideReader = TransportCase(
         "deadlines beside readers", "The deadline of a body ends its transfer, although nothing is read from it."
     ) { subject in
