@@ -94,8 +94,11 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
     func response() async throws -> Response {
         let head = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
+                let now = watch.clock.now
                 let (end, source) = state.withLock { state in
                     if state.end == nil { state.headWaiter = continuation }
+                    // The watch goes by this from the moment at which it knows the exchange.
+                    if state.upload.source == nil { state.lastProgress = now }
                     return (state.end, state.upload.source)
                 }
                 if case .failure(let error) = end {
@@ -117,7 +120,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
 
     func start() {
         let now = watch.clock.now
-        state.withLock { $0.lastProgress = now }
+        state.withLock { $0.lastProgress = $0.lastProgress ?? now }
         engine.post(.start(self))
     }
 
