@@ -75,6 +75,21 @@ extension InvalidRequestError {
     static func unsupportedScheme(_ scheme: String) -> Self {
         Self(.unsupportedScheme, "The scheme \(scheme.prefix(32).debugDescription) is neither http nor https.")
     }
+
+    /// A URL or a head that lacks its scheme, its host or both.
+    static func incomplete(scheme: String?, authority: String?) -> Self {
+        switch (scheme, authority) {
+        case ("http", nil), ("https", nil): .emptyHost
+        // The text before the colon of `localhost:8080` is a scheme too (RFC 3986, section 3.1).
+        case (let scheme?, nil):
+            Self(
+                .unsupportedScheme,
+                "The scheme \(scheme.prefix(32).debugDescription) is neither http nor https; if it is a host, write "
+                    + "https:// before it.")
+        case (nil, _?): .missingScheme
+        default: .missingOrigin
+        }
+    }
 }
 
 /// The errors that show the place of what is wrong, without the text around it, which may be secret.

@@ -39,6 +39,7 @@ public struct Origin: Sendable, Hashable {
     ///   an origin is asked for, no path would have an effect. ``init(_:)-(URL)`` takes the origin of a URL with a path.
     public init(_ text: String) throws(InvalidRequestError) {
         let target = try Target(text)
+        guard target.scheme != nil || target.authority != nil else { throw .originWithoutScheme }
         try self.init(target)
         guard target.path == "/", target.fragment == nil else { throw .path(behind: self) }
     }
@@ -53,7 +54,7 @@ public struct Origin: Sendable, Hashable {
 
     init(_ target: Target) throws(InvalidRequestError) {
         guard let scheme = target.scheme, let authority = target.authority else {
-            throw target.authority == nil ? .missingOrigin : .missingScheme
+            throw .incomplete(scheme: target.scheme, authority: target.authority)
         }
         try self.init(scheme: scheme, authority: authority)
     }
@@ -64,7 +65,7 @@ public struct Origin: Sendable, Hashable {
     /// - Throws: ``InvalidRequestError`` when the request has no origin or names one that cannot be sent to.
     public init(_ head: HTTPRequest) throws(InvalidRequestError) {
         guard let scheme = head.scheme, let authority = head.authority else {
-            throw head.authority == nil ? .missingOrigin : .missingScheme
+            throw .incomplete(scheme: head.scheme, authority: head.authority)
         }
         try self.init(scheme: scheme, authority: authority)
     }
@@ -119,6 +120,11 @@ public struct Origin: Sendable, Hashable {
     public var authority: String {
         port == Self.defaultPort(of: scheme) ? host : "\(host):\(port)"
     }
+}
+
+extension InvalidRequestError {
+    fileprivate static let originWithoutScheme = Self(
+        .missingOrigin, "The text has no scheme; an origin is written as in https://api.example.com.")
 }
 
 extension String {

@@ -58,7 +58,7 @@ extension ResponseMetadata {
 
         /// A server, over the network.
         public static let network = Source("network")
-        /// A stored response that was still fresh.
+        /// A stored response that no server confirmed: fresh, or stale where that is allowed.
         public static let cache = Source("cache")
         /// A stored response that the server confirmed.
         public static let revalidated = Source("revalidated")

@@ -19,9 +19,26 @@ struct Target: Sendable, Equatable {
             return
         }
         guard reference.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }), let url = URL(string: reference) else {
-            throw .invalidURL(reference)
+            throw Self.fault(of: reference)
         }
         self.init(url)
+    }
+
+    /// The reason why a reference cannot be parsed: that of its host or port, which no percent-encoding mends, or else the
+    /// first character that has to be encoded.
+    private static func fault(of reference: String) -> InvalidRequestError {
+        let target = Target(splitting: reference)
+        guard target.scheme == "http" || target.scheme == "https", let authority = target.authority,
+            authority.allUTF8({ $0 >= 0x20 })
+        else {
+            return .invalidURL(reference)
+        }
+        do {
+            _ = try Origin(target)
+        } catch {
+            return error
+        }
+        return .invalidURL(reference)
     }
 
     init(_ url: URL) {

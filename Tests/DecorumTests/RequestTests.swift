@@ -31,18 +31,22 @@ import Testing
     @Test(arguments: [
         ("ftp://example.com/", InvalidRequestError.Reason.unsupportedScheme),
         ("file:///etc/passwd", .unsupportedScheme),
-        ("mailto:a@example.com", .missingOrigin),
+        ("mailto:a@example.com", .unsupportedScheme),
+        ("localhost:8080/items", .unsupportedScheme),
+        ("https:items", .invalidHost),
         ("https://", .invalidHost),
         ("https:///path", .invalidHost),
         ("https://:80/", .invalidHost),
         ("//example.com/", .missingOrigin),
         ("https://example.com:99999/", .invalidPort),
         ("https://user:secret@example.com/", .userinfo),
-        ("https://exa mple.com/", .invalidURL),
+        ("https://exa mple.com/", .invalidHost),
+        ("https://example.com:port/", .invalidPort),
+        ("https://user:secret@exa mple.com/", .userinfo),
         ("https://example.com/a b", .invalidURL),
         ("https://example.com/\r\nX-Injected: 1", .invalidURL),
         ("https://example.com/\u{0}", .invalidURL),
-        ("https://[::1/", .invalidURL),
+        ("https://[::1/", .invalidHost),
     ]) func `A URL that cannot be sent to throws`(url: String, reason: InvalidRequestError.Reason) {
         let error = #expect(throws: InvalidRequestError.self) { try Request.get(url) }
         #expect(error?.reason == reason)
@@ -53,11 +57,25 @@ import Testing
         ("https://example.com/s3cret b", "the blank at character 27"),
         ("https://example.com/?key=s3cret\n", "the line break at character 32"),
         ("https://example.com/\u{0}", "U+0000 at character 21"),
-        ("https://exa<mple.com/s3cret", "“<” at character 12"),
     ]) func `An invalid URL shows the place and nothing around it`(url: String, place: String) {
         let error = #expect(throws: InvalidRequestError.self) { try Request.get(url) }
         #expect(
             error?.description == "The URL cannot be parsed because of \(place); percent-encode or remove it.")
+    }
+
+    @Test(arguments: [
+        ("https://exa<mple.com/s3cret", "The host cannot be used because of “<” at character 4; no host has it."),
+        (
+            "https://example.com:s3cret/",
+            "The text after the colon of the host is no port, which is a number from 0 to 65535."
+        ),
+        (
+            "localhost:8080/s3cret",
+            "The scheme \"localhost\" is neither http nor https; if it is a host, write https:// before it."
+        ),
+    ]) func `An invalid host is corrected, not encoded`(url: String, description: String) {
+        let error = #expect(throws: InvalidRequestError.self) { try Request.get(url) }
+        #expect(error?.description == description)
     }
 
     @Test func `A relative reference is kept for a stack with a base URL, and cannot be sent without one`() throws {

@@ -103,6 +103,9 @@ import Testing
                 _ = try await validating.send(request)
             }
         }
+        let problem = #"{"errors": [{"field": "name", "token": "s3cret"}]}"#
+        origin.enqueue(.init(.unprocessableContent, fields: ["Content-Type": "application/json"], body: problem))
+        await texts.add("status 422") { _ = try await validating.send(.get(url)) }
         origin.enqueue(
             .init(
                 .tooManyRequests, fields: ["Content-Type": "application/json", "Retry-After": "120"],
@@ -136,9 +139,12 @@ import Testing
             "https://a.example/a b?key=s3cret", "https://a.example:99999/", "ftp://a.example/",
             "https://me:s3cret@a.example/",
             "https://a_b<.example/", "https:///path", "https://a.example/\n?key=s3cret", "//evil.example/x?key=s3cret",
+            "https://a b.example/", "https://a.example:port/", "localhost:8080/items", "mailto:me@a.example",
         ] {
             await texts.add("URL \(invalid.debugDescription)") { _ = try await connection.send(.get(invalid)) }
         }
+        await texts.add("base without a scheme") { _ = try connection.resolving(against: "api.example.com/v1/") }
+        await texts.add("origin without a scheme") { _ = try Origin("api.example.com") }
         await texts.add("origin with a path") { _ = try Origin("https://a.example/b?key=s3cret") }
         try await addCodings(to: &texts)
         try texts.check()

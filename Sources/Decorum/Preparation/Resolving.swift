@@ -66,8 +66,8 @@ struct BaseURL: Sendable {
 
     init(_ text: String) throws(InvalidRequestError) {
         let target = try Target(text)
-        guard let scheme = target.scheme, let authority = target.authority else { throw .baseWithoutOrigin }
-        origin = try Origin(HTTPRequest(method: .get, scheme: scheme, authority: authority, path: target.path))
+        guard target.scheme != nil || target.authority != nil else { throw .baseWithoutOrigin }
+        origin = try Origin(target)
         self.target = target
     }
 
@@ -95,7 +95,7 @@ struct BaseURL: Sendable {
 
 extension InvalidRequestError {
     fileprivate static let baseWithoutOrigin = Self(
-        .missingOrigin, "The base URL has no scheme and host; resolving(against:) needs an absolute URL.")
+        .missingOrigin, "The base of resolving(against:) has no scheme; write it as in https://api.example.com/v1/.")
     fileprivate static let otherOrigin = Self(
         .invalidPath, "The path of a relative request leads to another origin; make the request from an absolute URL.")
 }

@@ -70,15 +70,17 @@ extension TransportError {
             "Check the host and the port, and whether a firewall, a proxy or the TLS handshake keeps the connection waiting."
         case .timedOut where idleTimeout != nil:
             "Raise `idleTimeout` in the request's options if the server needs more time."
+        case .deadlineExceeded where stage == .body:
+            "Raise `bodyDeadline` in the request's options, or `body` of its `TimePolicy`, if the content needs more time."
         case .deadlineExceeded:
-            "Raise the deadline in the request's options, or that of the stack, if the server needs more time."
+            "Raise `deadline` in the request's options, or the times of `limitingTime`, if the server needs more time."
         case .connectionLost where isUnprocessed:
             "The server has not processed the request; it may be sent again with any method."
         case .connectionLost where stage == .head: lossAdvice
         case .truncated:
             "The server or a proxy closed the connection; send the request again if its method is idempotent."
         case .malformedResponse where stage != .body:
-            hasInvalidLength ? "The server, or a proxy, has to be corrected." : "Check the port and the scheme."
+            hasInvalidLength ? "The server, or a proxy, has to be corrected." : schemeAdvice
         case .tls: tlsAdvice
         case .expectationFailed: "Send it without Expect."
         case .proxyRefused: "Check the address and the credentials of the proxy, and its rules."
@@ -90,13 +92,13 @@ extension TransportError {
 
     private var tlsAdvice: String? {
         switch tlsProblem {
-        case .untrusted: "If the server is yours, add its root to those of the transport or the system."
+        case .untrusted: "If the server is yours, add its root to those of the system, or to `tls` of `CurlConnection`."
         case .expired: "Renew it, or check the date of this machine."
         case .notYetValid: "Check the date of this machine."
         case .wrongName: "Use a host that the certificate names."
         case .unverified: "Check its dates, its names, and whether its root is trusted."
         case .wrongKey: "Pin the new key if the server's owner has changed it; otherwise somebody may be in between."
-        case .noTLS: "Check the port and the scheme."
+        case .noTLS: "Check the port; if the server has no TLS there, use http."
         case .refused: "It may demand a certificate of the client, or another version of TLS."
         case nil: "Check that the server speaks TLS at this port, and which versions."
         case .unusableRoots: "Check its path, its format and its permissions."
@@ -113,6 +115,10 @@ extension TransportError {
             origin?.scheme == "http" ? "If the server expects TLS at this port, use https." : nil,
         ].compactMap { $0 }
         return parts.isEmpty ? nil : parts.joined(separator: " ")
+    }
+
+    private var schemeAdvice: String {
+        origin?.scheme == "http" ? "Check the port; if the server expects TLS there, use https." : "Check the port."
     }
 
     /// Whether the head is of HTTP, and its length is not valid.

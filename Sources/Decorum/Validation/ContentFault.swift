@@ -11,7 +11,7 @@ enum ContentFault: Sendable, Equatable {
     case malformed(line: Int, column: Int, isEnd: Bool)
     /// Bytes of a string are not UTF-8, in which JSON is sent (RFC 8259, section 8.1).
     case notUTF8
-    case missingKey(String, path: String, similar: String?)
+    case missingKey(String, path: String, similar: SimilarKey?)
     case wrongType(expected: String, found: String?, path: String, isDate: Bool)
     case invalidValue(String, path: String)
     /// A number that the decoder names no place of.
@@ -23,7 +23,7 @@ enum ContentFault: Sendable, Equatable {
         switch error as? DecodingError {
         case .keyNotFound(let key, let context):
             let value = JSONValue(at: context.codingPath, in: content)
-            self = .missingKey(key.stringValue, path: context.path, similar: value.keyInSnakeCase(of: key.stringValue))
+            self = .missingKey(key.stringValue, path: context.path, similar: value.key(similarTo: key.stringValue))
         case .valueNotFound(let type, let context):
             self = .wrongType(expected: Self.kind(type), found: "null", path: context.path, isDate: false)
         case .typeMismatch(let type, let context):
@@ -54,7 +54,11 @@ enum ContentFault: Sendable, Equatable {
             ("date string", "a date that is not in the format that the decoder expects"),
             ("url string", "a text that is no URL"), ("base64", "a text that is not Base64"),
         ].first { words.contains($0.0) }?.1
-        if let value { return .invalidValue("holds \(value)", path: context.path) }
+        if let value {
+            // The decoder of ISO 8601 names the object that has the date, not the member.
+            let member = JSONValue(at: context.codingPath, in: content).memberWithUnusualDate
+            return .invalidValue("holds \(value)", path: member.map { context.path(to: $0) } ?? context.path)
+        }
         guard context.codingPath.isEmpty else {
             return .invalidValue("has a value that its type does not accept", path: context.path)
         }
@@ -63,11 +67,12 @@ enum ContentFault: Sendable, Equatable {
 
     /// Finds the fault of content that is not JSON; nil where it is.
     private static func malformed(_ content: Data, coding: String?) -> ContentFault? {
-        guard let first = content.first(where: { $0 > 0x20 }) else { return .empty }
+        let isCoded = coding.map { !$0.isEmpty } ?? false
+        guard let first = content.first(where: { $0 > 0x20 }) ?? (isCoded ? content.first : nil) else { return .empty }
         if content.starts(with: [0x1F, 0x8B]) { return .coded("gzip") }
         let bytes = Array(content)
         guard let fault = JSONSecrets(bytes, redaction: .none).fault else { return nil }
-        if let coding, !coding.isEmpty { return .coded(Redaction.shownWords(coding)) }
+        if let coding, isCoded { return .coded(Redaction.shownWords(coding)) }
         if first == UInt8(ascii: "<") { return .markup }
         let before = bytes[..<fault.token]
         let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
@@ -104,8 +109,7 @@ extension ContentFault: CustomStringConvertible {
         case .coded(let coding) where ContentCoding(coding).isDecodable:
             "Apply `decompressing()`, or do not ask for the coding."
         case .coded: "Do not ask for the coding, since it cannot be decoded here."
-        case .missingKey(_, _, let similar?):
-            "It has “\(Redaction.shownWords(similar))”: set the decoder's `keyDecodingStrategy` to `.convertFromSnakeCase`."
+        case .missingKey(_, _, let similar?): similar.advice
         case .wrongType(_, _, _, isDate: true): "It looks like a date: set the decoder's `dateDecodingStrategy`."
         case .missingKey, .wrongType(_, found: "null", _, _):
             "Make the property optional if the server may leave it out."
@@ -114,46 +118,15 @@ extension ContentFault: CustomStringConvertible {
     }
 }
 
-/// A value within JSON, of which only the shape is told.
-private struct JSONValue {
-    private let value: Any?
-
-    /// Finds a value; content that is not JSON, or that has no such value, has none.
-    init(at path: [any CodingKey], in content: Data) {
-        let top = try? JSONSerialization.jsonObject(with: content, options: .fragmentsAllowed)
-        value = path.reduce(top) { value, key in
-            guard let index = key.intValue else { return (value as? [String: Any])?[key.stringValue] }
-            guard let array = value as? [Any], array.indices.contains(index) else { return nil }
-            return array[index]
-        }
-    }
-
-    /// The key of an object that is `name` with underscores in place of capital letters; nil where it has none.
-    func keyInSnakeCase(of name: String) -> String? {
-        let key = name.reduce(into: "") { key, letter in
-            key += letter.isUppercase && !key.isEmpty ? "_\(letter.lowercased())" : letter.lowercased()
-        }
-        return key != name && (value as? [String: Any])?[key] != nil ? key : nil
-    }
-
-    /// Whether this is a string that begins with a date, as in `2026-11-22`.
-    var isDate: Bool {
-        guard let text = value as? String else { return false }
-        let start = Array(text.utf8.prefix(10))
-        return start.count == 10
-            && start.indices.allSatisfy { index in
-                index == 4 || index == 7
-                    ? start[index] == UInt8(ascii: "-") : (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(start[index])
-            }
-    }
-}
-
 extension DecodingError.Context {
     /// The path as in `items[1].name`; a key may be content, so that it is redacted.
-    fileprivate var path: String {
-        guard !codingPath.isEmpty else { return "the top level" }
-        let text = codingPath.reduce(into: "") { text, key in
-            text += key.intValue.map { "[\($0)]" } ?? (text.isEmpty ? key.stringValue : "." + key.stringValue)
+    fileprivate var path: String { codingPath.isEmpty ? "the top level" : path(to: nil) }
+
+    /// The path of a member of the object at this path.
+    fileprivate func path(to member: String?) -> String {
+        let keys = codingPath.map { ($0.stringValue, $0.intValue) } + (member.map { [($0, nil)] } ?? [])
+        let text = keys.reduce(into: "") { text, key in
+            text += key.1.map { "[\($0)]" } ?? (text.isEmpty ? key.0 : "." + key.0)
         }
         return Redaction.shownWords(text)
     }

@@ -116,8 +116,23 @@ extension StatusError: CustomDebugStringConvertible, CustomReflectable {
         let hops = response.metadata.redirects.count - response.metadata.recalledRedirects
         let tries = response.metadata.attempts - hops
         if tries > 1 { notes.append("The request was tried \(tries) times.") }
-        if let problem, problem != problemCode { notes.append("The words of the server are in `problem`.") }
+        if let place = placeOfWords { notes.append(place) }
         return notes
+    }
+}
+
+extension StatusError {
+    /// The properties that say more than a description may, since a server can quote any part of the request.
+    private var placeOfWords: String? {
+        let hasWords = problem != nil && problem != problemCode
+        // With these, an API lists what is wrong with each part of the request.
+        let hasContent = [400, 409, 422].contains(status.code) && !response.body.isEmpty
+        return switch (hasWords, hasContent) {
+        case (true, true): "The words of the server are in `problem`, and all of its content in `response.body`."
+        case (true, false): "The words of the server are in `problem`."
+        case (false, true): "The content of the response is in `response.body`."
+        case (false, false): nil
+        }
     }
 }
 

@@ -48,9 +48,15 @@ import Testing
         #expect(
             "\(error)"
                 == "The deadline of the request to api.example.com:443 passed after 30.00 s, before the head of the response. "
-                + "Raise the deadline in the request's options, or that of the stack, if the server needs more time.")
+                + "Raise `deadline` in the request's options, or the times of `limitingTime`, if the server needs more time."
+        )
+        let ofBody = TransportError(.deadlineExceeded, at: .body)
+        #expect(
+            "\(ofBody)".hasSuffix(
+                "Raise `bodyDeadline` in the request's options, or `body` of its `TimePolicy`, if the content needs more time."
+            ))
         #expect((error as? TransportError)?.meansServerNotReached == true)
-        #expect(!TransportError(.deadlineExceeded, at: .body).meansServerNotReached)
+        #expect(!ofBody.meansServerNotReached)
     }
 
     @Test func `An error of another type stays as it is`() throws {

@@ -105,7 +105,15 @@ import Testing
             "startDate is a string, not Double. It looks like a date: set the decoder's `dateDecodingStrategy`."
         ),
         (#"{"startDate": "soon"}"#, .deferredToDate, "startDate is a string, not Double."),
-        (#"{"startDate": "soon"}"#, .iso8601, "holds a date that is not in the format of ISO 8601."),
+        (#"{"startDate": "soon"}"#, .iso8601, "startDate holds a date that is not in the format of ISO 8601."),
+        (
+            #"{"name": "a", "startDate": "22.11.2026", "endDate": "2026-11-22T10:00:00Z"}"#, .iso8601,
+            "startDate holds a date that is not in the format of ISO 8601."
+        ),
+        (
+            #"{"name": "a", "startDate": "soon"}"#, .iso8601,
+            "the top level holds a date that is not in the format of ISO 8601."
+        ),
     ]) func `A decoder that is set otherwise than the server is named`(
         content: String, strategy: JSONDecoder.DateDecodingStrategy, reason: String
     ) async throws {
@@ -116,6 +124,30 @@ import Testing
             try await response.decode(Event.self, upTo: 1 << 20, using: decoder)
         }
         #expect(error.description.hasSuffix(reason))
+    }
+
+    private struct Page: Decodable {
+        let owner: Owner
+        struct Owner: Decodable { let avatarURL: String }
+    }
+
+    @Test(arguments: [
+        (
+            "avatar_url",
+            "It has “avatar_url”, which `.convertFromSnakeCase` turns into “avatarUrl”: give the property this name, or "
+                + "one in `CodingKeys`."
+        ),
+        ("avatarUrl", "It has “avatarUrl”: give the property this name, or one in `CodingKeys`."),
+        ("avatar", "Make the property optional if the server may leave it out."),
+    ]) func `A key that a conversion changes is named as the server writes it`(key: String, advice: String) async throws
+    {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        let response = try await response(Body(#"{"owner": {"\#(key)": "s3cret"}}"#))
+        let error = try await #require(throws: ResponseDecodingError.self) {
+            try await response.decode(Page.self, upTo: 1 << 20, using: decoder)
+        }
+        #expect(error.description.hasSuffix(": owner has no “avatarURL”. " + advice))
     }
 
     @Test func `Bytes that are not UTF-8 are named as such`() async throws {
@@ -133,6 +165,9 @@ import Testing
         let second = try await error(other, fields: [.contentEncoding: "zstd"]).description
         #expect(
             second.hasSuffix("it has the content coding zstd. Apply `decompressing()`, or do not ask for the coding."))
+        let blank = Body(Data([0x1F, 0x00]))
+        #expect(
+            try await error(blank, fields: [.contentEncoding: "zstd"]).description == second.replacing("6", with: "2"))
         let third = try await self.error(other, fields: [.contentEncoding: "compress"]).description
         #expect(
             third.hasSuffix(

@@ -139,6 +139,23 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (
+            422, #"{"message": "No"}"#,
+            " The words of the server are in `problem`, and all of its content in `response.body`."
+        ),
+        (422, #"{"errors": ["No"]}"#, " The content of the response is in `response.body`."),
+        (422, "", ""), (404, #"{"errors": ["No"]}"#, ""),
+    ]) func `The places of a server's words are named`(code: Int, content: String, note: String) async throws {
+        let response = Response(
+            status: .init(code: code), fields: [.contentType: "application/json"], body: Body(content))
+        let error = await #expect(throws: StatusError.self) {
+            try await StubConnection(response).validatingStatus().send(request)
+        }
+        #expect(
+            error?.description == "GET https://api.example.com/items/42 was answered with the status \(code)." + note)
+    }
+
     @Test(arguments: [[], [""], ["{}"], ["[1]"], [#"{"title": "cut "#, #"here"}"#], ["<html>"], [#"{"title": ""}"#]])
     func `A response without a problem in its first chunk has none`(chunks: [String]) async throws {
         let error = try await #require(throws: StatusError.self) {

@@ -38,13 +38,15 @@ struct LogEntry {
         let bytes = report.received.count
         switch report.ending {
         case .finished: line += bytes == 0 ? "" : ", \(bytes) bytes in \(report.duration.shortText)"
+        case .abandoned where bytes == 0: line += ", body not read"
         default: line += ", body \(ending) after \(bytes) bytes in \(report.duration.shortText)"
         }
         if let source = report.metadata?.source { line += ", from \(source)" }
         if let last = report.metadata?.redirects.last {
             line += ", redirected to \(redaction.applied(toURL: last.to.absoluteString))"
         }
-        if let detail = report.metadata?.cacheStatus?.detail {
+        // A cache stores hardly any response to an unsafe method, so its reason would only lengthen each such line.
+        if request.method.isSafe, let detail = report.metadata?.cacheStatus?.detail {
             line += ", "
             line += redaction.applied(toText: detail)
         }

@@ -16,7 +16,7 @@ public struct StatisticsSnapshot: Sendable, Hashable {
         public let cancelled: Int
         /// How many of them got a response, whatever its status.
         public let responses: Int
-        /// How many of these responses were stored ones that were still fresh, so that no server was asked.
+        /// How many of these responses were stored ones that no server confirmed: fresh, or stale where that is allowed.
         public let hits: Int
         /// How many of these responses were stored ones that a server confirmed.
         public let revalidations: Int
@@ -40,8 +40,7 @@ public struct StatisticsSnapshot: Sendable, Hashable {
             count > cancelled ? Double(errors) / Double(count - cancelled) : 0
         }
 
-        /// The share of ``hits``, which are fresh only, among the ``responses``, from 0 to 1; nil without a response, and
-        /// for attempts.
+        /// The share of ``hits`` among the ``responses``, from 0 to 1; nil without a response, and for attempts.
         ///
         /// It is 0 for a route whose stored responses are all confirmed by the server: see ``revalidationRatio``.
         public var hitRatio: Double? { share(of: hits) }

@@ -78,6 +78,15 @@ import Testing
             ])
     }
 
+    @Test func `The line of an unsafe method has no reason of a cache`() async throws {
+        var response = Response(status: .ok)
+        response.metadata.cacheStatus = CacheStatus(cache: "Decorum")
+        response.metadata.cacheStatus?.detail = "not stored: the method is POST"
+        _ = try await StubConnection(response).logging(to: log.sink, clock: clock).send(
+            .post("https://a.example/", body: "x"))
+        #expect(log.entries == ["POST https://a.example/ 200 in 0.0 ms, from stub"])
+    }
+
     @Test func `A streamed answer is written when its body has ended`() async throws {
         let stub = StubConnection(Response(status: .ok, body: stream(["hel", "lo"])))
 
@@ -89,11 +98,11 @@ import Testing
         #expect(log.entries == ["GET https://a.example/ 200 in 0.0 ms, 5 bytes in 2.00 s, from stub"])
     }
 
-    @Test func `A dropped body is logged as abandoned`() async throws {
+    @Test func `A dropped body is logged as not read`() async throws {
         let stub = StubConnection(Response(status: .ok, body: stream(["hello"])))
         _ = try await stub.logging(to: log.sink, clock: clock).send(.get("https://a.example/"))
         #expect(
-            log.entries == ["GET https://a.example/ 200 in 0.0 ms, body abandoned after 0 bytes in 0.0 ms, from stub"])
+            log.entries == ["GET https://a.example/ 200 in 0.0 ms, body not read, from stub"])
     }
 
     @Test func `A failed body is logged with the reason and without secrets`() async throws {

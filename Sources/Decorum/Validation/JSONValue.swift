@@ -1,0 +1,88 @@
+import Foundation
+
+/// A value within JSON that could not be decoded, of which only the shape is told.
+struct JSONValue {
+    private let value: Any?
+
+    /// Finds a value; content that is not JSON, or that has no such value, has none.
+    init(at path: [any CodingKey], in content: Data) {
+        let top = try? JSONSerialization.jsonObject(with: content, options: .fragmentsAllowed)
+        value = path.reduce(top) { value, key in
+            guard let index = key.intValue else { return Self.member(key.stringValue, of: value) }
+            guard let array = value as? [Any], array.indices.contains(index) else { return nil }
+            return array[index]
+        }
+    }
+
+    /// A member; after a conversion of keys, the path has the converted key.
+    private static func member(_ key: String, of value: Any?) -> Any? {
+        guard let object = value as? [String: Any] else { return nil }
+        return object[key] ?? object.keys.first { SimilarKey($0, to: key) != nil }.flatMap { object[$0] }
+    }
+
+    /// The key of an object that differs from a name only in its case and in separators.
+    func key(similarTo name: String) -> SimilarKey? {
+        let keys = (value as? [String: Any])?.keys.sorted() ?? []
+        return keys.lazy.compactMap { SimilarKey($0, to: name) }.first
+    }
+
+    /// Whether this is a string that begins with a date, as in `2026-11-22`.
+    var isDate: Bool {
+        guard let text = value as? String else { return false }
+        let start = Array(text.utf8.prefix(10))
+        return start.count == 10
+            && start.indices.allSatisfy { index in
+                index == 4 || index == 7 ? start[index] == UInt8(ascii: "-") : start[index].isDigit
+            }
+    }
+
+    /// The one text of an object that is no date in the format of ISO 8601, or the one of these that begins with a digit, as
+    /// dates do; nil where there are several.
+    var memberWithUnusualDate: String? {
+        let texts = (value as? [String: Any])?.compactMapValues { $0 as? String } ?? [:]
+        let others = texts.filter { _, text in (try? Date(text, strategy: .iso8601)) == nil }
+        let numeric = others.filter { _, text in text.utf8.first?.isDigit == true }
+        return others.count == 1 ? others.first?.key : numeric.count == 1 ? numeric.first?.key : nil
+    }
+}
+
+/// A key of JSON that differs from the name of a property only in its case and in separators, such as `user_name`.
+struct SimilarKey: Sendable, Equatable {
+    private let key: String
+    /// The name that `.convertFromSnakeCase` makes of the key.
+    private let converted: String
+    private let name: String
+
+    /// Returns nil for the name itself, and for a key that differs in more.
+    init?(_ key: String, to name: String) {
+        guard key != name, Self.letters(key) == Self.letters(name) else { return nil }
+        self.key = key
+        self.name = name
+        converted = Self.convertFromSnakeCase(key)
+    }
+
+    private static func convertFromSnakeCase(_ key: String) -> String {
+        let words = key.split(separator: "_")
+        guard words.count > 1 else { return key }
+        return words.dropFirst().reduce(words[0].lowercased()) { $0 + $1.capitalized }
+    }
+
+    private static func letters(_ text: String) -> String {
+        text.lowercased().filter { $0 != "_" && $0 != "-" }
+    }
+
+    /// How to decode the key.
+    var advice: String {
+        let shown = Redaction.shownWords(key)
+        guard converted != name else {
+            return "It has “\(shown)”: set the decoder's `keyDecodingStrategy` to `.convertFromSnakeCase`."
+        }
+        let conversion =
+            converted == key ? "" : ", which `.convertFromSnakeCase` turns into “\(Redaction.shownWords(converted))”"
+        return "It has “\(shown)”\(conversion): give the property this name, or one in `CodingKeys`."
+    }
+}
+
+extension UInt8 {
+    fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+}
