@@ -67,7 +67,7 @@ import Testing
     }
 }
 
-extension IsolatedTests {
+extension IsolatedCurlTests {
     /// Requests through the proxies of an environment, over real sockets.
     @Suite(.timeLimit(.minutes(3))) struct CurlEnvironmentProxyTests {
         let proxy: LoopbackOrigin

@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedTests {
+extension IsolatedCurlTests {
     @Suite(.timeLimit(.minutes(3))) struct CurlIdleTimeoutTests {
         let clock = VirtualClock()
         let origin: LoopbackOrigin
