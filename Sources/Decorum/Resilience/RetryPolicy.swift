@@ -108,6 +108,9 @@ extension RetryPolicy {
 }
 
 extension RetryPolicy {
+    /// How often a request is sent: once, once for each retry, and once for a loss that costs no retry.
+    var sends: ClosedRange<Int> { retries > 0 ? 1...(min(retries, .max - 2) + 2) : 1...1 }
+
     /// The number of retries, and the settings that differ from the standard.
     var layerSettings: [Layer.Setting] {
         var settings = [Layer.Setting("retries", max(0, retries))]

@@ -67,7 +67,8 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
     var layer: Layer {
         Layer(
             name: "retrying", role: .resilience, settings: policy.layerSettings,
-            facts: [.readsClock], sends: 1...(min(max(0, policy.retries), .max - 1) + 1), longestWait: longestWait)
+            facts: [.readsClock], sends: policy.sends, longestWait: longestWait,
+            sharedState: accounts(of: policy.budget).map { [Layer.StateIdentity($0)] } ?? [])
     }
 
     private var longestWait: Layer.Bound<Duration> {

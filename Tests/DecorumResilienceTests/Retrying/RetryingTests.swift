@@ -282,7 +282,7 @@ import Testing
 
         #expect(layer?.description == description)
         #expect(layer?.facts == (policy.retries > 0 ? [.resends, .waits, .readsClock] : [.readsClock]))
-        #expect(layer?.sends == 1...(max(0, policy.retries) + 1))
+        #expect(layer?.sends == 1...(policy.retries > 0 ? policy.retries + 2 : 1))
         let asked = policy.maximumRetryAfter
         let longest = asked + min(max(asked / 2, .seconds(1)), .seconds(20))
         #expect(layer?.longestWait == .atMost(longest * max(0, policy.retries)))
