@@ -174,8 +174,10 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             context?.note(attempt.decisionToGiveUp(refusal))
             return .giveUp
         case .sendAgain:
-            context?.note(attempt.decisionToWait(.zero))
-            return .retry(nil, isFree: true)
+            guard attempt.options.deadline.map({ now >= $0 }) == true else {
+                context?.note(attempt.decisionToWait(.zero))
+                return .retry(nil, isFree: true)
+            }
         case .wait(let range):
             wait = range.random(using: generator)
         }
