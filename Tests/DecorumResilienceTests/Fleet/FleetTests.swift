@@ -43,6 +43,16 @@ import Testing
         #expect(report.recovery == nil)
     }
 
+    @Test func `With a deadline of two seconds no request is sent after it, and the server recovers as fast`()
+        async throws
+    {
+        let report = await report(Fleet(clients: 1000, timeLimit: .seconds(2)))
+
+        #expect(report.sentLate == 0)
+        #expect(report.requestsPerCall <= 1.5)
+        #expect(try #require(report.recovery) <= 15)
+    }
+
     @Test func `Two runs with one seed are the same`() async {
         let fleet = Fleet(clients: 10, calm: 10, aftermath: 10)
 
