@@ -127,6 +127,15 @@ public struct TransportError: DescribableError, Sendable {
     /// True after a reset with `REFUSED_STREAM`, and for a stream above the last one that a `GOAWAY` names (RFC 9113,
     /// section 8.7). `retrying` sends a request with any method again after such a failure, once at once.
     public var isUnprocessed = false
+    /// Whether the connection had served other requests, and was lost before the first byte of the response.
+    ///
+    /// Servers close idle connections, and a request may meet the close. The server may also have processed the request.
+    /// So `retrying` sends it again after such a failure, once at once, only where its method is idempotent or where it
+    /// has an `Idempotency-Key` (RFC 9110, section 9.2.2, and RFC 9112, section 9.3.1).
+    ///
+    /// False where the transport cannot tell: with `URLSessionConnection`, which sends such requests again by itself, and
+    /// with AsyncHTTPClient over HTTP/2 or with a client of the app's own.
+    public var hasLostReusedConnection = false
 
     /// Creates an error.
     ///

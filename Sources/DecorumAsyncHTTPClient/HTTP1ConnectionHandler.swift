@@ -6,27 +6,40 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 
-/// Sends no request on a used HTTP/1.1 connection on which bytes of the server wait, or its end.
+/// Sends no request on a used HTTP/1.1 connection on which bytes of the server wait, or its end; and tells of a request
+/// whose used connection has ended without a byte of its response.
 ///
 /// Bytes that no request has asked for must not become the response to the next one (RFC 9112, section 6.3). AsyncHTTPClient
 /// closes such a connection, but only once SwiftNIO has read the bytes, and it may send a request before that. The request
-/// then fails, at the stage of connecting, since nothing of it was sent. With TLS there is no handler of this type, since
-/// records that wait on the socket may be those of TLS itself.
+/// then fails, at the stage of connecting, since nothing of it was sent. With TLS nothing is looked for on the socket,
+/// since records that wait there may be those of TLS itself.
 final class HTTP1ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = HTTPClientRequestPart
     typealias OutboundOut = HTTPClientRequestPart
 
-    private static let refusal = TransportError(.connectionLost, at: .connecting)
+    private static let refusal = {
+        var refusal = TransportError(.connectionLost, at: .connecting)
+        refusal.isUnprocessed = true
+        return refusal
+    }()
 
+    private let looksAtSocket: Bool
     private var hasSent = false
+    /// Whether a request was sent after others, and no byte of its response has arrived.
+    private var awaitsFirstByte = false
     private var isRefusing = false
     private var hasReported = false
 
+    init(looksAtSocket: Bool) {
+        self.looksAtSocket = looksAtSocket
+    }
+
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         if case .head = unwrapOutboundIn(data) {
-            if hasSent, isReadable(context) { refuse(context) }
+            if looksAtSocket, hasSent, isReadable(context) { refuse(context) }
+            awaitsFirstByte = hasSent
             hasSent = true
         }
         guard !isRefusing else {
@@ -37,12 +50,37 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        awaitsFirstByte = false
         if !isRefusing { context.fireChannelRead(data) }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        if isRefusing { report(context) }
+        if isRefusing {
+            report(context)
+        } else if awaitsFirstByte {
+            reportLoss(context, underlying: nil)
+        }
         context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard awaitsFirstByte, !isRefusing, isLoss(error) else {
+            context.fireErrorCaught(error)
+            return
+        }
+        reportLoss(context, underlying: error)
+    }
+
+    private func isLoss(_ error: any Error) -> Bool {
+        if let error = error as? NIOSSLError, case .uncleanShutdown = error { return true }
+        return error is IOError
+    }
+
+    private func reportLoss(_ context: ChannelHandlerContext, underlying: (any Error)?) {
+        awaitsFirstByte = false
+        var loss = TransportError(.connectionLost, at: .head, underlying: underlying)
+        loss.hasLostReusedConnection = true
+        context.fireErrorCaught(loss)
     }
 
     private func isReadable(_ context: ChannelHandlerContext) -> Bool {
@@ -72,16 +110,16 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler {
 }
 
 extension HTTPClient.Configuration {
-    /// Returns a configuration whose client checks its HTTP/1.1 connections without TLS before it uses them again.
+    /// Returns a configuration whose client checks its HTTP/1.1 connections when it uses them again.
     func checkingConnections() -> HTTPClient.Configuration {
         var configuration = self
         let initializer = http1_1ConnectionDebugInitializer
         configuration.http1_1ConnectionDebugInitializer = { channel in
             let isReady = channel.eventLoop.makeCompletedFuture {
                 let operations = channel.pipeline.syncOperations
-                guard (try? operations.handler(type: NIOSSLClientHandler.self)) == nil else { return }
+                let isSecure = (try? operations.handler(type: NIOSSLClientHandler.self)) != nil
                 let encoder = try operations.handler(type: HTTPRequestEncoder.self)
-                try operations.addHandler(HTTP1ConnectionHandler(), position: .after(encoder))
+                try operations.addHandler(HTTP1ConnectionHandler(looksAtSocket: !isSecure), position: .after(encoder))
             }
             guard let initializer else { return isReady }
             return isReady.flatMap { initializer(channel) }

@@ -34,7 +34,7 @@ import Testing
         let stub = StubConnection()
         return [
             Row(
-                connection: stub.retrying(RetryPolicy(retries: 2)), sends: 1...3,
+                connection: stub.retrying(RetryPolicy(retries: 2)), sends: 1...4,
                 longestWait: .atMost(.seconds(160))),
             Row(connection: stub.retrying(.never), sends: 1...1),
             Row(connection: stub.followingRedirects(upTo: 5), sends: 1...6),

@@ -8,8 +8,10 @@
 /// has given an answer within the last 30 seconds, so that a fleet of clients with a call every few minutes lets an
 /// overloaded server recover too.
 ///
-/// Without a retry in the account, the call ends with the outcome that it has. Its ``CallContext/history`` says so. A request that the server has certainly not processed (``TransportError/isUnprocessed``) is sent
-/// again once without the budget. Nothing is kept across launches.
+/// Without a retry in the account, the call ends with the outcome that it has. Its ``CallContext/history`` says so. A
+/// request is sent again once without the budget where the server has certainly not processed it
+/// (``TransportError/isUnprocessed``), and where its used connection was lost before the first byte of the response and it
+/// may be sent twice (``TransportError/hasLostReusedConnection``). Nothing is kept across launches.
 public struct RetryBudget: Sendable, Hashable {
     let kind: Kind
 

@@ -7,7 +7,8 @@ enum RetryDecision: Equatable, Sendable {
     case finish
     /// The caller gets it, although it is temporary.
     case giveUp(RetryRefusal)
-    /// The request is sent again at once, without the budget, since no server has processed it.
+    /// The request is sent again at once, without the budget, since it is the connection that has failed, and not the
+    /// server.
     case sendAgain
     /// The request is sent again after a random wait within a range, if the budget and the deadline allow it.
     case wait(ClosedRange<Duration>)
@@ -29,7 +30,7 @@ enum RetryRefusal: Equatable, Sendable {
 struct RetryState: Sendable {
     /// The number of retries so far.
     var retries = 0
-    /// Whether a request that was not processed has been sent again already.
+    /// Whether the request has been sent again at once already, without the budget.
     var hasSentUnprocessed = false
 }
 
@@ -48,7 +49,9 @@ extension RetryPolicy {
     ) -> RetryDecision {
         guard !(attempt.error is CancellationError), when.isMet(by: attempt) else { return .finish }
         let error = attempt.error as? any TemporaryError
-        if retries > 0, !state.hasSentUnprocessed, (error as? TransportError)?.isUnprocessed == true {
+        if retries > 0, !state.hasSentUnprocessed, let error = error as? TransportError,
+            error.isUnprocessed || error.hasLostReusedConnection && maySendTwice(attempt.request)
+        {
             return .sendAgain
         }
         guard state.retries < retries else { return .giveUp(.retriesUsed(max(0, retries))) }

@@ -36,7 +36,9 @@ public struct RetryPolicy: Sendable, Hashable {
     public var certainPart: Double
     /// The longest `Retry-After` to wait for, without the spread that is added.
     ///
-    /// A response that asks for a longer wait is returned; the request is never sent earlier than the server asks.
+    /// A response that asks for a longer wait is returned; the request is never sent earlier than the server asks. Of the
+    /// clients that were given one date of 40 seconds or more, each second of the spread gets 5 % on average; after a
+    /// shorter time it gets more, such as 10 % after 20 seconds.
     public var maximumRetryAfter: Duration
     /// The budget that allows or refuses each retry.
     public var budget: RetryBudget
@@ -108,6 +110,9 @@ extension RetryPolicy {
 }
 
 extension RetryPolicy {
+    /// How often a request is sent: once, once for each retry, and once for a loss that costs no retry.
+    var sends: ClosedRange<Int> { retries > 0 ? 1...(min(retries, .max - 2) + 2) : 1...1 }
+
     /// The number of retries, and the settings that differ from the standard.
     var layerSettings: [Layer.Setting] {
         var settings = [Layer.Setting("retries", max(0, retries))]

@@ -67,7 +67,8 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
     var layer: Layer {
         Layer(
             name: "retrying", role: .resilience, settings: policy.layerSettings,
-            facts: [.readsClock], sends: 1...(min(max(0, policy.retries), .max - 1) + 1), longestWait: longestWait)
+            facts: [.readsClock], sends: policy.sends, longestWait: longestWait,
+            sharedState: accounts(of: policy.budget).map { [Layer.StateIdentity($0)] } ?? [])
     }
 
     private var longestWait: Layer.Bound<Duration> {
@@ -173,8 +174,10 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             context?.note(attempt.decisionToGiveUp(refusal))
             return .giveUp
         case .sendAgain:
-            context?.note(attempt.decisionToWait(.zero))
-            return .retry(nil, isFree: true)
+            guard attempt.options.deadline.map({ now >= $0 }) == true else {
+                context?.note(attempt.decisionToWait(.zero))
+                return .retry(nil, isFree: true)
+            }
         case .wait(let range):
             wait = range.random(using: generator)
         }

@@ -73,7 +73,7 @@ public struct CassetteConnection: Connection {
         guard let connection = upstream?.connection else {
             request.reportSending()
             let recorded = try await RecordedRequest(reading: request, in: cassette)
-            return try await cassette.played(try cassette.play(recorded), for: recorded)
+            return try await cassette.played(try cassette.play(recorded), for: recorded, to: request)
         }
         var request = request
         if cassette.rules.passedHosts.contains(request.head) { return try await connection.send(request) }
@@ -90,16 +90,16 @@ public struct CassetteConnection: Connection {
                     return try await connection.send(request)
                 }
                 request.reportSending()
-                return try await cassette.played(outcome, for: recorded)
+                return try await cassette.played(outcome, for: recorded, to: request)
             }
             request.reportSending()
-            return try await cassette.played(try cassette.play(recorded), for: recorded)
+            return try await cassette.played(try cassette.play(recorded), for: recorded, to: request)
         case .append:
             // The content decides which interaction answers, so it is read first.
             let recorded = try await RecordedRequest(reading: request, in: cassette)
             if let outcome = try cassette.playIfRecorded(recorded) {
                 request.reportSending()
-                return try await cassette.played(outcome, for: recorded)
+                return try await cassette.played(outcome, for: recorded, to: request)
             }
             try cassette.checkSafety(of: request)
             request.body = request.body.replay == .once ? Body(recorded.body.bytes) : request.body

@@ -51,7 +51,8 @@ public struct CassetteRules: Sendable {
     public enum Timing: Sendable, Hashable {
         /// At once, in the chunks that were recorded.
         case immediate
-        /// With the pauses between chunks that were recorded, on the cassette's clock.
+        /// With the pauses between chunks that were recorded, on the cassette's clock; the deadlines and the idle timeout of a
+        /// request end a pause as they do over a network.
         case recorded
         /// With the recorded pauses, multiplied by a factor.
         case scaled(Double)

@@ -13,23 +13,15 @@ struct SlowServer: Step {
         stage.origin.route(.get, "/later", .init(.serviceUnavailable, fields: ["Retry-After": "60"]))
         let start = ContinuousClock.now
 
-        stage.terminal.app("GET /dripping")
-        do {
-            _ = try await connection.send(stage.request("/dripping", as: "dripping"))
-            try stage.check(false, "a server that drips gives an answer")
-        } catch let error as TransportError {
-            stage.terminal.app(error.description)
-            try stage.check(error.code == .deadlineExceeded, "the deadline has ended the call")
-        }
+        let dripping = await stage.call(try stage.request("/dripping", as: "dripping"), over: connection)
+        let failure = dripping.error as? TransportError
+        try stage.check(failure?.code == .deadlineExceeded, "the deadline has ended the call")
 
-        stage.terminal.app("GET /later")
-        do {
-            _ = try await connection.send(stage.request("/later", as: "later"))
-            try stage.check(false, "the server is ready")
-        } catch let error as StatusError {
-            stage.terminal.app(error.description)
-            try stage.check(error.status == .serviceUnavailable, "the answer that there is was returned")
-        }
+        let later = await stage.call(try stage.request("/later", as: "later"), over: connection)
+        let refusal = later.error as? StatusError
+        try stage.check(refusal?.status == .serviceUnavailable, "the answer that there is was returned")
         try stage.check(ContinuousClock.now - start < .seconds(30), "no call has waited for a minute")
+        try stage.check(
+            [dripping, later].allSatisfy(\.givesUp), "the history of each call gives the reason")
     }
 }

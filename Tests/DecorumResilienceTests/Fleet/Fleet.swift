@@ -11,6 +11,8 @@ struct Fleet: Sendable {
     var capacity = 100.0
     var trouble = QueueingServer.Trouble.slow
     var policy = RetryPolicy.standard
+    /// The time that each call has.
+    var timeLimit: Duration?
     var seed: UInt64 = 7
     /// The time before the trouble; the trouble takes 20 seconds.
     var calm = 30
@@ -37,14 +39,17 @@ struct Fleet: Sendable {
                     let stack = stacks[client] ?? server.retrying(policy, clock: clock, generator: chance)
                     stacks[client] = stack
                     group.addTask {
-                        let response = try? await stack.send(.get("https://fleet.example/"))
+                        var request = try? Request.get("https://fleet.example/")
+                        request?.options.deadline = timeLimit.map { clock.now + $0 }
+                        guard let request else { return }
+                        let response = try? await stack.send(request)
                         calls.add(bornAt: born, isGood: response?.status == .ok)
                     }
                 }
             }
             return FleetReport(
                 offered: calls.offered, good: calls.good, sent: server.sent, trouble: calm..<(calm + 20),
-                end: calm + 20 + aftermath)
+                end: calm + 20 + aftermath, sentLate: server.sentLate)
         }
     }
 }
@@ -72,6 +77,8 @@ struct FleetReport: Sendable, Equatable {
     let sent: [Int: Int]
     let trouble: Range<Int>
     let end: Int
+    /// The requests that were sent after their deadline.
+    let sentLate: Int
 
     /// The requests for each call while the server is in trouble.
     var requestsPerCall: Double { Double(sum(sent, in: trouble)) / Double(sum(offered, in: trouble)) }

@@ -167,6 +167,5 @@ import Testing
 }
 
 extension Response {
-    fileprivate static let ok = Response(status: .ok)
     fileprivate static let unavailable = Response(status: .serviceUnavailable)
 }

@@ -145,6 +145,22 @@ import Testing
         #expect(decide(error, to: post, policy: .never) == .giveUp(.retriesUsed(0)))
     }
 
+    @Test func `A request whose used connection was lost is sent again once at once, where it may be sent twice`()
+        throws
+    {
+        var error = TransportError(.connectionLost, at: .head)
+        error.hasLostReusedConnection = true
+        var keyed = try head("POST")
+        keyed.headerFields[try #require(HTTPField.Name("Idempotency-Key"))] = "7"
+
+        for request in [try head("GET"), try head("DELETE"), keyed] {
+            #expect(decide(error, to: request) == .sendAgain)
+            #expect(decide(error, to: request, hasSentUnprocessed: true) == Self.backoff)
+            #expect(decide(error, to: request, policy: .never) == .giveUp(.retriesUsed(0)))
+        }
+        #expect(decide(error, to: try head("POST")) == .giveUp(.method(.post)))
+    }
+
     private static let backoff = RetryDecision.wait(.zero ... .milliseconds(500))
 
     private static func asked(_ least: Double, _ most: Double) -> RetryDecision {

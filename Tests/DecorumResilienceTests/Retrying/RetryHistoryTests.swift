@@ -108,6 +108,24 @@ import Testing
             ])
     }
 
+    @Test func `After the deadline the failure itself is returned, also where sending again costs nothing`()
+        async throws
+    {
+        let stub = StubConnection { _ in
+            var error = TransportError(.connectionLost, at: .head)
+            error.isUnprocessed = true
+            throw error
+        }
+        var request = try Request.page
+        request.options.deadline = clock.now
+
+        let (history, outcome) = try await run(request, over: stub, .standard, clock: clock)
+
+        #expect(throws: TransportError.self) { try outcome.get() }
+        #expect(stub.requests.count == 1)
+        #expect(history.map(\.words) == ["no retry after connectionLost: the wait would end after the deadline"])
+    }
+
     @Test func `An option that does not travel to attempts stays with the first`() async throws {
         let stub = StubConnection(Response(status: .serviceUnavailable), Response(status: .ok))
         var request = try Request.page

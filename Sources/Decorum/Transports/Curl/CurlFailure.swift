@@ -12,6 +12,10 @@ struct CurlFailure: Sendable {
     var proxyStatus = 0
     /// Whether the system had no descriptor or memory for a socket.
     var lacksSockets = false
+    /// Whether the connection that the request was sent on has served other requests.
+    var isConnectionReused = false
+    /// Whether a part of a response has arrived.
+    var hasResponse = false
     /// The proxy that was to be used; nil for none.
     var proxy: CurlProxyAddress?
     /// The detailed text of libcurl, which may contain parts of the request.
@@ -70,6 +74,8 @@ struct CurlFailure: Sendable {
         if cause == .tls { error.tlsProblem = tlsProblem }
         if isOnWayToProxy { error.proxy = proxy?.description }
         error.isUnprocessed = stage == .head && detail.contains("REFUSED_STREAM")
+        error.hasLostReusedConnection =
+            cause == .connectionLost && stage == .head && isConnectionReused && !hasResponse
         return error
     }
 

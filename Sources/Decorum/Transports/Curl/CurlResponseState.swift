@@ -41,6 +41,8 @@ struct CurlResponseState {
         self.answersHead = answersHead
     }
 
+    /// Whether nothing has arrived.
+    var isEmpty: Bool { lineBytes == 0 }
     var hasHead: Bool { status != nil }
     /// Whether all of the content has arrived; false also where only libcurl can tell.
     var isComplete: Bool { missingBytes == 0 || chunks?.isComplete == true }

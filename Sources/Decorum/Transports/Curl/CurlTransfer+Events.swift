@@ -27,15 +27,23 @@ extension CurlTransfer {
         }
         attempts += 1
         guard attempts == 1 else {
-            // The connection was found dead, and the server may have seen the request. After a 417, libcurl drops the
-            // content and is about to send again without the request's Expect.
-            let code: TransportError.Code = response.status == 417 ? .expectationFailed : .connectionLost
-            exchange.abort(with: TransportError(code, at: exchange.stage))
+            exchange.abort(with: errorOfSecondAttempt(at: exchange.stage))
             return false
         }
+        isConnectionReused = opened.isEmpty
         exchange.state.withLock { $0.stage = .head }
         noteProgress()
         return true
+    }
+
+    /// The error of a request that libcurl is about to send again by itself.
+    private func errorOfSecondAttempt(at stage: TransportError.Stage) -> TransportError {
+        // libcurl drops the content and is about to send again without the request's Expect.
+        guard response.status != 417 else { return TransportError(.expectationFailed, at: stage) }
+        // The connection was found dead, and the server may have seen the request.
+        var error = TransportError(.connectionLost, at: stage)
+        error.hasLostReusedConnection = isConnectionReused && response.isEmpty
+        return error
     }
 
     /// Takes a line of a head or of the trailers; false ends the transfer.

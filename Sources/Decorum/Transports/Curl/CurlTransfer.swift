@@ -34,6 +34,8 @@ final class CurlTransfer {
     var hasSuppliedEnd = false
     /// The sockets that were opened for the exchange.
     var opened: [Int32] = []
+    /// Whether the connection that the request is sent on has served other requests.
+    var isConnectionReused = false
     /// The ports of the connection that the request is sent on.
     var ends: CurlSockets.Ends?
     /// Whether the system had no descriptor or memory for a socket.
@@ -152,7 +154,8 @@ final class CurlTransfer {
             code: code, stage: exchange.stage,
             systemError: Int32(truncatingIfNeeded: easy?.number(DECORUM_CURL_INFORMATION_OS_ERRNO) ?? 0),
             proxyStatus: easy?.number(DECORUM_CURL_INFORMATION_HTTP_CONNECTCODE) ?? 0,
-            lacksSockets: lacksSockets, proxy: exchange.request.proxyAddress, detail: easy?.detail ?? "")
+            lacksSockets: lacksSockets, isConnectionReused: isConnectionReused, hasResponse: !response.isEmpty,
+            proxy: exchange.request.proxyAddress, detail: easy?.detail ?? "")
         return failure.error(underlying: exchange.library.error(code))
     }
 

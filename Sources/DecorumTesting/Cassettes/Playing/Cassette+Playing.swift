@@ -77,17 +77,21 @@ extension Cassette {
         state.withLock { $0.failures.append(failure) }
     }
 
-    /// The response of an interaction, or its failure.
-    func played(_ outcome: RecordedOutcome, for request: RecordedRequest) async throws -> Response {
+    /// The response of an interaction, or its failure, to a request whose limits end the waits of the replay.
+    func played(
+        _ outcome: RecordedOutcome, for request: RecordedRequest, to sent: borrowing Request
+    ) async throws -> Response {
+        var waits: PlayedWait?
+        if rules.timing.mayWait || outcome.failure != nil { waits = try PlayedWait(for: sent, on: clock) }
         guard let response = outcome.response else {
-            try await outcome.failure?.play()
+            try await outcome.failure?.play(waiting: waits)
             throw CassetteError(file: file.relativePath, reason: "an interaction has neither a response nor an error")
         }
         guard let failure = outcome.failure else {
-            return Response(playing: response, timing: rules.timing, clock: clock, fail: nil)
+            return Response(playing: response, timing: rules.timing, waits: waits, fail: nil)
         }
-        return Response(playing: response, timing: rules.timing, clock: clock) { [self] in
-            guard failure.isCut else { return try await failure.play() }
+        return Response(playing: response, timing: rules.timing, waits: waits) { [self, waits] in
+            guard failure.isCut else { return try await failure.play(waiting: waits) }
             throw ended(response, for: request)
         }
     }

@@ -20,14 +20,11 @@ extension RecordedFailure {
     /// Whether the recorder stopped before the end of the content.
     var isCut: Bool { kind == Self.abandoned }
 
-    /// Throws the recorded failure; a cancelled exchange waits until it is cancelled again.
-    func play() async throws {
+    /// Throws the recorded failure; a cancelled exchange waits until it is cancelled again, or a limit is reached.
+    func play(waiting: PlayedWait?) async throws {
         switch kind {
         case Self.cancelled:
-            // The stream never yields an element, and cancellation ends it.
-            let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
-            for await _ in stream {}
-            continuation.finish()
+            try await waiting?.waitForever(at: TransportError.Stage(stage))
             throw CancellationError()
         default:
             throw TransportError(TransportError.Code(kind), at: TransportError.Stage(stage))

@@ -7,11 +7,11 @@ extension Response {
     ///
     /// A failure is thrown by `fail` at the end of the content.
     init(
-        playing recorded: RecordedResponse, timing: CassetteRules.Timing, clock: any DatedClock,
+        playing recorded: RecordedResponse, timing: CassetteRules.Timing, waits: PlayedWait?,
         fail: (@Sendable () async throws -> Void)?
     ) {
         let body = Body(length: fail == nil ? Int64(recorded.body.bytes.count) : nil, replay: .once) { _ in
-            PlayedBodyReader(recorded, timing: timing, clock: clock, fail: fail)
+            PlayedBodyReader(recorded, timing: timing, waits: waits, fail: fail)
         }
         self.init(head: HTTPResponse(status: recorded.statusLine, headerFields: recorded.fields), body: body)
         metadata.source = .cassette
@@ -35,10 +35,10 @@ private struct PlayedBodyReader: BodyReader {
     private let fail: (@Sendable () async throws -> Void)?
     private let fields: HTTPFields
     private let timing: CassetteRules.Timing
-    private let clock: any DatedClock
+    private let waits: PlayedWait?
 
     init(
-        _ response: RecordedResponse, timing: CassetteRules.Timing, clock: any DatedClock,
+        _ response: RecordedResponse, timing: CassetteRules.Timing, waits: PlayedWait?,
         fail: (@Sendable () async throws -> Void)?
     ) {
         rest = response.body.bytes
@@ -46,7 +46,7 @@ private struct PlayedBodyReader: BodyReader {
         fields = response.trailers
         self.fail = fail
         self.timing = timing
-        self.clock = clock
+        self.waits = waits
     }
 
     mutating func next() async throws -> Data? {
@@ -67,13 +67,18 @@ private struct PlayedBodyReader: BodyReader {
 
     private func wait(milliseconds: Int) async throws {
         guard let pause = timing.pause(milliseconds: milliseconds) else { return }
-        try await clock.sleep(for: pause)
+        try await waits?.wait(for: pause, at: .body)
     }
 
     var trailers: HTTPFields? { fields.isEmpty ? nil : fields }
 }
 
 extension CassetteRules.Timing {
+    /// Whether a recorded pause may be waited for.
+    var mayWait: Bool {
+        if case .immediate = self { false } else { true }
+    }
+
     /// The pause to make for a recorded pause; nil for none.
     func pause(milliseconds: Int) -> Duration? {
         let factor: Double

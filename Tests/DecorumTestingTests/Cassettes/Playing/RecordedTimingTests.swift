@@ -15,11 +15,15 @@ import Testing
     static let events =
         #"{"request": {"method": "GET", "url": "https://example.com/events"}, "response": {"status": 200, "headers": {"Content-Type": "text/event-stream"}, "text": ["data: 1", "", "data: 2", "", "data: 3", "", ""], "chunks": [[0, 9], [60000, 9], [3600000, 9]]}}"#
 
-    func response(_ timing: CassetteRules.Timing) async throws -> Response {
+    func response(
+        _ timing: CassetteRules.Timing, _ prepare: (inout RequestOptions) -> Void = { _ in }
+    ) async throws -> Response {
         try folder.write(#"{"cassette": 1, "interactions": [\#(Self.events)]}"#, to: "events.json")
         let cassette = try Cassette(
             at: folder.path("events.json"), mode: .replay, rules: CassetteRules(timing: timing), clock: clock)
-        return try await CassetteConnection(cassette).send(.get("https://example.com/events"))
+        var request = try Request.get("https://example.com/events")
+        prepare(&request.options)
+        return try await CassetteConnection(cassette).send(request)
     }
 
     @Test(arguments: [
@@ -53,6 +57,66 @@ import Testing
         while try await reader.next() != nil { chunks += 1 }
         #expect(chunks == 3)
         #expect(clock.pendingSleeps == [])
+    }
+
+    @Test func `A body that is replayed with its pauses ends at its deadline, as over a network`() async throws {
+        let deadline = clock.now + .seconds(70)
+        let response = try await response(.recorded) { options in
+            // The deadline of a head does not bound the body.
+            options.deadline = deadline - .seconds(69)
+            options.bodyDeadline = deadline
+            options.routeName = "events"
+        }
+        let task = Task { try await response.body.text(upTo: 100) }
+        for pause in [60, 10] {
+            try await clock.waitForSleepers()
+            #expect(clock.pendingSleeps == [.seconds(pause)])
+            clock.advance(by: .seconds(pause))
+        }
+        let error = await #expect(throws: TransportError.self) { try await task.value }
+        #expect(error?.code == .deadlineExceeded && error?.stage == .body)
+        #expect(error?.origin == (try Origin("https://example.com")) && error?.routeName == "events")
+        #expect(clock.now == deadline)
+    }
+
+    @Test func `A pause that is longer than the request's idle timeout ends the body`() async throws {
+        let response = try await response(.recorded) { $0.idleTimeout = .seconds(61) }
+        let task = Task { try await response.body.text(upTo: 100) }
+        for pause in [60, 61] {
+            try await clock.waitForSleepers()
+            #expect(clock.pendingSleeps == [.seconds(pause)])
+            clock.advance(by: .seconds(pause))
+        }
+        let error = await #expect(throws: TransportError.self) { try await task.value }
+        #expect(error?.code == .timedOut && error?.idleTimeout == .seconds(61))
+    }
+
+    @Test func `A recorded cancellation waits no longer than the deadline of an attempt, and each caller its own`()
+        async throws
+    {
+        let entry =
+            #"{"request": {"method": "GET", "url": "https://example.com/slow"}, "error": {"kind": "cancelled", "after": "head"}}"#
+        let entries = [String](repeating: entry, count: 3).joined(separator: ", ")
+        try folder.write(#"{"cassette": 1, "interactions": [\#(entries)]}"#, to: "slow.json")
+        let cassette = try Cassette(at: folder.path("slow.json"), mode: .replay, clock: clock)
+        func call(within seconds: Int?) -> Task<Response, any Error> {
+            Task { [clock] in
+                var request = try Request.get("https://example.com/slow")
+                request.options.timePolicy = seconds.map { TimePolicy(call: .seconds($0 * 2), attempt: .seconds($0)) }
+                let times = TimePolicy(call: nil)
+                return try await CassetteConnection(cassette).limitingTime(times, as: .attempt, clock: clock)
+                    .send(request)
+            }
+        }
+        let calls = [call(within: 5), call(within: 7), call(within: nil)]
+        try await clock.waitForSleepers(2)
+        calls[0].cancel()
+        await #expect(throws: CancellationError.self) { try await calls[0].value }
+        clock.advance(by: .seconds(7))
+        let error = await #expect(throws: TransportError.self) { try await calls[1].value }
+        #expect(error?.code == .deadlineExceeded && error?.stage == .head)
+        calls[2].cancel()
+        await #expect(throws: CancellationError.self) { try await calls[2].value }
     }
 
     @Test func `A factor without bounds is a long wait and no crash`() async throws {

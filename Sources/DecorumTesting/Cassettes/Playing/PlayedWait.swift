@@ -1,0 +1,55 @@
+import Decorum
+
+/// The waits of a replay, which end at the limits of the request as the waits of a transport do.
+struct PlayedWait: Sendable {
+    private let clock: any DatedClock
+    /// Nil where the request has no limits; a recorded pause may then be as long as it was.
+    private let limits: TransferLimits?
+    private let origin: Origin?
+    private let routeName: String?
+
+    /// Creates the waits for the answer to a request.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - clock: The clock of the cassette, of which the limits are instants.
+    /// - Throws: `InvalidRequestError` when the idle timeout is negative.
+    init(for request: borrowing Request, on clock: any DatedClock) throws {
+        self.clock = clock
+        let options = request.options
+        let isLimited = options.deadline != nil || options.bodyDeadline != nil || options.idleTimeout != nil
+        limits = isLimited ? try TransferLimits(options, idleTimeout: TransferLimits.longestIdleTimeout) : nil
+        origin = try? Origin(request.head)
+        routeName = options.routeName
+    }
+
+    /// Waits for a pause in which nothing arrives.
+    ///
+    /// - Throws: `TransportError` where a limit is reached first, and `CancellationError`.
+    func wait(for pause: Duration, at stage: TransportError.Stage) async throws {
+        let now = clock.now
+        guard let limit = limits?.next(after: now, at: stage), limit.instant <= now + pause else {
+            return try await clock.sleep(for: pause)
+        }
+        try await end(at: limit, stage)
+    }
+
+    /// Waits for an answer that never arrives.
+    ///
+    /// - Throws: `TransportError` where a limit is reached, and `CancellationError`.
+    func waitForever(at stage: TransportError.Stage) async throws {
+        if let limits { try await end(at: limits.next(after: clock.now, at: stage), stage) }
+        // The stream never yields an element, and cancellation ends it.
+        let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
+        for await _ in stream {}
+        continuation.finish()
+        throw CancellationError()
+    }
+
+    private func end(at limit: TimeLimit, _ stage: TransportError.Stage) async throws {
+        if limit.instant > clock.now { try await clock.sleep(until: limit.instant, tolerance: nil) }
+        try Task.checkCancellation()
+        guard let error = limits?.error(at: limit, stage) else { return }
+        throw TransportError.locate(error, at: origin, after: nil, routeName: routeName)
+    }
+}

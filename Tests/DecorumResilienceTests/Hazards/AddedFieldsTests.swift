@@ -1,0 +1,43 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+
+/// Keys and identifiers of calls, among signatures and layers that share responses.
+@Suite(.timeLimit(.minutes(3))) struct AddedFieldsTests {
+    @Test func `A signature further in covers the key and the identifier`() async throws {
+        let signed = Mutex<[String]>([])
+        let connection = StubConnection { _ in Response(status: .ok) }
+            .intercepting("signing", facts: [.signs]) { request, base in
+                let names = request.head.headerFields.map(\.name.canonicalName)
+                signed.withLock { $0 = names }
+                return try await base.send(request)
+            }
+            .addingIdempotencyKey().addingRequestID()
+
+        _ = try await connection.send(.post("https://a.example/", body: "order"))
+
+        #expect(Set(signed.withLock { $0 }).isSuperset(of: ["idempotency-key", "x-request-id"]))
+        let outer = connection.layers.prefix(2)
+        #expect(outer.allSatisfy { $0.facts.isSuperset(of: [.changesSignedParts, .variesPerSend]) })
+    }
+
+    @Test func `Identifiers do not keep requests apart that are sent as one`() async throws {
+        let gate = Gate()
+        let stub = StubConnection { _ in
+            try await gate.wait()
+            return Response(status: .ok, body: "page")
+        }
+        let connection = stub.coalescing().addingRequestID()
+        let calls = (0..<25).map { _ in Task { try await connection.send(.page).body.text(upTo: 10) } }
+        try await gate.waitForWaiting(1)
+        calls[7].cancel()
+        for _ in 0..<1000 { await Task.yield() }
+        gate.open()
+
+        for (number, call) in calls.enumerated() where number != 7 { #expect(try await call.value == "page") }
+        #expect(stub.requests.count == 1)
+    }
+}

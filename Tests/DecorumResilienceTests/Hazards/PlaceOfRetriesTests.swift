@@ -1,0 +1,139 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+
+/// What goes wrong where retries stand at the wrong place of a stack, and that it goes well at the right one.
+@Suite(.timeLimit(.minutes(3))) struct PlaceOfRetriesTests {
+    private let clock = ImpatientClock()
+    private let busy = StubConnection { _ in Response(status: .serviceUnavailable) }
+
+    @Test func `Retries around retries multiply, and one budget for both ends that`() async throws {
+        let unlimited = RetryPolicy(budget: .unlimited)
+        let twice = busy.retrying(unlimited, clock: clock).retrying(unlimited, clock: clock)
+        let response = try await twice.send(.page)
+        #expect(response.metadata.attempts == 16 && busy.requests.count == 16)
+
+        let limited = RetryPolicy(budget: RetryBudget())
+        let shared = busy.retrying(limited, clock: clock).retrying(limited, clock: clock)
+        #expect(try await shared.send(.page).metadata.attempts == 2)
+        let layers = shared.layers
+        #expect(layers[0].sharedState == layers[1].sharedState && !layers[0].sharedState.isEmpty)
+        let product = layers.prefix(2).reduce(1) { $0 * $1.sends.upperBound }
+        #expect(product == 25, "Three retries, and one of a request that no server has processed.")
+    }
+
+    @Test func `A request that was not processed is within the number of sends that the layer tells`() async throws {
+        for retries in 0...2 {
+            let stub = StubConnection { _ in
+                var error = TransportError(.connectionLost, at: .head)
+                error.isUnprocessed = true
+                throw error
+            }
+            let connection = stub.retrying(RetryPolicy(retries: retries, budget: .unlimited), clock: clock)
+            await #expect(throws: TransportError.self) { try await connection.send(.page) }
+            #expect(stub.requests.count == connection.layers[0].sends.upperBound)
+        }
+    }
+
+    @Test func `Retries outside of redirections begin again at the first URL, and inside repeat the hop`() async throws
+    {
+        func server() -> StubConnection {
+            let isFirst = Mutex(true)
+            return StubConnection { request in
+                if request.head.path == "/" { return Response(status: .found, fields: [.location: "/2"]) }
+                let status: HTTPResponse.Status =
+                    isFirst.withLock { isFirst in
+                        defer { isFirst = false }
+                        return isFirst
+                    } ? .serviceUnavailable : .ok
+                return Response(status: status)
+            }
+        }
+        let (outside, inside) = (server(), server())
+
+        _ = try await outside.followingRedirects().retrying(clock: clock).send(.page)
+        _ = try await inside.retrying(clock: clock).followingRedirects().send(.page)
+
+        #expect(outside.requests.map(\.head.path) == ["/", "/2", "/", "/2"])
+        #expect(inside.requests.map(\.head.path) == ["/", "/2", "/2"])
+    }
+
+    @Test func `Retries outside of a cache never run where a stale response stands in, and inside come first`()
+        async throws
+    {
+        func server() -> StubConnection {
+            let answer = Response(
+                status: .ok, fields: [.cacheControl: "max-age=1, stale-if-error=100"], body: "page")
+            return StubConnection(answers: [{ _ in answer }]) { _ in
+                throw TransportError(.connectionRefused, at: .connecting)
+            }
+        }
+        let policy = RetryPolicy(retries: 2, baseDelay: .zero, budget: .unlimited)
+        let (outside, inside) = (server(), server())
+        let stacks: [any Connection] = [
+            outside.caching(in: MemoryResponseStore(), clock: clock).retrying(policy, clock: clock),
+            inside.retrying(policy, clock: clock).caching(in: MemoryResponseStore(), clock: clock),
+        ]
+        for stack in stacks {
+            #expect(try await stack.send(.page).body.text(upTo: 10) == "page")
+        }
+        try await clock.sleep(for: .seconds(10))
+        for stack in stacks {
+            #expect(try await stack.send(.page).body.text(upTo: 10) == "page")
+        }
+
+        #expect(outside.requests.count == 2)
+        #expect(inside.requests.count == 4)
+    }
+
+    @Test func `A status that became an error further in is not tried again`() async throws {
+        let inside = busy.validatingStatus().retrying(clock: clock)
+        await #expect(throws: StatusError.self) { try await inside.send(.page) }
+        #expect(busy.requests.count == 1)
+
+        let outside = busy.retrying(clock: clock).validatingStatus()
+        await #expect(throws: StatusError.self) { try await outside.send(.page) }
+        #expect(busy.requests.count > 2)
+    }
+
+    @Test func `A key that is added inside of retries lets no POST be sent twice`() async throws {
+        let response = try await busy.addingIdempotencyKey().retrying(clock: clock)
+            .send(.post("https://a.example/", body: "order"))
+
+        #expect(response.status == .serviceUnavailable)
+        #expect(busy.requests.count == 1)
+    }
+
+    @Test func `A policy that repeats unsafe methods, or waits long, shows it`() {
+        let policy = RetryPolicy(methods: [.get, .post], maximumRetryAfter: .seconds(86_400))
+        let layer = StubConnection().retrying(policy).layers[0]
+
+        #expect(
+            layer.description
+                == "retrying(retries: 3, methods: GET POST, maximumRetryAfter: 86400.0 seconds)")
+        #expect(!layer.longestWait.allows(.seconds(3 * 86_400 + 61)))
+    }
+
+    @Test func `Content that breaks after the head is not asked for again, so that no two parts are joined`()
+        async throws
+    {
+        let stub = StubConnection { _ in
+            Response(
+                status: .ok,
+                body: Body(
+                    chunks: AsyncThrowingStream<Data, any Error> { continuation in
+                        continuation.yield(Data("part".utf8))
+                        continuation.finish(throwing: TransportError(.connectionLost, at: .body))
+                    }))
+        }
+        let response = try await stub.retrying(clock: clock).send(.page)
+
+        var reader = try await response.body.open()
+        #expect(try await reader.next() == Data("part".utf8))
+        await #expect(throws: TransportError.self) { _ = try await reader.next() }
+        #expect(stub.requests.count == 1)
+    }
+}

@@ -1,0 +1,91 @@
+import Decorum
+import DecorumTestSupport
+import DecorumTesting
+import Foundation
+import Synchronization
+import Testing
+
+/// Bodies of requests and responses that are sent again.
+@Suite(.timeLimit(.minutes(3))) struct RetriedBodiesTests {
+    private let clock = VirtualClock()
+    /// A policy that sends again without a wait.
+    private let atOnce = RetryPolicy(baseDelay: .zero, budget: .unlimited)
+
+    @Test func `A body that is read once is sent once`() async throws {
+        let stub = StubConnection(answers: [
+            { request in
+                try await request.body.drain(upTo: 100)
+                return .unavailable()
+            }
+        ])
+        let body = GatedTransfer.open.body(chunks: 1, of: 10)
+
+        let response = try await stub.retrying(clock: clock).send(.put("https://a.example/", body: body))
+
+        #expect(response.status == 503)
+        #expect(stub.requests.count == 1)
+    }
+
+    @Test func `A streamed body that can be read again is sent again`() async throws {
+        let body = Body(replay: .fromStart) { _ in try await Body("content").open() }
+        let contents = Mutex<[String]>([])
+        let stub = StubConnection { request in
+            let content = try await request.body.text(upTo: 100)
+            let attempts = contents.withLock { contents in
+                contents.append(content)
+                return contents.count
+            }
+            return attempts == 1 ? .unavailable() : .ok
+        }
+
+        #expect(
+            try await stub.retrying(atOnce, clock: clock).send(.put("https://a.example/", body: body)).status == .ok)
+        #expect(contents.withLock { $0 } == ["content", "content"])
+    }
+
+    @Test(arguments: [("GET", 200), ("GET", 404), ("POST", 503)])
+    func `A response that is not retried passes through with its body`(method: String, status: Int) async throws {
+        let transfer = GatedTransfer.open
+        let stub = StubConnection(answers: [
+            { _ in Response(status: .init(code: status), body: transfer.body(chunks: 3, of: 10)) }
+        ])
+        let request = try Request(try #require(.init(method)), "https://a.example/")
+
+        let response = try await stub.retrying(clock: clock).send(request)
+
+        #expect(transfer.bytesRead == 0)
+        #expect(try await response.body.data(upTo: 100).count == 30)
+        #expect(response.metadata.attempts == 1)
+        #expect(stub.requests == [request])
+    }
+
+    @Test func `The body of the last response can be read`() async throws {
+        let transfer = GatedTransfer.open
+        let stub = StubConnection(answers: [
+            { _ in .unavailable() }, { _ in .unavailable(body: transfer.body(chunks: 3, of: 10)) },
+        ])
+
+        let once = RetryPolicy(retries: 1, baseDelay: .zero)
+        let response = try await stub.retrying(once, clock: clock).send(.page)
+
+        #expect(try await response.body.data(upTo: 100).count == 30)
+    }
+
+    @Test(arguments: [(nil, 2, 2000), (nil, .max, 17_000), (1 << 40, .max, 0)] as [(Int64?, Int, Int)])
+    func `A discarded body is drained or dropped before the wait`(
+        length: Int64?, chunks: Int, bytesRead: Int
+    ) async throws {
+        let transfer = GatedTransfer.open
+        let stub = StubConnection(answers: [
+            { _ in .unavailable(body: transfer.body(length: length, chunks: chunks, of: 1000)) }, { _ in .ok },
+        ])
+        async let response = stub.retrying(clock: clock).send(.page)
+
+        try await clock.waitForSleepers()
+        #expect(transfer.isAlive == false)
+        #expect(transfer.bytesRead == bytesRead)
+        clock.advance(by: .seconds(1))
+
+        #expect(try await response.status == .ok)
+    }
+}
