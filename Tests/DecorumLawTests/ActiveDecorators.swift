@@ -57,6 +57,13 @@ extension LawfulDecorator {
         .init("authenticating with a field of one's own", adding: [.vendor]) { base, _ in
             try base.authenticating(with: .field(.vendor, "token"), for: Origin(DecoratorLaw.origin))
         },
+        .init("authenticating from a source", adding: [.authorization]) { base, conditions in
+            try base.authenticating(
+                from: LawfulSource(), for: Origin(DecoratorLaw.origin), clock: conditions.clock)
+        },
+        .init("authenticating with a signed query", changing: [.target]) { base, _ in
+            try base.authenticating(with: .signer(LawfulSigner()), for: Origin(DecoratorLaw.origin))
+        },
         .init("logging fields of failures", answering: [.refused, .broken, .overloaded]) {
             $0.logging(to: $1.log, detail: .fields)
         },

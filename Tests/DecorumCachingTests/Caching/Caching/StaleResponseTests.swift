@@ -120,6 +120,7 @@ import Testing
         for _ in 0..<2 {
             #expect(try await connection.send(get()).body == "old")
             try await spawner.finished()
+            clock.advance(by: .seconds(1))
         }
         #expect(try await connection.send(get()).body == "new")
     }
