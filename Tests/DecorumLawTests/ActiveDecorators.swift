@@ -61,7 +61,11 @@ extension LawfulDecorator {
             try base.authenticating(
                 from: LawfulSource(), for: Origin(DecoratorLaw.origin), clock: conditions.clock)
         },
-        .init("authenticating with a signed query", changing: [.target]) { base, _ in
+        .init(
+            "authenticating with a signed query",
+            .all.excluding(.concurrency, because: "It tells calls apart by their targets, which a signature extends."),
+            changing: [.target]
+        ) { base, _ in
             try base.authenticating(with: .signer(LawfulSigner()), for: Origin(DecoratorLaw.origin))
         },
         .init("logging fields of failures", answering: [.refused, .broken, .overloaded]) {
