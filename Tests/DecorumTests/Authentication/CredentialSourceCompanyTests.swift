@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Sources that are slow, fail, are cancelled, or are asked by many callers at once.
-@Suite(.timeLimit(.minutes(1))) struct CredentialSourceCompanyTests {
+@Suite(.timeLimit(.minutes(3))) struct CredentialSourceCompanyTests {
     private let api: Origin
     private let clock = VirtualClock()
     private let stub = StubConnection { _ in Response(status: .ok) }

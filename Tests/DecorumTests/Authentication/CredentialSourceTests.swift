@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Which credentials a source gives to which attempt.
-@Suite(.timeLimit(.minutes(1))) struct CredentialSourceTests {
+@Suite(.timeLimit(.minutes(3))) struct CredentialSourceTests {
     private let api: Origin
     private let stub = StubConnection { _ in Response(status: .ok) }
 

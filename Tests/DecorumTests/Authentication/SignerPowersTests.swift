@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// What a signer may change, what it may not, and that its additions stay secret.
-@Suite(.timeLimit(.minutes(1))) struct SignerPowersTests {
+@Suite(.timeLimit(.minutes(3))) struct SignerPowersTests {
     private let api: Origin
     private let stub = StubConnection { _ in Response(status: .ok) }
 

@@ -7,7 +7,7 @@ import Testing
 @testable import Decorum
 
 /// Validations in the background of a server in trouble, with other requests around them.
-@Suite(.timeLimit(.minutes(1))) final class BackgroundValidationTests: Sendable {
+@Suite(.timeLimit(.minutes(3))) final class BackgroundValidationTests: Sendable {
     private let clock = VirtualClock()
     private let spawner = TrackingSpawner()
     private let outcomes = Mutex<[Response?]>([])
