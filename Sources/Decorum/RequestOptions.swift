@@ -134,8 +134,13 @@ extension RequestOptions {
         set { self[BodyDeadlineKey.self] = newValue }
     }
 
-    /// The priority of the request among those that wait, in a layer or a transport that puts requests in order; nil
-    /// where the caller has no wish.
+    /// The priority of the request among others at the same time; nil where the caller has no wish.
+    ///
+    /// It is a wish, of which no request fails. ``URLSessionConnection`` gives it to the task of the request, which
+    /// Foundation on Linux ignores. `CurlConnection` sends it over HTTP/2 as the weight of the stream (RFC 7540, section
+    /// 5.3); many servers ignore weights, since RFC 9113 advises against them. `AsyncHTTPClientConnection` has no place for
+    /// it. No transport adds the field `Priority` (RFC 9218), since a transport sends the fields that it is given: set the
+    /// field yourself for a server that heeds it.
     public var priority: TaskPriority? {
         get { self[PriorityKey.self] }
         set { self[PriorityKey.self] = newValue }
@@ -147,6 +152,15 @@ extension RequestOptions {
     public var redirectingOrigins: Set<Origin> {
         get { self[RedirectingOriginsKey.self] }
         set { self[RedirectingOriginsKey.self] = newValue }
+    }
+
+    /// The names of the items in the query of this request whose values are secret, in addition to the well-known ones.
+    ///
+    /// A layer that adds such an item, such as a signature, names it here, so that no log, no recording and no description
+    /// of the request shows its value. Names are compared without regard to their spelling, as in ``SecretNames``.
+    public var secretQueryItems: Set<String> {
+        get { self[SecretQueryItemsKey.self] }
+        set { self[SecretQueryItemsKey.self] = newValue }
     }
 
     /// Adds names of secret fields; when there are no names yet, takes the set as it is, without a copy.
@@ -187,6 +201,11 @@ private enum BodyDeadlineKey: RequestOptionKey {
 private enum PriorityKey: RequestOptionKey {
     static let defaultValue: TaskPriority? = nil
     static let travels = OptionTravel.call
+}
+
+private enum SecretQueryItemsKey: RequestOptionKey {
+    static let defaultValue: Set<String> = []
+    static let travels = OptionTravel.all
 }
 
 private enum RedirectingOriginsKey: RequestOptionKey {

@@ -6,9 +6,11 @@ struct ChecksumSigner: RequestSigner {
     let key: UInt64
     let secretFields: Set<HTTPField.Name> = [.authorization]
 
-    func sign(_ request: Request) -> HTTPFields {
-        let path = request.head.path ?? "/"
-        return [.authorization: "Checksum \(checksum(of: "\(request.head.method) \(path)"))"]
+    func sign(_ request: Request) -> Request {
+        var request = request
+        let line = "\(request.head.method) \(request.head.path ?? "/")"
+        request.head.headerFields[.authorization] = "Checksum \(checksum(of: line))"
+        return request
     }
 
     func verifies(_ request: ReceivedRequest) -> Bool {

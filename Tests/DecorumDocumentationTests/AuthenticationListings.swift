@@ -10,8 +10,17 @@ struct AuthenticationListings {
         _ = connection
     }
 
+    func asking(token: String) throws {
+        let session = Session(token: token)
+        let connection = try SystemConnection()
+            .authenticating(from: session, for: Origin("https://api.example.com"))
+            .retrying()
+            .limitingTime()
+        _ = connection
+    }
+
     // swift-format-ignore: NeverForceUnwrap
-    fileprivate func credentials(session: Session, configuration: Configuration) throws {
+    fileprivate func credentials(session: SignIn, configuration: Configuration) throws {
         let token = try Credentials.bearer(session.token)
         let key = try Credentials.field(.init("X-API-Key")!, configuration.key)
         _ = (token, key)
@@ -22,8 +31,20 @@ struct SharedKeySigner: RequestSigner {
     let key: SharedKey
     let secretFields: Set<HTTPField.Name> = [.authorization]
 
-    func sign(_ request: Request) async throws -> HTTPFields {
-        [.authorization: try await key.signature(of: request.head)]
+    func sign(_ request: Request) async throws -> Request {
+        var request = request
+        request.head.headerFields[.authorization] = try await key.signature(of: request.head)
+        return request
+    }
+}
+
+actor Session: CredentialSource {
+    private(set) var token: String
+
+    init(token: String) { self.token = token }
+
+    func credentials(for attempt: AuthenticationAttempt) throws -> Credentials? {
+        try .bearer(token)
     }
 }
 
@@ -31,7 +52,7 @@ actor SharedKey {
     func signature(of head: HTTPRequest) throws -> String { "MAC \(head.method)" }
 }
 
-private struct Session {
+private struct SignIn {
     let token: String
 }
 

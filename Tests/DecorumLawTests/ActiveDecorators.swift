@@ -57,6 +57,17 @@ extension LawfulDecorator {
         .init("authenticating with a field of one's own", adding: [.vendor]) { base, _ in
             try base.authenticating(with: .field(.vendor, "token"), for: Origin(DecoratorLaw.origin))
         },
+        .init("authenticating from a source", adding: [.authorization]) { base, conditions in
+            try base.authenticating(
+                from: LawfulSource(), for: Origin(DecoratorLaw.origin), clock: conditions.clock)
+        },
+        .init(
+            "authenticating with a signed query",
+            .all.excluding(.concurrency, because: "It tells calls apart by their targets, which a signature extends."),
+            changing: [.target]
+        ) { base, _ in
+            try base.authenticating(with: .signer(LawfulSigner()), for: Origin(DecoratorLaw.origin))
+        },
         .init("logging fields of failures", answering: [.refused, .broken, .overloaded]) {
             $0.logging(to: $1.log, detail: .fields)
         },

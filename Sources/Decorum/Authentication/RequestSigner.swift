@@ -7,12 +7,15 @@ public import HTTPTypes
 ///     let key: SharedKey
 ///     let secretFields: Set<HTTPField.Name> = [.authorization]
 ///
-///     func sign(_ request: Request) async throws -> HTTPFields {
-///         [.authorization: try await key.signature(of: request.head)]
+///     func sign(_ request: Request) async throws -> Request {
+///         var request = request
+///         request.head.headerFields[.authorization] = try await key.signature(of: request.head)
+///         return request
 ///     }
 /// }
 /// ```
 ///
+/// A signature may be a field, items of the query, or a part of the content, such as signed chunks and trailer fields.
 /// A signer is a value that many requests use at the same time. A signer that needs the time has its own
 /// ``DatedClock``.
 public protocol RequestSigner: Sendable {
@@ -24,14 +27,35 @@ public protocol RequestSigner: Sendable {
 
     /// Signs a request.
     ///
-    /// This is called once for every attempt, with the head and the body as they reach the layer. To sign the content,
-    /// read ``Request/body``, but only if its ``Body/replay`` is not ``Body/Replay/once``: otherwise the content can no
-    /// longer be sent, and the transport throws ``BodyReadTwiceError``. For such a body, throw your own error or
-    /// declare the content as not signed.
+    /// This is called once for every attempt, with the request as it reaches the layer. The layer takes the head and the
+    /// body of the result. It keeps the options, and throws ``InvalidRequestError`` where the method or the origin has
+    /// changed, since the credentials are only for the request that was asked for.
     ///
-    /// - Parameter request: The request, without the fields that signing adds.
-    /// - Returns: The fields to set; each replaces the fields of the same name. Their values should be valid, since
-    ///   `HTTPField` replaces line breaks by blanks.
+    /// The layer declares secret, whatever ``secretFields`` says, each field that signing adds or changes, unless its name
+    /// is known to be harmless, such as `Date`; and each item that it adds to the query, of which no log, no recording and
+    /// no description shows the value. A signature in the path is not recognized.
+    ///
+    /// To sign the content, read ``Request/body``, but only if its ``Body/replay`` is not ``Body/Replay/once``: otherwise
+    /// the content can no longer be sent, and the transport throws ``BodyReadTwiceError``. For such a body, return one
+    /// that signs its chunks while they are read, declare the content as not signed, or throw your own error.
+    ///
+    /// The value of a field should be valid, since `HTTPField` replaces line breaks by blanks.
+    ///
+    /// - Parameter request: The request, without its signature.
+    /// - Returns: The signed request.
     /// - Throws: The error that prevents signing; nothing is sent, and the caller gets the error unchanged.
-    nonisolated(nonsending) func sign(_ request: Request) async throws -> HTTPFields
+    nonisolated(nonsending) func sign(_ request: Request) async throws -> Request
+
+    /// Learns from the response to a signed request, such as a challenge, the server's clock, or the next nonce.
+    ///
+    /// The caller gets the response when this returns. It is not called when there is no response. By default, it does
+    /// nothing. Take the server's clock only from a response of the network: see ``AuthenticationAnswer/metadata``.
+    ///
+    /// - Parameter answer: The signed head and the response to it.
+    nonisolated(nonsending) func learn(from answer: AuthenticationAnswer) async
+}
+
+extension RequestSigner {
+    /// Learns nothing.
+    public func learn(from answer: AuthenticationAnswer) async {}
 }

@@ -152,10 +152,13 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
             request.reportAsSent()
             return cache.answer(request, wanting: wanted, with: stored, age: age, timeToLive: timeToLive)
         case .serveStale(let stale, let age, let timeToLive):
-            tell(.serveStale(stale, age: age, timeToLive: timeToLive), about: request)
             request.reportAsSent()
-            cache.validateInBackground(request, wanting: wanted, key: key, stale, over: base)
-            return cache.answer(request, wanting: wanted, with: stale.stored, age: age, timeToLive: timeToLive)
+            let validation = cache.validateInBackground(request, wanting: wanted, key: key, stale, over: base)
+            request.options.callContext?.note(
+                .staleAnswer(by: policy.mode, staleFor: -timeToLive, validation: validation))
+            var response = cache.answer(request, wanting: wanted, with: stale.stored, age: age, timeToLive: timeToLive)
+            cache.note(validation, in: &response)
+            return response
         case .refuse(let cause):
             tell(.refuse(cause), about: request)
             return cache.refuse(because: cause)

@@ -57,19 +57,28 @@ extension ResponseCache {
         return response
     }
 
-    /// Validates a stale response in the background, once at a time for each variant.
+    /// Validates a stale response in the background, once at a time for each key, and not during the pause after a failure.
     func validateInBackground(
         _ request: Request, wanting wanted: CacheRequest, key: ResponseKey, _ stale: StaleFallback,
         over base: some Connection
-    ) {
-        guard let variant = validationsUnderWay.begin(stale.stored, for: key) else { return }
+    ) -> BackgroundValidations.Beginning {
+        let beginning = backgroundValidations.begin(key, at: clock.now)
+        guard beginning == .begins else { return beginning }
         let forwarded = ForwardedRequest(
             validating: request, wanting: wanted, key: key, asking: stale, datedBy: clock)
         spawner.spawn { [self] in
-            // A failure changes nothing: the next request validates again, or finds the response too stale to be used.
-            if let response = try? await share(forwarded, over: base) { await finish(response) }
-            validationsUnderWay.end(variant)
+            // A failure changes nothing that is stored: a later request validates again, or finds it too stale to be used.
+            let outcome: BackgroundValidations.Outcome
+            do {
+                let response = try await share(forwarded, over: base)
+                outcome = .init(response.head, at: clock.date)
+                await finish(response)
+            } catch {
+                outcome = .init(error)
+            }
+            backgroundValidations.end(key, as: outcome, at: clock.now)
         }
+        return beginning
     }
 
     /// Reads a response without a waiting caller to its end, so that it is stored.

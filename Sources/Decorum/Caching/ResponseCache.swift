@@ -10,7 +10,7 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
     let sharedRequests: SharedRequests
     /// Ends the waits of callers.
     let watch: TimeLimitWatch
-    let validationsUnderWay = VariantsUnderWay()
+    let backgroundValidations = BackgroundValidations()
     let refreshesUnderWay = VariantsUnderWay()
     let originChanges = OriginChanges()
     /// The fields in which requests may differ that share a response.

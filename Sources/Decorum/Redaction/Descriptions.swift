@@ -4,7 +4,8 @@ extension Request: CustomStringConvertible, CustomDebugStringConvertible, Custom
     /// The method and the URL, without its fragment and the secrets that ``Redaction/standard`` knows; never fields or
     /// content, which ``head`` and ``body`` hold.
     public var description: String {
-        "\(head.method) \(Redaction.described(urlText ?? head.path ?? ""))"
+        let url = Redaction.described(urlText ?? head.path ?? "", covering: options.secretQueryItems)
+        return "\(head.method) \(url)"
     }
 
     /// The same as the description.
@@ -81,11 +82,14 @@ extension Redaction {
     /// A URL for a description: without its fragment, which is never sent and often is a secret as a whole, and without
     /// the secrets that ``standard`` knows.
     ///
-    /// - Parameter url: The URL, which need not be valid.
+    /// - Parameters:
+    ///   - url: The URL, which need not be valid.
+    ///   - queryItems: The names of the items whose values are secret in addition.
     /// - Returns: The URL for a description.
-    public static func described(_ url: String) -> String {
-        guard let end = url.utf8.firstIndex(of: UInt8(ascii: "#")) else { return standard.applied(toURL: url) }
-        return standard.applied(toURL: String(url[..<end]))
+    public static func described(_ url: String, covering queryItems: Set<String> = []) -> String {
+        let redaction = standard.covering(queryItems: queryItems)
+        guard let end = url.utf8.firstIndex(of: UInt8(ascii: "#")) else { return redaction.applied(toURL: url) }
+        return redaction.applied(toURL: String(url[..<end]))
     }
 
     /// A URL for the description of an error: without its query and its fragment, and without the secrets that

@@ -89,6 +89,18 @@ extension Redaction {
         return secrets.replaced().map { String(decoding: $0, as: UTF8.self) } ?? text
     }
 
+    /// Returns the redaction with further names of query items, such as ``RequestOptions/secretQueryItems``.
+    ///
+    /// - Parameter queryItems: The names of the items whose values are replaced in addition.
+    /// - Returns: The redaction; the same one where there are no names, or where it replaces nothing that a request
+    ///   declares.
+    public func covering(queryItems: Set<String>) -> Redaction {
+        guard !queryItems.isEmpty, declaredFields else { return self }
+        var redaction = self
+        for name in queryItems { redaction.queryItems.insert(name) }
+        return redaction
+    }
+
     private func replacement(for field: HTTPField, secretFields: Set<HTTPField.Name>) -> String? {
         isNamedSecret(field, secretFields: secretFields) ? placeholder : replacement(forValueOf: field)
     }

@@ -106,7 +106,7 @@ public struct CassetteConnection: Connection {
             return try await send(request, through: connection, recording: cassette.record(recorded))
         case .rewrite, .verify:
             try cassette.checkSafety(of: request)
-            let recording = cassette.record(RecordedRequest(request.head, secretFields: request.options.secretFields))
+            let recording = cassette.record(RecordedRequest(request.head, declaredBy: request.options))
             if let bytes = request.body.bytes {
                 recording.observeRequest(.chunk(bytes))
             } else {

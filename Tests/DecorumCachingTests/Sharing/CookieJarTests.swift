@@ -85,6 +85,43 @@ import Testing
         #expect(try await ann.send(.get("https://b.example/start")).body.text(upTo: 10) == "b=1")
     }
 
+    @Test func `A jar whose cookie changes with each response does not keep the cache from hitting`() async throws {
+        let count = Mutex(0)
+        let origin = StubConnection { request in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            let fields: HTTPFields = [
+                .setCookie: "rolling=\(number)", .eTag: #""1""#,
+                .cacheControl: request.head.path == "/image" ? "public, max-age=60" : "max-age=60",
+            ]
+            guard request.head.headerFields[.ifNoneMatch] == nil else {
+                return Response(status: .notModified, fields: fields)
+            }
+            return Response(status: .ok, fields: fields, body: "content")
+        }
+        let jar = Jar()
+        let connection = JarConnection(base: origin.caching(in: MemoryResponseStore()), jar: jar).followingRedirects()
+        var sources: [ResponseMetadata.Source?] = []
+        for path in ["/other", "/image", "/image", "/page", "/other", "/page"] {
+            let response = try await connection.send(.get("https://a.example" + path))
+            #expect(try await response.body.text(upTo: 10) == "content")
+            sources.append(response.metadata.source)
+        }
+        // Stored without a cookie, public, and confirmed by the strong tag for another value of the cookie.
+        #expect(sources == [.stub, .stub, .cache, .stub, .cache, .revalidated])
+    }
+
+    @Test func `The key of a request distinguishes cookies in a store of the app's own`() throws {
+        let keys = try ["sid=ann", "sid=bob", nil].map { cookie in
+            var request = try Request.get("https://a.example/page")
+            request.head.headerFields[.cookie] = cookie
+            return try #require(ResponseKey(request))
+        }
+        #expect(Set(keys).count == 3)
+    }
+
     @Test func `Inside of a cache, a jar's responses are neither stored nor shared`() async throws {
         let jar = Jar()
         jar.keep([.setCookie: "session=ann"], of: "a.example")

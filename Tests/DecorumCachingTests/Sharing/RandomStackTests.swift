@@ -249,8 +249,10 @@ private struct RandomLayer: Sendable {
 private struct UserSigner: RequestSigner {
     let secretFields: Set<HTTPField.Name> = [.authorization]
 
-    func sign(_ request: Request) async throws -> HTTPFields {
-        request.options[UserKey.self].map { [.authorization: "Bearer \($0)"] } ?? [:]
+    func sign(_ request: Request) async throws -> Request {
+        var request = request
+        if let user = request.options[UserKey.self] { request.head.headerFields[.authorization] = "Bearer \(user)" }
+        return request
     }
 }
 

@@ -124,7 +124,11 @@ private struct LeakySigner: RequestSigner {
     let key: String
     let secretFields: Set<HTTPField.Name> = [.authorization]
 
-    func sign(_ request: Request) async throws -> HTTPFields { [.authorization: key] }
+    func sign(_ request: Request) async throws -> Request {
+        var request = request
+        request.head.headerFields[.authorization] = key
+        return request
+    }
 }
 
 extension Connection {

@@ -120,19 +120,24 @@ private struct LineSigner: RequestSigner {
     let clock: any DatedClock
     let secretFields: Set<HTTPField.Name> = [.authorization]
 
-    func sign(_ request: Request) async throws -> HTTPFields {
+    func sign(_ request: Request) async throws -> Request {
+        var request = request
         let date = Int(clock.date.timeIntervalSince1970)
         let line = "Line \(request.head.method) \(request.head.path ?? "") \(date) \(request.body.length ?? -1)"
-        return [.authorization: line, .date: "\(date)"]
+        request.head.headerFields[.authorization] = line
+        request.head.headerFields[.date] = "\(date)"
+        return request
     }
 }
 
 private struct SumSigner: RequestSigner {
     let secretFields: Set<HTTPField.Name> = [.authorization]
 
-    func sign(_ request: Request) async throws -> HTTPFields {
+    func sign(_ request: Request) async throws -> Request {
+        var request = request
         let sum = try await request.body.data(upTo: 10).reduce(0) { $0 + Int($1) }
-        return [.authorization: "Sum \(sum)"]
+        request.head.headerFields[.authorization] = "Sum \(sum)"
+        return request
     }
 }
 
@@ -141,13 +146,13 @@ private struct FailingSigner: RequestSigner {
 
     let secretFields: Set<HTTPField.Name> = [.authorization]
 
-    func sign(_ request: Request) async throws -> HTTPFields { throw LockedKeychainError() }
+    func sign(_ request: Request) async throws -> Request { throw LockedKeychainError() }
 }
 
 private struct CancelledSigner: RequestSigner {
     let secretFields: Set<HTTPField.Name> = [.authorization]
 
-    func sign(_ request: Request) async throws -> HTTPFields { throw CancellationError() }
+    func sign(_ request: Request) async throws -> Request { throw CancellationError() }
 }
 
 private struct OneByteReader: BodyReader {

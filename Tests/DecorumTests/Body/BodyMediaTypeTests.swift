@@ -137,9 +137,11 @@ private final class SeenTypes: RequestSigner {
 
     var types: [String?] { stored.withLock { $0 } }
 
-    func sign(_ request: Request) async throws -> HTTPFields {
+    func sign(_ request: Request) async throws -> Request {
+        var request = request
         let type = request.head.headerFields[.contentType]
         stored.withLock { $0.append(type) }
-        return [.authorization: "signature"]
+        request.head.headerFields[.authorization] = "signature"
+        return request
     }
 }

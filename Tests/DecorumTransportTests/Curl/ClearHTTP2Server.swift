@@ -14,6 +14,8 @@ final class ClearHTTP2Server: Sendable {
         /// The flag END_STREAM of DATA and HEADERS frames, and ACK of the others.
         static let end: UInt8 = 1
         static let endOfHead: UInt8 = 4
+        static let padded: UInt8 = 8
+        static let priority: UInt8 = 0x20
 
         let type: UInt8
         let flags: UInt8
@@ -28,6 +30,7 @@ final class ClearHTTP2Server: Sendable {
 
     private let server: SilentServer
     private let connections = Mutex(0)
+    private let heads = Mutex<[Int?]>([])
 
     init() throws {
         server = try SilentServer()
@@ -36,7 +39,7 @@ final class ClearHTTP2Server: Sendable {
             while let client = server.accept() {
                 self?.connections.withLock { $0 += 1 }
                 Thread.detachNewThread {
-                    Self.serve(client)
+                    Self.serve(client) { weight in self?.heads.withLock { $0.append(weight) } }
                     close(client)
                 }
             }
@@ -49,14 +52,17 @@ final class ClearHTTP2Server: Sendable {
 
     var url: String { "http://127.0.0.1:\(server.port)" }
     var connectionCount: Int { connections.withLock { $0 } }
+    /// The weight of each stream, from 1 to 256; nil for a stream without one.
+    var weights: [Int?] { heads.withLock { $0 } }
 
-    private static func serve(_ client: Int32) {
+    private static func serve(_ client: Int32, noting: (_ weight: Int?) -> Void) {
         guard read(preface.count, from: client) == preface else { return }
         send(Frame(type: Frame.settings, flags: 0, stream: [0, 0, 0, 0]), to: client)
         while let head = read(9, from: client) {
             let count = Int(head[0]) << 16 | Int(head[1]) << 8 | Int(head[2])
             guard let content = read(count, from: client) else { return }
             let (type, isEnd, stream) = (head[3], head[4] & Frame.end != 0, Array(head[5...]))
+            if type == Frame.headers { noting(weight(in: content, flags: head[4])) }
             if (type == Frame.settings || type == Frame.ping) && !isEnd {
                 let answer = type == Frame.ping ? content : []
                 send(Frame(type: type, flags: Frame.end, stream: stream, content: answer), to: client)
@@ -66,6 +72,13 @@ final class ClearHTTP2Server: Sendable {
                 send(Frame(type: Frame.data, flags: Frame.end, stream: stream, content: Array("ok".utf8)), to: client)
             }
         }
+    }
+
+    /// The weight in the content of a HEADERS frame (RFC 7540, section 6.2).
+    private static func weight(in content: [UInt8], flags: UInt8) -> Int? {
+        let start = flags & Frame.padded == 0 ? 4 : 5
+        guard flags & Frame.priority != 0, content.count > start else { return nil }
+        return Int(content[start]) + 1
     }
 
     private static func read(_ count: Int, from client: Int32) -> [UInt8]? {

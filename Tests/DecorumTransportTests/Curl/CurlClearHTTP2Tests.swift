@@ -32,6 +32,20 @@ extension IsolatedCurlTests {
             }
             #expect(answers == Array(repeating: "ok", count: 16))
         }
+
+        @Test(arguments: CurlBuild.all)
+        func `A priority is the weight of the stream, and is not left on the handle`(build: CurlBuild) async throws {
+            let server = try ClearHTTP2Server()
+            let connection = try CurlConnection(library: build.library(), protocols: .http2)
+            let priorities: [TaskPriority?] = [.background, nil, .low, .high, nil]
+            for priority in priorities {
+                var request = try Request.get(server.url + "/")
+                request.options.priority = priority
+                #expect(try await connection.send(request).body.text(upTo: 10) == "ok")
+            }
+            // Without a priority, libcurl sends the weight of every stream, or none.
+            #expect(server.weights.map { $0 ?? 16 } == [1, 16, 4, 256, 16])
+        }
     }
 }
 #endif

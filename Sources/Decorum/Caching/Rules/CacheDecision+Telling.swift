@@ -5,9 +5,7 @@ extension CacheDecision {
         case .serve(_, _, let timeToLive):
             CallDecision(.answers, by: mode.layerName, "with a response that is fresh for \(Self.words(timeToLive))")
         case .serveStale(_, _, let timeToLive):
-            CallDecision(
-                .answers, by: mode.layerName,
-                "with a response that is stale for \(Self.words(-timeToLive)), and validates it in the background")
+            .staleAnswer(by: mode, staleFor: -timeToLive, validation: .begins)
         case .refuse(let cause):
             CallDecision(.answers, by: mode.layerName, "504, because of only-if-cached; \(Self.words(cause))")
         case .validate(_, let cause, _):
@@ -22,7 +20,18 @@ extension CacheDecision {
 
     private static func words(_ cause: ForwardCause) -> String { cause.detail ?? "nothing is stored" }
 
-    private static func words(_ seconds: Double) -> String { "\(Int(max(0, min(seconds, 0x1p31)))) s" }
+    fileprivate static func words(_ seconds: Double) -> String { "\(Int(max(0, min(seconds, 0x1p31)))) s" }
+}
+
+extension CallDecision {
+    /// The decision to answer with a stale response, which is validated in the background or will be.
+    static func staleAnswer(
+        by mode: CacheMode, staleFor seconds: Double, validation: BackgroundValidations.Beginning
+    ) -> CallDecision {
+        CallDecision(
+            .answers, by: mode.layerName,
+            "with a response that is stale for \(CacheDecision.words(seconds)), \(validation.words)")
+    }
 }
 
 extension CacheMode {

@@ -57,7 +57,7 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         let reporter = LogReporter(
-            sink: sink, detail: detail, redaction: redaction,
+            sink: sink, detail: detail, redaction: redaction.covering(queryItems: request.options.secretQueryItems),
             secretFields: detail.showsFields ? secretFields.union(request.options.secretFields) : [],
             request: detail.showsFields ? request.head : request.head.withoutFields,
             attempt: request.options.attemptNumber, sent: tally(&request))

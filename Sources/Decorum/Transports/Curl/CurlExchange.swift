@@ -52,6 +52,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
     let method: HTTPRequest.Method
     let request: CurlRequestHead
     let uploadLength: Int64?
+    let priority: TaskPriority?
     let engine: CurlEngine
     let library: CurlLibrary
     let state: Locked<State>
@@ -75,6 +76,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         target = request.target
         self.request = head
         uploadLength = upload.length
+        priority = request.options.priority
         self.limits = limits
         self.beginning = beginning
         self.watch = watch

@@ -66,6 +66,10 @@ final class CurlTransfer {
             DECORUM_CURL_OPTION_CONNECTTIMEOUT_MS, Int(min(exchange.connectTimeout / .milliseconds(1), 0x7FFF_FFFF)))
         if isRestarting { easy.set(DECORUM_CURL_OPTION_FRESH_CONNECT, 1) }
         isRestarting = false
+        if let priority = exchange.priority {
+            // A library without HTTP/2, or without its priorities, sends the request nevertheless.
+            easy.suggest(DECORUM_CURL_OPTION_STREAM_WEIGHT, priority.streamWeight)
+        }
         setCallbacks(of: easy, context.sockets)
         if readsAlerts { setTraceCallback(of: easy) }
         if exchange.method == .head {

@@ -35,6 +35,7 @@ final class URLSessionExchange: TransportExchange {
     let method: HTTPRequest.Method
     let metadata: ResponseMetadata
     let limits: TransferLimits
+    let priority: TaskPriority?
     let beginning: ContinuousClock.Instant
     let watch: TimeLimitWatch
     let control: DispatchQueue
@@ -57,6 +58,7 @@ final class URLSessionExchange: TransportExchange {
         method = request.head.method
         metadata = ResponseMetadata(answering: request, from: .network)
         self.limits = limits
+        priority = request.options.priority
         self.watch = watch
         self.control = control
         self.transfers = transfers

@@ -53,6 +53,7 @@ final class URLSessionOwner: Sendable {
                 upload.makeTask(with: request, in: current.session, for: exchange)
             }
             guard let task else { return }
+            if let priority = exchange.priority { task.priority = priority.ofURLSessionTask }
             guard current.events.add(exchange, for: task) else {
                 exchange.abort(with: TransportError(.connectionLost, at: .connecting))
                 return

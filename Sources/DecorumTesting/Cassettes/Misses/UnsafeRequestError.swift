@@ -32,7 +32,7 @@ extension Cassette {
     func checkSafety(of request: borrowing Request) throws(UnsafeRequestError) {
         let safe: [HTTPRequest.Method] = [.get, .head, .options, .trace]
         guard rules.refusesUnsafeMethods, !safe.contains(request.head.method) else { return }
-        let recorded = redactor.matchable(RecordedRequest(request.head, secretFields: request.options.secretFields))
+        let recorded = redactor.matchable(RecordedRequest(request.head, declaredBy: request.options))
         let error = UnsafeRequestError(
             request: SecretScanner(rules).masked("\(recorded.method) \(recorded.url)"), file: file.relativePath)
         keep(error)

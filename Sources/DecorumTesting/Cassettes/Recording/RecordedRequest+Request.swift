@@ -2,21 +2,37 @@ import Decorum
 import HTTPTypes
 
 extension RecordedRequest {
-    /// The head of a request; fields that a layer has declared secret are marked as such, for the redaction.
-    init(_ head: HTTPRequest, secretFields: Set<HTTPField.Name>) {
+    /// The head of a request; fields that a layer has declared secret are marked as such, for the redaction, and declared
+    /// items of the query are masked.
+    init(_ head: HTTPRequest, secretFields: Set<HTTPField.Name>, secretQueryItems: Set<String> = []) {
         let origin = head.scheme.flatMap { scheme in head.authority.map { scheme + "://" + $0 } }
         // The target URI of `OPTIONS *` has no path (RFC 9112, section 3.3).
         let path = head.path == "*" ? "" : head.path ?? ""
-        self.init(method: head.method.rawValue, url: (origin ?? "") + path, fields: head.headerFields)
+        let url = (origin ?? "") + path
+        self.init(
+            method: head.method.rawValue, url: secretQueryItems.isEmpty ? url : Self.masked(secretQueryItems, in: url),
+            fields: head.headerFields)
         guard !secretFields.isEmpty else { return }
         for index in fields.indices where secretFields.contains(fields[index].name) {
             fields[index].indexingStrategy = .disallow
         }
     }
 
+    /// The head of a request, with the secrets that its options declare.
+    init(_ head: HTTPRequest, declaredBy options: RequestOptions) {
+        self.init(head, secretFields: options.secretFields, secretQueryItems: options.secretQueryItems)
+    }
+
+    private static func masked(_ queryItems: Set<String>, in url: String) -> String {
+        Redaction(
+            fields: [], queryItems: SecretNames(queryItems), jsonPaths: [], formNames: [], userinfo: false,
+            masksTokens: false
+        ).applied(toURL: url)
+    }
+
     /// A whole request, whose content is read to its end.
     init(reading request: borrowing Request, in cassette: Cassette) async throws {
-        self.init(request.head, secretFields: request.options.secretFields)
+        self.init(request.head, declaredBy: request.options)
         let (content, trailers) = try await request.body.collect(upTo: cassette.rules.bodyLimit)
         self.body.bytes = content
         self.trailers = trailers

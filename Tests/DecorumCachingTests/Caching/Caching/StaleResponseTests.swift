@@ -120,6 +120,7 @@ import Testing
         for _ in 0..<2 {
             #expect(try await connection.send(get()).body == "old")
             try await spawner.finished()
+            clock.advance(by: .seconds(1))
         }
         #expect(try await connection.send(get()).body == "new")
     }
@@ -163,6 +164,8 @@ import Testing
         for _ in 0..<2 {
             #expect(try await connection.send(get()).body == "old")
             try await spawner.finished()
+            // The pause after a validation that failed.
+            clock.advance(by: .seconds(1))
         }
         #expect(stub.requests.count == 3)
     }

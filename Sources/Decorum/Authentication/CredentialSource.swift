@@ -1,0 +1,73 @@
+public import HTTPTypes
+
+/// Gives the credentials of each attempt, such as a token that changes.
+///
+/// ```swift
+/// actor Session: CredentialSource {
+///     private(set) var token: String
+///
+///     init(token: String) { self.token = token }
+///
+///     func credentials(for attempt: AuthenticationAttempt) throws -> Credentials? {
+///         try .bearer(token)
+///     }
+/// }
+/// ```
+///
+/// A source is asked by many requests at the same time. A source that has to fetch a token fetches it once for all of
+/// them, through a stack of its own.
+public protocol CredentialSource: Sendable {
+    /// The fields in which the source sends its credentials; by default `Authorization`.
+    ///
+    /// The source is not asked for a request that already has one of them. Credentials in other fields are secret too, as
+    /// soon as the source has given them.
+    var secretFields: Set<HTTPField.Name> { get }
+
+    /// Returns the credentials for one attempt.
+    ///
+    /// The source is asked for each attempt, each hop of a redirection and each request in the background, but only for
+    /// the origins of its layer. The wait ends at the ``RequestOptions/deadline`` of the request, and when the caller is
+    /// cancelled; the task of the source is cancelled then.
+    ///
+    /// - Parameter attempt: The request, and the server that it is for.
+    /// - Returns: The credentials; nil to send the request without any.
+    /// - Throws: The reason why there are none. Nothing is sent, and the caller gets a ``CredentialSourceError`` with it.
+    nonisolated(nonsending) func credentials(for attempt: AuthenticationAttempt) async throws -> Credentials?
+
+    /// Learns from the response to a request that had credentials of the source, such as from a `401` or a new token.
+    ///
+    /// The caller gets the response when this returns. It is not called when there is no response. By default, it does
+    /// nothing.
+    ///
+    /// - Parameter answer: The head of the request with the credentials, and the response to it.
+    nonisolated(nonsending) func learn(from answer: AuthenticationAnswer) async
+}
+
+extension CredentialSource {
+    /// `Authorization`.
+    public var secretFields: Set<HTTPField.Name> { [.authorization] }
+
+    /// Learns nothing.
+    public func learn(from answer: AuthenticationAnswer) async {}
+}
+
+/// An attempt to send a request, for which a source gives credentials.
+public struct AuthenticationAttempt: Sendable {
+    /// The request as it reached the layer, without credentials.
+    public let request: Request
+    /// The server that the request is for, one of the origins of the layer.
+    public let origin: Origin
+    /// The number of the attempt within its call, from 1; nil where the request has no ``RequestOptions/callContext``.
+    public let number: Int?
+
+    /// Creates an attempt.
+    ///
+    /// - Parameters:
+    ///   - request: The request as it reached the layer.
+    ///   - origin: The server that the request is for.
+    public init(request: Request, origin: Origin) {
+        self.request = request
+        self.origin = origin
+        number = request.options.callContext.map { $0.attempts + 1 }
+    }
+}
