@@ -154,7 +154,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         case .serveStale(let stale, let age, let timeToLive):
             tell(.serveStale(stale, age: age, timeToLive: timeToLive), about: request)
             request.reportAsSent()
-            cache.validateInBackground(request, wanting: wanted, key: key, stale, over: base)
+            cache.validateInBackground(request, key: key, stale, over: base)
             return cache.answer(request, wanting: wanted, with: stale.stored, age: age, timeToLive: timeToLive)
         case .refuse(let cause):
             tell(.refuse(cause), about: request)

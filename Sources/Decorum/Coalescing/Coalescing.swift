@@ -113,16 +113,16 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
     }
 
     /// Sends a request, or shares the response of an identical request that is under way.
-    private func share(_ request: Request, at resource: ResponseKey) async throws -> Response {
+    private func share(_ request: consuming Request, at resource: ResponseKey) async throws -> Response {
         let key = SharedRequestKey(request, at: resource, ignoring: ignoredFields)
-        var collecting = request
-        let sent = collecting.collectSent()
+        let sent = request.collectSent()
+        let collecting = request
         return try await requests.response(
-            for: key, to: request, collecting: sent, ticket: { tickets.ticket(for: resource) },
-            send: { [base, collecting] _, isForAll in
-                let response = try await base.send(isForAll ? collecting.forAllCallers() : collecting)
-                return SharedAnswer(
-                    response: response, isForAll: sent.allowsSharing && SharingRules.isForAll(response.head))
+            for: key, to: collecting, collecting: sent, ticket: { tickets.ticket(for: resource) },
+            send: { [base] _, callers in
+                let response = try await base.send(collecting.sent(for: callers))
+                let isForAll = sent.allowsSharing && SharingRules.isForAll(response.head)
+                return SharedAnswer(response: response, isForAll: isForAll)
             })
     }
 

@@ -78,23 +78,44 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
         return .atMost(longest * policy.retries)
     }
 
+    // Nearly every response is returned here: what a retry needs is in functions of its own, since an instant costs an
+    // allocation in each asynchronous function that has one.
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         guard request.body.replay > .once || request.body.isEmpty else { return try await sendOnce(request) }
+        let outcome: Result<Response, any Error>
+        do {
+            let response = try await base.send(copy request)
+            if isLast(response.status, to: request) { return response }
+            outcome = .success(consume response)
+        } catch {
+            outcome = .failure(error)
+        }
+        return try await sendAgain(request, after: consume outcome)
+    }
+
+    private func isLast(_ status: HTTPResponse.Status, to request: borrowing Request) -> Bool {
+        // A policy is large, so that of the layer is not copied.
+        if !request.options.values.isEmpty, let own = request.options.retryPolicy {
+            return isLast(status, to: request.head, by: own)
+        }
+        return isLast(status, to: request.head, by: policy)
+    }
+
+    /// Whether the status alone shows that a first response needs no retry; if so, it is noted as an answer.
+    private func isLast(
+        _ status: HTTPResponse.Status, to head: borrowing HTTPRequest, by policy: borrowing RetryPolicy
+    ) -> Bool {
+        guard let statuses = policy.statuses, !statuses.contains(status) else { return false }
+        noteAnswer(to: head, in: policy.budget, isNewCall: true)
+        return true
+    }
+
+    /// Sends a request again for as long as its outcome needs it.
+    private func sendAgain(
+        _ request: consuming Request, after outcome: consuming Result<Response, any Error>
+    ) async throws -> Response {
         var tally = RetryTally()
         while true {
-            let outcome: Result<Response, any Error>
-            do {
-                let response = try await base.send(copy request)
-                // Nearly every response is returned here, where only its status is read.
-                let own = request.options.retryPolicy
-                guard (own?.statuses ?? policy.statuses)?.contains(response.status) ?? true else {
-                    noteAnswer(to: request.head, in: own?.budget ?? policy.budget, tally)
-                    return tally.end(with: response)
-                }
-                outcome = .success(response)
-            } catch {
-                outcome = .failure(error)
-            }
             switch try await verdict(on: consume outcome, to: request, tally: &tally) {
             case .answer(let response):
                 return response
@@ -105,6 +126,11 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
                 try Task.checkCancellation()
                 request.options = request.options.travelling(.attempts)
                 request.options.callContext?.addRetry()
+            }
+            do {
+                outcome = .success(try await base.send(copy request))
+            } catch {
+                outcome = .failure(error)
             }
         }
     }
@@ -139,8 +165,10 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             let attempt = RetryAttempt(
                 request: request.head, options: request.options, result: .failure(error), retries: tally.state.retries)
             let step = step(after: attempt, tally)
-            guard case .retry = step else { throw tally.end(with: error) }
+            let known = tally.end(with: error)
+            guard case .retry = step else { throw known }
             tally.add(attempts: (error as? TransportError)?.attempts ?? 1, step)
+            request.options.waitingCallers?.willRetry(at: step.instant, after: known, attempts: tally.attempts)
             return .retry(step.instant)
         case .success(let response):
             let attempt = RetryAttempt(
@@ -150,12 +178,13 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             guard case .retry = step else {
                 if case .finish = step {
                     let budget = (request.options.retryPolicy ?? policy).budget
-                    noteAnswer(to: request.head, in: budget, tally)
+                    noteAnswer(to: request.head, in: budget, isNewCall: tally.isNewCall)
                 }
                 return .answer(tally.end(with: response))
             }
             tally.add(attempts: response.metadata.attempts, step)
-            try await response.body.discard(until: request.options.deadline, on: clock)
+            request.options.waitingCallers?.willRetry(at: step.instant, after: nil, attempts: tally.attempts)
+            try await response.body.discard(until: request.options.lastDeadline, on: clock)
             return .retry(step.instant)
         }
     }
@@ -179,7 +208,7 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             wait = range.random(using: generator)
         }
         let refusal =
-            attempt.options.deadline.map { now + wait >= $0 } == true
+            attempt.options.lastDeadline.map { now + wait >= $0 } == true
             ? .deadline : refusal(of: policy.budget, to: attempt, tally, at: now)
         if let refusal {
             context?.note(attempt.decisionToGiveUp(refusal))
@@ -199,8 +228,8 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             for: attempt.request, at: now, isNewCall: tally.isNewCall, mayBeWorking: attempt.mayBeWorking)
     }
 
-    private func noteAnswer(to request: borrowing HTTPRequest, in budget: RetryBudget, _ tally: RetryTally) {
-        accounts(of: budget)?.noteAnswer(to: request, at: clock.now, isNewCall: tally.isNewCall)
+    private func noteAnswer(to request: borrowing HTTPRequest, in budget: RetryBudget, isNewCall: Bool) {
+        accounts(of: budget)?.noteAnswer(to: request, at: clock.now, isNewCall: isNewCall)
     }
 
     private func accounts(of budget: RetryBudget) -> RetryAccounts? {
