@@ -123,8 +123,9 @@ extension RequestOptions {
     ///
     /// A transport ends the exchange then with ``TransportError/Code/deadlineExceeded``, and sends nothing when the instant
     /// has passed already. The time counts everything: the wait for a connection, and the content of the request, however
-    /// slowly it is made. A layer that would wait past the instant gives up at once with the outcome that it has. The
-    /// instant is one of the clock that the layers and the transport have. ``bodyDeadline`` limits the time of the
+    /// slowly it is made. A layer that would wait past the instant gives up at once with the outcome that it has; it asks
+    /// ``timeLeft(at:)``, which counts for a shared request too. The instant is one of the clock that the layers and the
+    /// transport have. ``bodyDeadline`` limits the time of the
     /// response's body. ``Connection/limitingTime(_:as:clock:)`` sets both for all requests of a stack.
     public var deadline: ContinuousClock.Instant? {
         get { self[DeadlineKey.self] }

@@ -126,6 +126,7 @@ extension Request {
     fileprivate var withoutDeadline: Request {
         var request = self
         (request.options.deadline, request.options.bodyDeadline) = (nil, nil)
+        request.options.waitingCallers = nil
         return request
     }
 }

@@ -188,8 +188,14 @@ final class SharedRequest: Sendable {
 
     /// Closes the request for new callers.
     func close() {
-        state.withLock { $0.isOpen = false }
+        // A transfer may keep the request that it answers, which keeps this: the response must not keep the transfer.
+        let response = state.withLock { state in
+            state.isOpen = false
+            return state.response.take()
+        }
         requests?.remove(self)
+        // The end of a transfer may need a lock of its own.
+        withExtendedLifetime(response) {}
     }
 }
 

@@ -19,8 +19,11 @@ extension Connection {
     /// that clients which were given one date do not all come back in one second. Without such a field, the wait is a
     /// random part of a time that doubles with each retry ("full jitter"). A response that asks for a longer wait than
     /// ``RetryPolicy/maximumRetryAfter`` is returned at once. So is the outcome of an attempt whose next attempt would
-    /// start after ``RequestOptions/deadline``. The body of a response that is not returned is read before the wait, so that
-    /// its connection can be used again; a body of more than 16 KiB is dropped. Cancelling the task ends the wait.
+    /// start after ``RequestOptions/deadline``. Where a layer further out sends the request for several callers, the latest
+    /// of their deadlines counts, and a caller whose deadline comes before the retry does not wait for it.
+    ///
+    /// The body of a response that is not returned is read before the wait, so that its connection can be used again; a
+    /// body of more than 16 KiB is dropped. Cancelling the task ends the wait.
     ///
     /// Each retry comes from ``RetryPolicy/budget``, which the stacks of a process share: while a server is in trouble,
     /// the retries end instead of keeping it down. See ``RetryBudget``. Use ``RetryPolicy/tool`` for a command.
@@ -238,48 +241,5 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
         case .accounts(let accounts): accounts
         case .perCall, .unlimited: nil
         }
-    }
-}
-
-private enum RetryVerdict {
-    case answer(Response)
-    case retry(ContinuousClock.Instant?)
-}
-
-/// The next step after an attempt; an instant to wait for, or none where the request is sent again at once.
-private enum RetryStep {
-    case finish
-    case giveUp
-    case retry(ContinuousClock.Instant?, isFree: Bool)
-
-    var instant: ContinuousClock.Instant? {
-        if case .retry(let instant, _) = self { instant } else { nil }
-    }
-}
-
-private struct RetryTally {
-    private(set) var state = RetryState()
-    /// The attempts so far; layers further in may make several for one attempt of this layer.
-    private(set) var attempts = 0
-
-    /// Whether no attempt has ended before.
-    var isNewCall: Bool { attempts == 0 }
-
-    mutating func add(attempts: Int, _ step: RetryStep) {
-        self.attempts += attempts
-        if case .retry(_, isFree: true) = step { state.hasSentUnprocessed = true } else { state.retries += 1 }
-    }
-
-    /// Adds the number of attempts to the last response.
-    func end(with response: consuming Response) -> Response {
-        if attempts > 0 { response.metadata.attempts += attempts }
-        return response
-    }
-
-    /// Adds the number of attempts to the last error.
-    func end(with error: any Error) -> any Error {
-        guard attempts > 0, var error = error as? TransportError else { return error }
-        error.attempts += attempts
-        return error
     }
 }

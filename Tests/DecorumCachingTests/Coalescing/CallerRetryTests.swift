@@ -175,6 +175,22 @@ import Testing
         try await spawner.finished()
     }
 
+    @Test(arguments: sharing, [8, nil])
+    func `A layer further in learns how long the last caller waits`(sharing: Sharing, longest: Int?) async throws {
+        let stub = StubConnection { [gate, clock] request in
+            try await gate.wait()
+            #expect(request.options.timeLeft(at: clock.now) == longest.map { .seconds($0) })
+            return Self.page(.ok)
+        }
+        let connection = connection(sharing, over: stub, waiting: .seconds(1))
+        let requests = try [5, longest, 3].map { try page(within: $0.map { .seconds($0) }) }
+        let callers = await Callers.start(3) { number in try await connection.send(requests[number]).status }
+        try await gate.waitForWaiting(1)
+        gate.open()
+        for caller in callers { #expect(try await caller.value == .ok) }
+        #expect(stub.requests.count == 1)
+    }
+
     @Test(arguments: sharing)
     func `When the first is cancelled, the deadline of the next counts`(sharing: Sharing) async throws {
         let stub = StubConnection(answers: [
