@@ -35,7 +35,7 @@ extension RequestOptionKey {
 ///
 /// Options are never sent. They are ignored when two requests are compared.
 public struct RequestOptions: Sendable {
-    private var values = TypedValues()
+    private(set) var values = TypedValues()
     // Values that nearly every request reads or sets are kept outside the list, which needs a search or a copy.
     /// The context of the call that the request belongs to; nil where neither the caller nor a layer has set one.
     public var callContext: CallContext?
@@ -61,6 +61,11 @@ public struct RequestOptions: Sendable {
     /// Creates options with default values.
     public init() {}
 
+    /// Creates options from the values that have keys.
+    init(_ values: TypedValues) {
+        self.values = values
+    }
+
     /// The option of a key.
     public subscript<Key: RequestOptionKey>(_ key: Key.Type) -> Key.Value {
         get { values.value(for: key, as: Key.Value.self) ?? Key.defaultValue }
@@ -73,12 +78,22 @@ public struct RequestOptions: Sendable {
     /// - Returns: The options whose keys travel to all of these kinds.
     public func travelling(_ travel: OptionTravel) -> RequestOptions {
         var options = self
-        options.values = values.travelling(travel)
+        options.values.travel(travel)
         if !OptionTravel.call.isSuperset(of: travel) {
             options.callContext = nil
             options.attempt = nil
         }
         return options
+    }
+
+    /// Leaves out the options that do not travel to a request that is sent for several callers; it stays a request of
+    /// the call of the caller who sends it.
+    mutating func travelToSharedRequest() {
+        guard !values.isEmpty else { return }
+        // The idle timeout is a part of the key by which callers share a request, so all of them have the same.
+        let idleTimeout = idleTimeout
+        values.travel(.sharedRequests)
+        if let idleTimeout { self.idleTimeout = idleTimeout }
     }
 }
 
@@ -108,20 +123,24 @@ extension RequestOptions {
     ///
     /// A transport ends the exchange then with ``TransportError/Code/deadlineExceeded``, and sends nothing when the instant
     /// has passed already. The time counts everything: the wait for a connection, and the content of the request, however
-    /// slowly it is made. A layer that would wait past the instant gives up at once with the outcome that it has. The
-    /// instant is one of the clock that the layers and the transport have. ``bodyDeadline`` limits the time of the
+    /// slowly it is made. A layer that would wait past the instant gives up at once with the outcome that it has; it asks
+    /// ``timeLeft(at:)``, which counts for a shared request too. The instant is one of the clock that the layers and the
+    /// transport have. ``bodyDeadline`` limits the time of the
     /// response's body. ``Connection/limitingTime(_:as:clock:)`` sets both for all requests of a stack.
     public var deadline: ContinuousClock.Instant? {
         get { self[DeadlineKey.self] }
         set { self[DeadlineKey.self] = newValue }
     }
 
-    /// The time that is left until the ``deadline``, which is zero once it has passed; nil without a deadline.
+    /// The time for which a layer may still wait: until the ``deadline``, and zero once it has passed; nil without one.
+    ///
+    /// A request that `coalescing` or a cache sends for several callers has no deadline of its own, since each caller
+    /// leaves at its own. Here the latest of them counts, and none where a caller has no deadline.
     ///
     /// - Parameter now: The current instant.
     /// - Returns: The time.
     public func timeLeft(at now: ContinuousClock.Instant) -> Duration? {
-        deadline.map { max(.zero, now.duration(to: $0)) }
+        lastDeadline.map { max(.zero, now.duration(to: $0)) }
     }
 
     /// The instant at which the body of the response fails unless it has arrived whole; nil for no such limit.

@@ -9,6 +9,8 @@ struct TypedValues: Sendable {
         var value: any Sendable
     }
 
+    var isEmpty: Bool { entries.isEmpty }
+
     func value<Value: Sendable>(for key: Any.Type, as type: Value.Type) -> Value? {
         guard let index = index(of: key) else { return nil }
         return entries[index].value as? Value
@@ -26,12 +28,10 @@ struct TypedValues: Sendable {
         }
     }
 
-    /// The values that travel to all kinds of a set of requests.
-    func travelling(_ travel: OptionTravel) -> TypedValues {
-        guard entries.contains(where: { !$0.travel.isSuperset(of: travel) }) else { return self }
-        var values = TypedValues()
-        values.entries = entries.filter { $0.travel.isSuperset(of: travel) }
-        return values
+    /// Leaves out the values that do not travel to all kinds of a set of requests.
+    mutating func travel(_ travel: OptionTravel) {
+        guard entries.contains(where: { !$0.travel.isSuperset(of: travel) }) else { return }
+        entries.removeAll { !$0.travel.isSuperset(of: travel) }
     }
 
     /// The names of the types of the keys that have a value, in the order in which they were set.

@@ -153,7 +153,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
             return cache.answer(request, wanting: wanted, with: stored, age: age, timeToLive: timeToLive)
         case .serveStale(let stale, let age, let timeToLive):
             request.reportAsSent()
-            let validation = cache.validateInBackground(request, wanting: wanted, key: key, stale, over: base)
+            let validation = cache.validateInBackground(request, key: key, stale, over: base)
             request.options.callContext?.note(
                 .staleAnswer(by: policy.mode, staleFor: -timeToLive, validation: validation))
             var response = cache.answer(request, wanting: wanted, with: stale.stored, age: age, timeToLive: timeToLive)

@@ -1,7 +1,9 @@
 import HTTPTypes
 
 /// A request that a cache forwards to the server, and its purpose.
-struct ForwardedRequest: Sendable {
+///
+/// It is a class, since copies of two requests would cost more than all decisions about them.
+final class ForwardedRequest: Sendable {
     /// The response that the request asks for.
     enum Purpose: Sendable {
         /// A whole response, or the confirmation of one of these stored responses.
@@ -11,9 +13,9 @@ struct ForwardedRequest: Sendable {
     }
 
     /// The request without the fields that the cache adds.
-    private(set) var plain: Request
-    /// The request as it is sent.
-    private(set) var request: Request
+    let plain: Request
+    /// The request with the fields that the cache adds; nil where it adds none.
+    private let changed: Request?
     let key: ResponseKey
     let purpose: Purpose
     let cause: ForwardCause
@@ -22,27 +24,32 @@ struct ForwardedRequest: Sendable {
     /// Whether a response that cannot be stored invalidates stored responses.
     let isReplacing: Bool
     /// Whether the response may come from a request that another caller has sent.
-    private(set) var mayBeShared: Bool
+    let mayBeShared: Bool
     /// Collects the requests that are sent.
     let sent: SentRequests
 
-    init(
-        _ plain: Request, wanting wanted: CacheRequest, key: ResponseKey, asking stored: [StoredResponse],
+    convenience init(
+        _ plain: consuming Request, wanting wanted: CacheRequest, key: ResponseKey, asking stored: [StoredResponse],
         because cause: ForwardCause, fallback: StaleFallback?, replacing: Bool = true,
         datedBy clock: any DatedClock
     ) {
-        var request = plain
-        if !stored.isEmpty { Validation.ask(about: stored, in: &request.head.headerFields) }
-        self.init(plain, request, wanted, key, .ask(stored), cause, fallback, replacing, clock)
+        let sent = plain.collectSent(datedBy: clock)
+        var changed: Request?
+        if !stored.isEmpty {
+            var request = copy plain
+            Validation.ask(about: stored, in: &request.head.headerFields)
+            changed = request
+        }
+        self.init(
+            plain, changed, key, .ask(stored), cause, fallback, replacing, sent, mayBeShared: plain.mayShare(wanted))
     }
 
     /// Validates a stale response in the background; the conditions of the caller are left out, since they do not
     /// concern it.
-    init(
-        validating plain: Request, wanting wanted: CacheRequest, key: ResponseKey, asking stale: StaleFallback,
+    convenience init(
+        validating plain: consuming Request, key: ResponseKey, asking stale: StaleFallback,
         datedBy clock: any DatedClock
     ) {
-        var plain = plain
         plain.options = plain.options.travelling(.backgroundRequests)
         plain.head.headerFields[.ifNoneMatch] = nil
         plain.head.headerFields[.ifModifiedSince] = nil
@@ -51,72 +58,75 @@ struct ForwardedRequest: Sendable {
             plain.head.headerFields[.range] = nil
             plain.head.headerFields[.ifRange] = nil
         }
-        self.init(
-            plain, wanting: wanted, key: key, asking: [stale.stored], because: .stale, fallback: stale, datedBy: clock)
+        let sent = plain.collectSent(datedBy: clock)
+        var request = copy plain
+        Validation.ask(about: [stale.stored], in: &request.head.headerFields)
         // A caller who waits for an answer must not wait for a request that no other caller waits for.
-        mayBeShared = false
+        self.init(plain, request, key, .ask([stale.stored]), .stale, stale, true, sent, mayBeShared: false)
     }
 
-    init(
-        _ plain: Request, wanting wanted: CacheRequest, key: ResponseKey, completing stored: StoredResponse,
+    convenience init(
+        _ plain: consuming Request, wanting wanted: CacheRequest, key: ResponseKey, completing stored: StoredResponse,
         with missing: ByteRange, datedBy clock: any DatedClock
     ) {
-        var request = plain
+        let sent = plain.collectSent(datedBy: clock)
+        var request = copy plain
         request.head.headerFields[.range] = missing.value
         if let tag = PartialContent.strongTag(of: stored.head) { request.head.headerFields[.ifRange] = tag }
-        self.init(plain, request, wanted, key, .complete(stored), .part, nil, true, clock)
+        self.init(
+            plain, request, key, .complete(stored), .part, nil, true, sent, mayBeShared: plain.mayShare(wanted))
     }
 
     private init(
-        _ plain: Request, _ request: Request, _ wanted: CacheRequest, _ key: ResponseKey, _ purpose: Purpose,
-        _ cause: ForwardCause, _ fallback: StaleFallback?, _ isReplacing: Bool, _ clock: any DatedClock
+        _ plain: consuming Request, _ changed: consuming Request?, _ key: ResponseKey, _ purpose: Purpose,
+        _ cause: ForwardCause, _ fallback: StaleFallback?, _ isReplacing: Bool, _ sent: SentRequests, mayBeShared: Bool
     ) {
-        var plain = plain
-        var request = request
-        sent = plain.collectSent(datedBy: clock)
-        request.options.sentRequests = plain.options.sentRequests
         self.plain = plain
-        self.request = request
+        self.changed = changed
         self.key = key
         self.purpose = purpose
         self.cause = cause
         self.fallback = fallback
         self.isReplacing = isReplacing
-        // A caller who wants the server's answer of now, or of a limited age, does not take that to an earlier request.
-        mayBeShared = plain.options.allowsCoalescing && !wanted.needsValidation && wanted.maxAge == nil
+        self.sent = sent
+        self.mayBeShared = mayBeShared
+    }
+
+    /// The request as it is sent.
+    ///
+    /// - Parameter callers: The callers for whom it is sent; nil where it is sent for one alone.
+    /// - Returns: The request.
+    func request(for callers: (any WaitingCallers)?) -> Request {
+        if let changed { return changed.sent(for: callers) }
+        return plain.sent(for: callers)
     }
 
     /// The same request without the fields that the cache adds.
     var withoutConditions: ForwardedRequest {
-        ForwardedRequest(withoutConditions: self)
-    }
-
-    /// The request as it is sent for all callers that wait for its response.
-    func forAllCallers() -> ForwardedRequest {
-        var forwarded = self
-        forwarded.plain = plain.forAllCallers()
-        forwarded.request = request.forAllCallers()
-        return forwarded
+        var plain = plain
+        plain.options = plain.options.travelling(.attempts)
+        return ForwardedRequest(plain, nil, key, .ask([]), cause, fallback, true, sent, mayBeShared: mayBeShared)
     }
 
     /// The request as it may go on after its caller was answered.
-    func withoutDeadline() -> ForwardedRequest {
-        var forwarded = self
-        (forwarded.plain.options.deadline, forwarded.plain.options.bodyDeadline) = (nil, nil)
-        (forwarded.request.options.deadline, forwarded.request.options.bodyDeadline) = (nil, nil)
-        return forwarded
+    var withoutDeadline: ForwardedRequest {
+        ForwardedRequest(
+            plain.withoutDeadline, changed?.withoutDeadline, key, purpose, cause, fallback, isReplacing, sent,
+            mayBeShared: mayBeShared)
+    }
+}
+
+extension Request {
+    /// Whether a request may get the response of an earlier one: not where the caller wants the server's answer of now,
+    /// or of a limited age.
+    fileprivate func mayShare(_ wanted: CacheRequest) -> Bool {
+        options.allowsCoalescing && !wanted.needsValidation && wanted.maxAge == nil
     }
 
-    private init(withoutConditions other: ForwardedRequest) {
-        plain = other.plain
-        plain.options = plain.options.travelling(.attempts)
-        request = plain
-        key = other.key
-        purpose = .ask([])
-        cause = other.cause
-        fallback = other.fallback
-        isReplacing = true
-        mayBeShared = other.mayBeShared
-        sent = other.sent
+    fileprivate var withoutDeadline: Request {
+        var request = self
+        (request.options.deadline, request.options.bodyDeadline) = (nil, nil)
+        request.options.waitingCallers = nil
+        return request
     }
 }

@@ -38,6 +38,12 @@ extension ResponseCache {
 
     /// Answers with the response to a forwarded request, which several callers may share.
     func answer(_ request: borrowing Request, with response: consuming Response) -> Response {
+        // The status that it has is shared as it is.
+        if !response.metadata.isCoalesced, response.metadata.storedResponse == nil, !policy.addsCacheStatusField,
+            response.metadata.sharedCacheStatus != nil
+        {
+            return response
+        }
         var response = response
         var status = response.metadata.cacheStatus ?? CacheStatus(cache: policy.name)
         if response.metadata.isCoalesced { status.isCollapsed = true }

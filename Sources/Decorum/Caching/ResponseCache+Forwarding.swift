@@ -40,7 +40,7 @@ extension ResponseCache {
         let end = clock.now + limit
         let wait = LimitedWait<Response>(until: min(end, options.deadline ?? end))
         // The response is wanted later, too.
-        let forwarded = forwarded.withoutDeadline()
+        let forwarded = forwarded.withoutDeadline
         let task = spawner.spawn { [self] in
             let unwanted = await wait.deliver { try await share(forwarded, over: base) }
             // When the caller has already used the stale response, an error is not reported, and the store is unchanged.
@@ -59,13 +59,12 @@ extension ResponseCache {
 
     /// Validates a stale response in the background, once at a time for each key, and not during the pause after a failure.
     func validateInBackground(
-        _ request: Request, wanting wanted: CacheRequest, key: ResponseKey, _ stale: StaleFallback,
-        over base: some Connection
+        _ request: Request, key: ResponseKey, _ stale: StaleFallback, over base: some Connection
     ) -> BackgroundValidations.Beginning {
         let beginning = backgroundValidations.begin(key, at: clock.now)
         guard beginning == .begins else { return beginning }
         let forwarded = ForwardedRequest(
-            validating: request, wanting: wanted, key: key, asking: stale, datedBy: clock)
+            validating: request, key: key, asking: stale, datedBy: clock)
         spawner.spawn { [self] in
             // A failure changes nothing that is stored: a later request validates again, or finds it too stale to be used.
             let outcome: BackgroundValidations.Outcome
@@ -90,13 +89,13 @@ extension ResponseCache {
     /// Sends a request once for all callers that have the same request at the same time.
     private func share(_ forwarded: ForwardedRequest, over base: some Connection) async throws -> Response {
         guard forwarded.mayBeShared, policy.mode == .answering else {
-            return try await exchange(forwarded, with: store.ticket(for: forwarded.key), over: base).response
+            return try await exchange(forwarded, for: nil, with: store.ticket(for: forwarded.key), over: base).response
         }
         return try await sharedRequests.response(
             for: key(of: forwarded), to: forwarded.plain, collecting: forwarded.sent,
             ticket: { store.ticket(for: forwarded.key) },
-            send: { [self] ticket, isForAll in
-                try await exchange(isForAll ? forwarded.forAllCallers() : forwarded, with: ticket, over: base)
+            send: { [self] ticket, callers in
+                try await exchange(forwarded, for: callers, with: ticket, over: base)
             })
     }
 
@@ -106,10 +105,11 @@ extension ResponseCache {
 
     /// Sends a request, and does with the response what the rules decide.
     private func exchange(
-        _ forwarded: ForwardedRequest, with ticket: StoreTicket, over base: some Connection
+        _ forwarded: ForwardedRequest, for callers: SharedRequest?, with ticket: StoreTicket,
+        over base: some Connection
     ) async throws -> SharedAnswer {
         let start = clock.date
-        let response = try await base.send(forwarded.request)
+        let response = try await base.send(forwarded.request(for: callers))
         // Time that layers further in have waited before the last attempt is not part of the response's age.
         let exchange = Exchange(
             forwarded: forwarded, ticket: ticket, requestDate: forwarded.sent.date ?? start, date: clock.date)
@@ -123,7 +123,7 @@ extension ResponseCache {
             if let obstacle { return pass(whole, because: obstacle, in: exchange) }
             return await store(whole, isReplacing: false, in: exchange)
         case .askPlainly:
-            return try await askPlainly(exchange, after: response, over: base)
+            return try await askPlainly(exchange, for: callers, after: response, over: base)
         case .update:
             await update(by: response.head, in: exchange)
             return pass(response, because: .head, in: exchange)
@@ -139,13 +139,16 @@ extension ResponseCache {
 
     /// Sends the request of the caller when the answer to the cache's request is not usable.
     private func askPlainly(
-        _ exchange: Exchange, after response: consuming Response, over base: some Connection
+        _ exchange: Exchange, for callers: SharedRequest?, after response: consuming Response,
+        over base: some Connection
     ) async throws -> SharedAnswer {
         let attempts = response.metadata.attempts
         // The connection of the unusable response must be free for the next request.
-        try await response.body.discard(until: exchange.forwarded.plain.options.deadline, on: clock)
+        let deadline = callers == nil ? exchange.forwarded.plain.options.lastDeadline : callers?.lastDeadline
+        try await response.body.discard(until: deadline, on: clock)
         try Task.checkCancellation()
-        var answer = try await self.exchange(exchange.forwarded.withoutConditions, with: exchange.ticket, over: base)
+        var answer = try await self.exchange(
+            exchange.forwarded.withoutConditions, for: callers, with: exchange.ticket, over: base)
         answer.response.metadata.attempts += attempts
         return answer
     }

@@ -28,7 +28,7 @@ extension ResponseCache {
         let ofPrincipal = store.ticket(for: forwarded.key.ofPrincipalAlone)
         var response: Response
         do {
-            response = try await base.send(forwarded.request)
+            response = try await base.send(forwarded.request(for: nil))
         } catch {
             await forget(by: nil, to: head)
             throw error

@@ -31,7 +31,9 @@ extension Connection {
     /// **Deadlines** of a caller affect only that caller, who gets ``TransportError/Code/deadlineExceeded`` while the
     /// request goes on for the others: ``RequestOptions/deadline``, ``RequestOptions/bodyDeadline`` and all other options
     /// that do not travel to shared requests are left out of it. Its ``RequestOptions/callContext`` is that of the caller
-    /// who sends it. An attempt has a deadline where ``limitingTime(_:as:clock:)`` stands further in.
+    /// who sends it. An attempt has a deadline where ``limitingTime(_:as:clock:)`` stands further in. A retry further in
+    /// goes by the latest deadline of the callers. A caller whose deadline comes before the retry gets the error of the last
+    /// attempt at once; if that attempt has brought a response, the caller sends a request of its own.
     ///
     /// **Cancellation** of a caller affects only that caller. The first caller sends the request in its own task. If
     /// that task is cancelled before the response has arrived, the next caller sends the request again. When the last
@@ -113,16 +115,16 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
     }
 
     /// Sends a request, or shares the response of an identical request that is under way.
-    private func share(_ request: Request, at resource: ResponseKey) async throws -> Response {
+    private func share(_ request: consuming Request, at resource: ResponseKey) async throws -> Response {
         let key = SharedRequestKey(request, at: resource, ignoring: ignoredFields)
-        var collecting = request
-        let sent = collecting.collectSent()
+        let sent = request.collectSent()
+        let collecting = request
         return try await requests.response(
-            for: key, to: request, collecting: sent, ticket: { tickets.ticket(for: resource) },
-            send: { [base, collecting] _, isForAll in
-                let response = try await base.send(isForAll ? collecting.forAllCallers() : collecting)
-                return SharedAnswer(
-                    response: response, isForAll: sent.allowsSharing && SharingRules.isForAll(response.head))
+            for: key, to: collecting, collecting: sent, ticket: { tickets.ticket(for: resource) },
+            send: { [base] _, callers in
+                let response = try await base.send(collecting.sent(for: callers))
+                let isForAll = sent.allowsSharing && SharingRules.isForAll(response.head)
+                return SharedAnswer(response: response, isForAll: isForAll)
             })
     }
 

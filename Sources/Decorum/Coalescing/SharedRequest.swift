@@ -11,6 +11,8 @@ final class SharedRequest: Sendable {
         case responded(SharedResponse.Copy)
         /// The response is not there yet; the caller waits under this number.
         case waiting(Int)
+        /// The next attempt comes after the deadline of the caller.
+        case late
     }
 
     /// The result of waiting.
@@ -25,24 +27,7 @@ final class SharedRequest: Sendable {
         case late
     }
 
-    fileprivate typealias Waiter = CheckedContinuation<Outcome, any Error>
-
-    fileprivate struct State {
-        /// Whether a caller may still join.
-        var isOpen = true
-        /// The number of the caller who sends the request.
-        var sender = SharedRequest.first
-        var hasOutcome = false
-        /// The response for callers who join while it is unread.
-        var response: SharedResponse?
-        /// The waiting callers by number; nil between joining and waiting.
-        var waiters: [Int: Waiter?] = [:]
-        /// The results for callers who do not wait yet.
-        var outcomes: [Int: Result<Outcome, any Error>] = [:]
-        var lastNumber = SharedRequest.first
-        /// The task that sends the request although its caller has left; nil where the caller waits.
-        var sending: Task<Void, Never>?
-    }
+    private typealias Waiter = SharedRequestState.Waiter
 
     /// The number of the caller who came first.
     static let first = 0
@@ -51,29 +36,34 @@ final class SharedRequest: Sendable {
     /// The permission to store the response; once it is withdrawn, later callers need a later response.
     let ticket: StoreTicket
     private let settings: SharedRequestSettings
-    private let onClose: @Sendable (SharedRequest) -> Void
-    private let state = Mutex(State())
+    /// The requests that this one is among, as long as a caller may join it.
+    private weak let requests: SharedRequests?
+    private let state = Mutex(SharedRequestState())
 
     init(
         _ key: SharedRequestKey, _ ticket: StoreTicket, _ settings: SharedRequestSettings,
-        onClose: @escaping @Sendable (SharedRequest) -> Void
+        among requests: SharedRequests
     ) {
         self.key = key
         self.ticket = ticket
         self.settings = settings
-        self.onClose = onClose
+        self.requests = requests
     }
 
     /// Joins; returns nil when it is too late.
-    func join() -> Joining? {
+    func join(_ options: borrowing RequestOptions) -> Joining? {
         guard ticket.isCurrent else { return nil }
+        let limit = CallerLimit(options)
         return state.withLock { state in
             guard state.isOpen else { return nil }
             if state.hasOutcome { return state.response?.copy(isCoalesced: true).map { .responded($0) } }
-            state.lastNumber += 1
-            state.waiters[state.lastNumber] = .some(nil)
-            return .waiting(state.lastNumber)
+            return state.join(limit).map { .waiting($0) } ?? .late
         }
+    }
+
+    /// Names the caller who is about to send the request, for one with a deadline or with callers of its own.
+    func begin(as caller: SendingCaller) {
+        state.withLock { $0.sending = caller }
     }
 
     /// Sends the request for all callers, and gives each waiting caller the result of its wait.
@@ -86,11 +76,12 @@ final class SharedRequest: Sendable {
     /// - Returns: The response of this caller.
     /// - Throws: The error of `send`.
     func send(
-        as number: Int, collecting sent: SentRequests, _ send: () async throws -> SharedAnswer
+        as number: Int, collecting sent: SentRequests, _ send: SharedRequests.Sending
     ) async throws -> SharedAnswer {
-        try await withTaskCancellationHandler {
+        state.withLock { $0.sent = sent }
+        return try await withTaskCancellationHandler {
             do {
-                return respond(try await send(), sent, of: number)
+                return respond(try await send(ticket, self), sent, of: number)
             } catch {
                 // Another layer's cancellation is not that of the other callers.
                 fail(error, isForAll: sent.allowsSharing && !(error is CancellationError), of: number)
@@ -103,7 +94,7 @@ final class SharedRequest: Sendable {
 
     /// Waits until the request has a response or needs another caller to send it, and no longer than until a deadline.
     func outcome(for number: Int, until deadline: ContinuousClock.Instant?) async throws -> Outcome {
-        let limit = deadline.map { CallerLimit(self, number, $0) }
+        let limit = deadline.map { JoinedCaller(self, number, $0) }
         defer { if let limit { settings.watch.remove(limit) } }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiter in
@@ -124,53 +115,44 @@ final class SharedRequest: Sendable {
     /// Leaves the request to a task, since the caller who sends it has reached its deadline; without another caller, the
     /// task is cancelled.
     func leave(to task: Task<Void, Never>) {
-        let isWanted = state.withLock { state in
-            guard !state.waiters.isEmpty, !state.hasOutcome else { return state.hasOutcome }
-            state.sending = task
-            return true
-        }
-        if !isWanted { task.cancel() }
+        if !state.withLock({ $0.leave(to: task) }) { task.cancel() }
     }
 
     private func wait(_ number: Int, _ waiter: Waiter) -> Result<Outcome, any Error>? {
-        state.withLock { state in
-            if let outcome = state.outcomes.removeValue(forKey: number) { return outcome }
-            state.waiters[number] = waiter
-            return nil
-        }
+        state.withLock { $0.wait(number, waiter) }
     }
 
     /// Ends the wait of a caller, if it still waits; the request goes on as long as another caller wants it.
     func leave(_ number: Int, with outcome: Result<Outcome, any Error>) {
         let (waiter, unwanted) = state.withLock { state -> (Waiter?, Task<Void, Never>?) in
-            guard let waiter = state.waiters[number] ?? nil else { return (nil, nil) }
-            state.waiters[number] = nil
-            return (waiter, state.waiters.isEmpty ? state.sending.take() : nil)
+            guard let waiter = state.leave(number) else { return (nil, nil) }
+            return (waiter, state.hasJoined ? nil : state.task.take())
         }
         unwanted?.cancel()
         waiter?.resume(with: outcome)
     }
 
     /// Gives the response to all callers if it is for all; returns that of the caller who sent the request.
-    private func respond(_ answer: SharedAnswer, _ sent: SentRequests, of number: Int) -> SharedAnswer {
-        var answer = answer
-        let (outcomes, isClosed) = state.withLock { state -> ([(Waiter, Result<Outcome, any Error>)], Bool) in
-            guard state.sender == number, !state.hasOutcome else { return ([], false) }
+    private func respond(_ answer: consuming SharedAnswer, _ sent: SentRequests, of number: Int) -> SharedAnswer {
+        let (shared, outcomes, isClosed) = state.withLock {
+            state -> (Response?, [(Waiter, Result<Outcome, any Error>)], Bool) in
+            guard state.sender == number, !state.hasOutcome else { return (nil, [], false) }
             state.hasOutcome = true
             // A body that can be read again has no first reader, who would end the joining.
             let isOneTime = answer.response.body.replay == .once
             if !answer.isForAll || !isOneTime || !settings.isOpenAfterArrival { state.isOpen = false }
-            guard answer.isForAll, state.isOpen || !state.waiters.isEmpty else {
-                return (state.takeOutcomes { .success(.alone) }, true)
+            guard answer.isForAll, state.isOpen || state.hasJoined else {
+                return (nil, state.takeOutcomes { .success(.alone) }, true)
             }
             let shared = SharedResponse(answer.response, sent, settings) { [weak self] in self?.close() }
-            if let own = shared.copy(isCoalesced: false) { answer.response = own.response }
+            let own = shared.copy(isCoalesced: false)
             if state.isOpen { state.response = shared }
             let outcomes = state.takeOutcomes {
                 shared.copy(isCoalesced: true).map { .success(.shared($0)) } ?? .success(.alone)
             }
-            return (outcomes, !state.isOpen)
+            return (own?.response, outcomes, !state.isOpen)
         }
+        if let shared { answer.response = shared }
         resume(outcomes, isClosed: isClosed)
         return answer
     }
@@ -189,52 +171,59 @@ final class SharedRequest: Sendable {
     private func replaceSender(_ number: Int) {
         let (waiter, isClosed) = state.withLock { state -> (Waiter?, Bool) in
             guard state.sender == number, !state.hasOutcome else { return (nil, false) }
-            guard let next = state.waiters.keys.min() else {
+            guard let next = state.replaceSender() else {
                 state.isOpen = false
                 return (nil, true)
             }
-            state.sender = next
-            let waiter = state.waiters.removeValue(forKey: next) ?? nil
-            if waiter == nil { state.outcomes[next] = .success(.send) }
-            return (waiter, false)
+            return (next, false)
         }
         waiter?.resume(returning: .send)
-        if isClosed { onClose(self) }
+        if isClosed { requests?.remove(self) }
     }
 
     private func resume(_ outcomes: [(Waiter, Result<Outcome, any Error>)], isClosed: Bool) {
-        if isClosed { onClose(self) }
+        if isClosed { requests?.remove(self) }
         for (waiter, outcome) in outcomes { waiter.resume(with: outcome) }
     }
 
     /// Closes the request for new callers.
     func close() {
-        state.withLock { $0.isOpen = false }
-        onClose(self)
+        // A transfer may keep the request that it answers, which keeps this: the response must not keep the transfer.
+        let response = state.withLock { state in
+            state.isOpen = false
+            return state.response.take()
+        }
+        requests?.remove(self)
+        // The end of a transfer may need a lock of its own.
+        withExtendedLifetime(response) {}
     }
 }
 
-extension SharedRequest.State {
-    /// Makes the result for each waiting caller; all get one before any can begin to read.
-    fileprivate mutating func takeOutcomes(
-        _ outcome: () -> Result<SharedRequest.Outcome, any Error>
-    ) -> [(SharedRequest.Waiter, Result<SharedRequest.Outcome, any Error>)] {
-        guard !waiters.isEmpty else { return [] }
-        var taken: [(SharedRequest.Waiter, Result<SharedRequest.Outcome, any Error>)] = []
-        for number in waiters.keys.sorted() {
-            if let waiter = waiters[number] ?? nil {
-                taken.append((waiter, outcome()))
-            } else {
-                outcomes[number] = outcome()
-            }
+extension SharedRequest: WaitingCallers {
+    var lastDeadline: ContinuousClock.Instant? {
+        // A layer further out has a lock of its own.
+        let ends = state.withLock { $0.limits }.map(\.last)
+        return ends.contains(nil) ? nil : ends.compactMap { $0 }.max()
+    }
+
+    /// The number of attempts that have ended.
+    var attempts: Int { state.withLock { $0.attempts } }
+
+    func willRetry(at instant: ContinuousClock.Instant?, after error: (any Error)?, attempts: Int) {
+        let (limits, leaving) = state.withLock { state in
+            state.attempts = attempts
+            return (state.limits, state.hasOutcome ? nil : instant.map { state.beginPause(until: $0, after: error) })
         }
-        waiters = [:]
-        return taken
+        if let leaving {
+            resume(leaving.waiters, isClosed: false)
+            leaving.sender?.wait?.deliver(.success(error.map { .failed($0) } ?? .alone))
+        }
+        for limit in limits { limit.willRetry(at: instant, after: error, attempts: attempts) }
     }
 }
 
 /// The response to a request that is sent for several callers.
-struct SharedAnswer {
+struct SharedAnswer: Sendable {
     var response: Response
     /// Whether callers other than the one who sent the request may have it.
     let isForAll: Bool

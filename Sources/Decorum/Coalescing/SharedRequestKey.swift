@@ -7,12 +7,7 @@ struct SharedRequestKey: Sendable {
     private let method: HTTPRequest.Method
     private let fragment: String?
     private let fields: HTTPFields
-    private let idleTimeout: Duration?
-    private let timePolicy: TimePolicy?
-    private let retryPolicy: RetryPolicy?
-    private let skipsAuthentication: Bool
-    private let keepsContentCoding: Bool
-    private let redirectionPolicy: String?
+    private let wishes: SendingWishes?
     // The tables look at it more than once.
     private let hash: Int
 
@@ -23,21 +18,13 @@ struct SharedRequestKey: Sendable {
         // The metadata of the response has the URL with its fragment.
         fragment = request.options.fragment
         fields = request.head.headerFields.without(ignoredFields)
-        // A caller must not wait for longer than for a request of the caller's own. Since all callers of a shared request
-        // have the same, it need not be left out of the request either.
-        idleTimeout = request.options.idleTimeout
-        timePolicy = request.options.timePolicy
-        retryPolicy = request.options.retryPolicy
-        skipsAuthentication = request.options.skipsAuthentication
-        keepsContentCoding = request.options.keepsContentCoding
-        // Two rules cannot be compared, so policies are told apart by their names.
-        redirectionPolicy = request.options.redirectionPolicy?.description
+        wishes = SendingWishes(request.options)
         var hasher = Hasher()
         hasher.combine(resource)
         hasher.combine(method)
         hasher.combine(fragment)
         hasher.combine(fields.hashInAnyOrder)
-        hasher.combine(idleTimeout)
+        if let idleTimeout = wishes?.idleTimeout { hasher.combine(idleTimeout) }
         hash = hasher.finalize()
     }
 }
@@ -45,10 +32,7 @@ struct SharedRequestKey: Sendable {
 extension SharedRequestKey: Hashable {
     static func == (lhs: Self, rhs: Self) -> Bool {
         lhs.hash == rhs.hash && lhs.resource == rhs.resource && lhs.method == rhs.method
-            && lhs.fragment == rhs.fragment && lhs.idleTimeout == rhs.idleTimeout
-            && lhs.timePolicy == rhs.timePolicy && lhs.retryPolicy == rhs.retryPolicy
-            && lhs.skipsAuthentication == rhs.skipsAuthentication
-            && lhs.keepsContentCoding == rhs.keepsContentCoding && lhs.redirectionPolicy == rhs.redirectionPolicy
+            && lhs.fragment == rhs.fragment && lhs.wishes == rhs.wishes
             && lhs.fields.hasSame(as: rhs.fields)
     }
 

@@ -1,5 +1,5 @@
-/// The settings of a layer that shares requests.
-struct SharedRequestSettings: Sendable {
+/// The settings of a layer that shares requests; a class, since each shared request has them.
+final class SharedRequestSettings: Sendable {
     /// The name of the layer.
     let layer: String
     let backlogLimit: Int

@@ -28,6 +28,9 @@ final class SharedRequests: Sendable {
         case alone
     }
 
+    /// Sends a request with a ticket: for several callers, or for one alone, where there are none.
+    typealias Sending = @Sendable (_ ticket: StoreTicket, _ callers: SharedRequest?) async throws -> SharedAnswer
+
     /// Shares the response of the request under a key, or sends one.
     ///
     /// - Parameters:
@@ -44,42 +47,93 @@ final class SharedRequests: Sendable {
         for key: SharedRequestKey, to request: borrowing Request, collecting sent: SentRequests,
         ticket: () -> StoreTicket, send: @escaping Sending
     ) async throws -> Response {
-        try Task.checkCancellation()
-        let deadline = request.options.deadline
-        if let deadline, deadline <= settings.clock.now {
-            throw TransportError.locate(
-                TransportError(.deadlineExceeded, at: .connecting), at: try? Origin(request.head), after: nil,
-                routeName: request.options.routeName)
-        }
-        switch position(of: key, ticket) {
+        switch try position(of: key, request, ticket) {
         case .first(let shared):
-            return try await sendForAll(shared, as: SharedRequest.first, request, until: deadline, sent, send)
-        case .joined(_, .responded(let copy)):
-            tellJoining(request)
-            return take(copy, for: request)
-        case .joined(let shared, .waiting(let number)):
-            tellJoining(request)
-            let start = settings.clock.now
-            switch try await shared.outcome(for: number, until: deadline) {
-            case .shared(let copy): return take(copy, for: request)
-            case .send: return try await sendForAll(shared, as: number, request, until: deadline, sent, send)
-            case .late: throw lateness(of: request, since: start)
-            case .alone: break
+            // An instant costs an allocation in each asynchronous function that has one, and most callers have none.
+            guard request.options.limitsWait else {
+                return try await sendForAll(shared, as: SharedRequest.first, sent, send).response
             }
+            if let response = try await sendInTime(shared, as: SharedRequest.first, request, sent, send) {
+                return response
+            }
+        case .joined(let shared, let joining):
+            if let response = try await wait(for: shared, joining, request, sent, send) { return response }
         case .alone: break
         }
-        let answer = try await send(ticket(), false)
+        let answer = try await send(ticket(), nil)
         note(answer.isForAll, key)
         return answer.response
     }
 
-    private func tellJoining(_ request: borrowing Request) {
+    /// Waits for the response to a request that another caller has sent; returns nil where it is for that caller alone.
+    private func wait(
+        for shared: SharedRequest, _ joining: SharedRequest.Joining, _ request: borrowing Request,
+        _ sent: SentRequests, _ send: @escaping Sending
+    ) async throws -> Response? {
         request.options.callContext?.note(
             CallDecision(.joins, by: settings.layer, "an identical request is under way"))
+        let number: Int
+        switch joining {
+        case .responded(let copy): return take(copy, for: request)
+        case .waiting(let joined): number = joined
+        case .late:
+            tellPause(before: request)
+            return nil
+        }
+        let start = settings.clock.now
+        switch try await shared.outcome(for: number, until: request.options.deadline) {
+        case .shared(let copy): return take(copy, for: request)
+        case .send: return try await sendInTime(shared, as: number, request, sent, send)
+        case .late: throw lateness(of: request, since: start, after: shared.attempts)
+        case .alone: return nil
+        }
     }
 
-    /// Sends a request with a ticket: for all callers, or for one alone.
-    typealias Sending = @Sendable (_ ticket: StoreTicket, _ isForAll: Bool) async throws -> SharedAnswer
+    /// Sends a request for all callers, as a caller with limits of its own.
+    ///
+    /// - Returns: The response; nil where the caller has to send a request alone, since the others wait longer than it can.
+    private func sendInTime(
+        _ shared: SharedRequest, as number: Int, _ request: borrowing Request, _ sent: SentRequests,
+        _ send: @escaping Sending
+    ) async throws -> Response? {
+        let start = settings.clock.now
+        let caller = SendingCaller(CallerLimit(request.options))
+        shared.begin(as: caller)
+        guard let wait = caller.wait else {
+            let answer = try await sendForAll(shared, as: number, sent, send)
+            return inTime(answer.response, for: request)
+        }
+        let sending = settings.spawner.spawn { [self] in
+            await wait.deliver { .answer(try await sendForAll(shared, as: number, sent, send)) }
+        }
+        let outcome = try await wait.value(watchedBy: settings.watch) { sending.cancel() }
+        if case .answer(let answer) = outcome { return inTime(answer.response, for: request) }
+        shared.leave(to: sending)
+        switch outcome {
+        case .failed(let error):
+            tellPause(before: request)
+            throw error
+        case .alone:
+            tellPause(before: request)
+            return nil
+        case .answer, nil:
+            throw lateness(of: request, since: start, after: shared.attempts)
+        }
+    }
+
+    private func sendForAll(
+        _ shared: SharedRequest, as number: Int, _ sent: SentRequests, _ send: Sending
+    ) async throws -> SharedAnswer {
+        let answer = try await shared.send(as: number, collecting: sent, send)
+        note(answer.isForAll, shared.key)
+        return answer
+    }
+
+    private func tellPause(before request: borrowing Request) {
+        request.options.callContext?.note(
+            CallDecision(
+                .givesUp, by: settings.layer, "the next attempt for all callers would begin after the deadline"))
+    }
 
     private func take(_ copy: SharedResponse.Copy, for request: borrowing Request) -> Response {
         inTime(copy.response(to: request), for: request)
@@ -93,39 +147,14 @@ final class SharedRequests: Sendable {
         return response
     }
 
-    private func lateness(of request: borrowing Request, since start: ContinuousClock.Instant) -> any Error {
-        TransportError.locate(
-            TransportError(.deadlineExceeded, at: .head), at: try? Origin(request.head),
-            after: start.duration(to: settings.clock.now), routeName: request.options.routeName)
-    }
-
-    private func sendForAll(
-        _ shared: SharedRequest, as number: Int, _ request: borrowing Request,
-        until deadline: ContinuousClock.Instant?, _ sent: SentRequests, _ send: @escaping Sending
-    ) async throws -> Response {
-        guard let deadline else {
-            let answer = try await sendForAll(shared, as: number, sent, send)
-            return inTime(answer.response, for: request)
-        }
-        let start = settings.clock.now
-        let wait = LimitedWait<SharedAnswer>(until: deadline)
-        let sending = settings.spawner.spawn { [self] in
-            await wait.deliver { try await self.sendForAll(shared, as: number, sent, send) }
-        }
-        let answer = try await wait.value(watchedBy: settings.watch) { sending.cancel() }
-        guard let answer else {
-            shared.leave(to: sending)
-            throw lateness(of: request, since: start)
-        }
-        return inTime(answer.response, for: request)
-    }
-
-    private func sendForAll(
-        _ shared: SharedRequest, as number: Int, _ sent: SentRequests, _ send: Sending
-    ) async throws -> SharedAnswer {
-        let answer = try await shared.send(as: number, collecting: sent) { try await send(shared.ticket, true) }
-        note(answer.isForAll, shared.key)
-        return answer
+    private func lateness(
+        of request: borrowing Request, since start: ContinuousClock.Instant, after attempts: Int
+    ) -> any Error {
+        var error = TransportError(.deadlineExceeded, at: .head)
+        error.attempts += attempts
+        return TransportError.locate(
+            error, at: try? Origin(request.head), after: start.duration(to: settings.clock.now),
+            routeName: request.options.routeName)
     }
 
     /// Records whether later callers with a key should wait for each other.
@@ -136,16 +165,27 @@ final class SharedRequests: Sendable {
         }
     }
 
-    private func position(of key: SharedRequestKey, _ ticket: () -> StoreTicket) -> Position {
+    /// - Throws: `CancellationError` for a caller who is cancelled, or ``TransportError`` after the caller's deadline.
+    private func position(
+        of key: SharedRequestKey, _ request: borrowing Request, _ ticket: () -> StoreTicket
+    ) throws -> Position {
+        try Task.checkCancellation()
+        if request.options.limitsWait, let deadline = request.options.deadline, deadline <= settings.clock.now {
+            throw TransportError.locate(
+                TransportError(.deadlineExceeded, at: .connecting), at: try? Origin(request.head), after: nil,
+                routeName: request.options.routeName)
+        }
         let hash = key.hashValue
+        // Only the deadlines are needed, which are among the values that have keys.
+        let options = RequestOptions(request.options.values)
         let (position, replaced) = state.withLock { state -> (Position, SharedRequest?) in
             guard !state.unshared.contains(hash) else { return (.alone, nil) }
             let found = state.requests[hash]
             if let found {
                 guard found.key == key else { return (.alone, nil) }
-                if let joining = found.join() { return (.joined(found, joining), nil) }
+                if let joining = found.join(options) { return (.joined(found, joining), nil) }
             }
-            let request = SharedRequest(key, ticket(), settings) { [weak self] in self?.remove($0) }
+            let request = SharedRequest(key, ticket(), settings, among: self)
             state.requests[hash] = request
             return (.first(request), found)
         }
@@ -159,7 +199,8 @@ final class SharedRequests: Sendable {
         remove(at: key) { $0.key == key }
     }
 
-    private func remove(_ request: SharedRequest) {
+    /// Removes a request that no other caller can join any more.
+    func remove(_ request: SharedRequest) {
         // A closed request may have been replaced by the next one.
         remove(at: request.key) { $0 === request }
     }

@@ -116,7 +116,7 @@ struct CompressingConnection<Base: Connection>: ComposedConnection {
         refusingOrigins.insert(origin)
         guard request.body.replay > .once, request.options.timeLeft(at: clock.now) != .zero else { return response }
         let attempts = response.metadata.attempts
-        try await (consume response).body.discard(until: request.options.deadline, on: clock)
+        try await (consume response).body.discard(until: request.options.lastDeadline, on: clock)
         try Task.checkCancellation()
         request.options.callContext?.note(
             CallDecision(

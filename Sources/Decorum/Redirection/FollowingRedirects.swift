@@ -158,7 +158,7 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
             try trail.add(redirection, after: response, to: request.head.method, limit: limit)
             try await response.body.discard(
                 upTo: RedirectionPolicy.bodyLimit, within: RedirectionPolicy.bodyTime,
-                until: request.options.deadline, on: clock)
+                until: request.options.lastDeadline, on: clock)
             request.reportRedirection(to: next.head)
             request = next
             return nil

@@ -19,8 +19,11 @@ extension Connection {
     /// that clients which were given one date do not all come back in one second. Without such a field, the wait is a
     /// random part of a time that doubles with each retry ("full jitter"). A response that asks for a longer wait than
     /// ``RetryPolicy/maximumRetryAfter`` is returned at once. So is the outcome of an attempt whose next attempt would
-    /// start after ``RequestOptions/deadline``. The body of a response that is not returned is read before the wait, so that
-    /// its connection can be used again; a body of more than 16 KiB is dropped. Cancelling the task ends the wait.
+    /// start after ``RequestOptions/deadline``. Where a layer further out sends the request for several callers, the latest
+    /// of their deadlines counts, and a caller whose deadline comes before the retry does not wait for it.
+    ///
+    /// The body of a response that is not returned is read before the wait, so that its connection can be used again; a
+    /// body of more than 16 KiB is dropped. Cancelling the task ends the wait.
     ///
     /// Each retry comes from ``RetryPolicy/budget``, which the stacks of a process share: while a server is in trouble,
     /// the retries end instead of keeping it down. See ``RetryBudget``. Use ``RetryPolicy/tool`` for a command.
@@ -79,23 +82,44 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
         return .atMost(longest * policy.retries)
     }
 
+    // Nearly every response is returned here: what a retry needs is in functions of its own, since an instant costs an
+    // allocation in each asynchronous function that has one.
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         guard request.body.replay > .once || request.body.isEmpty else { return try await sendOnce(request) }
+        let outcome: Result<Response, any Error>
+        do {
+            let response = try await base.send(copy request)
+            if isLast(response.status, to: request) { return response }
+            outcome = .success(consume response)
+        } catch {
+            outcome = .failure(error)
+        }
+        return try await sendAgain(request, after: consume outcome)
+    }
+
+    private func isLast(_ status: HTTPResponse.Status, to request: borrowing Request) -> Bool {
+        // A policy is large, so that of the layer is not copied.
+        if !request.options.values.isEmpty, let own = request.options.retryPolicy {
+            return isLast(status, to: request.head, by: own)
+        }
+        return isLast(status, to: request.head, by: policy)
+    }
+
+    /// Whether the status alone shows that a first response needs no retry; if so, it is noted as an answer.
+    private func isLast(
+        _ status: HTTPResponse.Status, to head: borrowing HTTPRequest, by policy: borrowing RetryPolicy
+    ) -> Bool {
+        guard let statuses = policy.statuses, !statuses.contains(status) else { return false }
+        noteAnswer(to: head, in: policy.budget, isNewCall: true)
+        return true
+    }
+
+    /// Sends a request again for as long as its outcome needs it.
+    private func sendAgain(
+        _ request: consuming Request, after outcome: consuming Result<Response, any Error>
+    ) async throws -> Response {
         var tally = RetryTally()
         while true {
-            let outcome: Result<Response, any Error>
-            do {
-                let response = try await base.send(copy request)
-                // Nearly every response is returned here, where only its status is read.
-                let own = request.options.retryPolicy
-                guard (own?.statuses ?? policy.statuses)?.contains(response.status) ?? true else {
-                    noteAnswer(to: request.head, in: own?.budget ?? policy.budget, tally)
-                    return tally.end(with: response)
-                }
-                outcome = .success(response)
-            } catch {
-                outcome = .failure(error)
-            }
             switch try await verdict(on: consume outcome, to: request, tally: &tally) {
             case .answer(let response):
                 return response
@@ -106,6 +130,11 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
                 try Task.checkCancellation()
                 request.options = request.options.travelling(.attempts)
                 request.options.callContext?.addRetry()
+            }
+            do {
+                outcome = .success(try await base.send(copy request))
+            } catch {
+                outcome = .failure(error)
             }
         }
     }
@@ -140,8 +169,10 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             let attempt = RetryAttempt(
                 request: request.head, options: request.options, result: .failure(error), retries: tally.state.retries)
             let step = step(after: attempt, tally)
-            guard case .retry = step else { throw tally.end(with: error) }
+            let known = tally.end(with: error)
+            guard case .retry = step else { throw known }
             tally.add(attempts: (error as? TransportError)?.attempts ?? 1, step)
+            request.options.waitingCallers?.willRetry(at: step.instant, after: known, attempts: tally.attempts)
             return .retry(step.instant)
         case .success(let response):
             let attempt = RetryAttempt(
@@ -151,12 +182,13 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             guard case .retry = step else {
                 if case .finish = step {
                     let budget = (request.options.retryPolicy ?? policy).budget
-                    noteAnswer(to: request.head, in: budget, tally)
+                    noteAnswer(to: request.head, in: budget, isNewCall: tally.isNewCall)
                 }
                 return .answer(tally.end(with: response))
             }
             tally.add(attempts: response.metadata.attempts, step)
-            try await response.body.discard(until: request.options.deadline, on: clock)
+            request.options.waitingCallers?.willRetry(at: step.instant, after: nil, attempts: tally.attempts)
+            try await response.body.discard(until: request.options.lastDeadline, on: clock)
             return .retry(step.instant)
         }
     }
@@ -182,7 +214,7 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             wait = range.random(using: generator)
         }
         let refusal =
-            attempt.options.deadline.map { now + wait >= $0 } == true
+            attempt.options.lastDeadline.map { now + wait >= $0 } == true
             ? .deadline : refusal(of: policy.budget, to: attempt, tally, at: now)
         if let refusal {
             context?.note(attempt.decisionToGiveUp(refusal))
@@ -202,8 +234,8 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             for: attempt.request, at: now, isNewCall: tally.isNewCall, mayBeWorking: attempt.mayBeWorking)
     }
 
-    private func noteAnswer(to request: borrowing HTTPRequest, in budget: RetryBudget, _ tally: RetryTally) {
-        accounts(of: budget)?.noteAnswer(to: request, at: clock.now, isNewCall: tally.isNewCall)
+    private func noteAnswer(to request: borrowing HTTPRequest, in budget: RetryBudget, isNewCall: Bool) {
+        accounts(of: budget)?.noteAnswer(to: request, at: clock.now, isNewCall: isNewCall)
     }
 
     private func accounts(of budget: RetryBudget) -> RetryAccounts? {
@@ -212,48 +244,5 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
         case .accounts(let accounts): accounts
         case .perCall, .unlimited: nil
         }
-    }
-}
-
-private enum RetryVerdict {
-    case answer(Response)
-    case retry(ContinuousClock.Instant?)
-}
-
-/// The next step after an attempt; an instant to wait for, or none where the request is sent again at once.
-private enum RetryStep {
-    case finish
-    case giveUp
-    case retry(ContinuousClock.Instant?, isFree: Bool)
-
-    var instant: ContinuousClock.Instant? {
-        if case .retry(let instant, _) = self { instant } else { nil }
-    }
-}
-
-private struct RetryTally {
-    private(set) var state = RetryState()
-    /// The attempts so far; layers further in may make several for one attempt of this layer.
-    private(set) var attempts = 0
-
-    /// Whether no attempt has ended before.
-    var isNewCall: Bool { attempts == 0 }
-
-    mutating func add(attempts: Int, _ step: RetryStep) {
-        self.attempts += attempts
-        if case .retry(_, isFree: true) = step { state.hasSentUnprocessed = true } else { state.retries += 1 }
-    }
-
-    /// Adds the number of attempts to the last response.
-    func end(with response: consuming Response) -> Response {
-        if attempts > 0 { response.metadata.attempts += attempts }
-        return response
-    }
-
-    /// Adds the number of attempts to the last error.
-    func end(with error: any Error) -> any Error {
-        guard attempts > 0, var error = error as? TransportError else { return error }
-        error.attempts += attempts
-        return error
     }
 }

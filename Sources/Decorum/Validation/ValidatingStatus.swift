@@ -102,16 +102,22 @@ struct StatusValidatingConnection<Base: Connection>: ComposedConnection {
         let scheme = request.head.scheme
         let authority = request.head.authority
         let path = request.head.path
-        let routeName = request.options.routeName
-        let deadline = request.options.deadline
-        var response = try await base.send(request)
+        let values = request.options.values
+        let response = try await base.send(request)
         guard !accepted.contains(response.status) else { return response }
-        let asked = try? Origin(HTTPRequest(method: method, scheme: scheme, authority: authority, path: nil))
+        let asked = HTTPRequest(method: method, scheme: scheme, authority: authority, path: path)
+        throw try await error(for: response, to: asked, RequestOptions(values))
+    }
+
+    /// The error for a response, with the words of the server where they arrive soon.
+    private func error(
+        for response: consuming Response, to asked: HTTPRequest, _ options: RequestOptions
+    ) async throws -> StatusError {
         let date = clock.date
-        let problem = try await response.readProblem(until: deadline, on: clock)
-        throw StatusError(
-            method: method, origin: response.answeringOrigin ?? asked, routeName: routeName, response: response,
-            path: path, problem: problem, at: date)
+        let problem = try await response.readProblem(until: options.deadline, on: clock)
+        return StatusError(
+            method: asked.method, origin: response.answeringOrigin ?? (try? Origin(asked)),
+            routeName: options.routeName, response: response, path: asked.path, problem: problem, at: date)
     }
 }
 

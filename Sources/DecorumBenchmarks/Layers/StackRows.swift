@@ -13,28 +13,28 @@ enum StackRows {
                 for _ in 0..<count { _ = try await hand.work(request) }
             },
             Row(
-                "stacks/six working layers", over: "stacks/six by hand", bounds: .instructions(41_500),
-                .allocations(11),
+                "stacks/six working layers", over: "stacks/six by hand", bounds: .instructions(36_300),
+                .allocations(10),
                 sending: request, through: passing(0, over: six(over: memory))),
             Row(
-                "stacks/six working layers, AnyConnection", over: "stacks/six by hand", bounds: .instructions(41_500),
-                .allocations(11), sending: request, through: AnyConnection(six(over: memory))),
+                "stacks/six working layers, AnyConnection", over: "stacks/six by hand", bounds: .instructions(36_300),
+                .allocations(10), sending: request, through: AnyConnection(six(over: memory))),
             Row(
-                "stacks/canonical", over: "stacks/terminal", bounds: .instructions(122_000), .allocations(40),
+                "stacks/canonical", over: "stacks/terminal", bounds: .instructions(114_000), .allocations(31),
                 sending: .sample("/v1/feed"), through: canonical(memory)),
             Row(
-                "stacks/canonical, hit", over: "stacks/terminal", bounds: .instructions(79_000), .allocations(18),
+                "stacks/canonical, hit", over: "stacks/terminal", bounds: .instructions(67_800), .allocations(16),
                 sending: .sample("/v1/feed"),
                 through: canonical(MemoryConnection(fields: [.cacheControl: "max-age=86400"]))),
             Row("stacks/streamed", reading: request, through: StreamingConnection()),
             Row(
-                "stacks/canonical, streamed", over: "stacks/streamed", bounds: .instructionsPerLayer(160_000),
+                "stacks/canonical, streamed", over: "stacks/streamed", bounds: .instructionsPerLayer(144_200),
                 .allocationsPerLayer(64), reading: request, through: canonical(StreamingConnection())),
         ]
             + [1, 5, 10, 20].map { depth in
                 Row(
                     "stacks/depth \(depth)", over: "stacks/terminal", layers: depth,
-                    bounds: .instructionsPerLayer(3720), sending: request,
+                    bounds: .instructionsPerLayer(2420), sending: request,
                     through: stack(depth, memory))
             }
     }

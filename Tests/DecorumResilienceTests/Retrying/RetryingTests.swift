@@ -182,6 +182,14 @@ import Testing
         #expect(try await stub.retrying(.never, clock: clock).send(created).status == .ok)
     }
 
+    @Test func `A request's own rule counts, also one that is not about the status`() async throws {
+        let stub = StubConnection(Response(status: .forbidden, fields: [.retryAfter: "0"]), .ok)
+        var request = try Request.page
+        request.options.retryPolicy = RetryPolicy(when: .field("Retry-After"), budget: .unlimited)
+
+        #expect(try await stub.retrying(clock: ImpatientClock()).send(request).status == .ok)
+    }
+
     @Test func `Each hop of a redirection is retried separately`() async throws {
         let stub = StubConnection(
             Response(status: .found, fields: [.location: "/2"]), .unavailable(), .ok)

@@ -96,7 +96,7 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
     }
 
     private func waitForTurn(_ scope: PacedScope, _ options: RequestOptions) async throws {
-        let limit = options.deadline ?? (clock.now + policy.longestWait)
+        let limit = options.lastDeadline ?? (clock.now + policy.longestWait)
         // A pause may begin while the request waits for the end of another.
         repeat {
             let now = clock.now

@@ -83,7 +83,7 @@ import Testing
             let forwarded = ForwardedRequest(
                 request, wanting: CacheRequest([:], use: .standard), key: try #require(ResponseKey(request)),
                 asking: [], because: .validating, fallback: nil, datedBy: VirtualClock())
-            forwarded.request.reportSending()
+            forwarded.request(for: nil).reportSending()
             let decided = ResponseDecision.decide(about: response, "page", to: forwarded, by: Self.validating)
             switch (decided, refusal) {
             case (.store(let isReplacing), nil): #expect(isReplacing)

@@ -37,7 +37,7 @@ import Testing
                     request, wanting: wanted, key: key, completing: stored, with: .from(5, through: nil),
                     datedBy: clock)
             }
-        if reports { forwarded.request.reportSending() }
+        if reports { forwarded.request(for: nil).reportSending() }
         return forwarded
     }
 

@@ -1,0 +1,41 @@
+/// The options that decide how a request is sent and how long its caller waits, where one of them is set.
+///
+/// Requests are shared only with equal ones. It is a class, since most requests have none.
+final class SendingWishes: Sendable, Equatable {
+    private struct Values: Equatable {
+        // A caller must not wait for longer than for a request of the caller's own. Since all callers of a shared request
+        // have the same, it need not be left out of the request either.
+        var idleTimeout: Duration?
+        var timePolicy: TimePolicy?
+        var retryPolicy: RetryPolicy?
+        var skipsAuthentication = false
+        var keepsContentCoding = false
+        // Two rules cannot be compared, so policies are told apart by their names.
+        var redirectionPolicy: String?
+
+        init() {}
+
+        init(_ options: borrowing RequestOptions) {
+            idleTimeout = options.idleTimeout
+            timePolicy = options.timePolicy
+            retryPolicy = options.retryPolicy
+            skipsAuthentication = options.skipsAuthentication
+            keepsContentCoding = options.keepsContentCoding
+            redirectionPolicy = options.redirectionPolicy?.description
+        }
+    }
+
+    private let values: Values
+
+    var idleTimeout: Duration? { values.idleTimeout }
+
+    /// Collects the wishes; returns nil where none is set.
+    init?(_ options: borrowing RequestOptions) {
+        guard !options.values.isEmpty else { return nil }
+        let values = Values(options)
+        guard values != Values() else { return nil }
+        self.values = values
+    }
+
+    static func == (lhs: SendingWishes, rhs: SendingWishes) -> Bool { lhs.values == rhs.values }
+}
