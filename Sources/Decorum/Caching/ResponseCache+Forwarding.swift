@@ -52,8 +52,7 @@ extension ResponseCache {
             sharedRequests.close(key(of: forwarded))
             return nil
         }
-        response.body = response.body.failing(
-            at: options.bodyDeadline, from: try? Origin(forwarded.plain.head), watchedBy: watch)
+        response.body = response.body.failing(at: options.bodyDeadline, in: forwarded.plain, watchedBy: watch)
         return response
     }
 

@@ -142,8 +142,7 @@ final class SharedRequests: Sendable {
     /// The response with the deadline that its body has for this caller alone.
     private func inTime(_ response: consuming Response, for request: borrowing Request) -> Response {
         guard let deadline = request.options.bodyDeadline else { return response }
-        response.body = response.body.failing(
-            at: deadline, from: try? Origin(request.head), watchedBy: settings.watch)
+        response.body = response.body.failing(at: deadline, in: request, watchedBy: settings.watch)
         return response
     }
 

@@ -8,14 +8,17 @@ extension Body {
     ///
     /// - Parameters:
     ///   - deadline: The instant at which reading fails; nil for none.
-    ///   - origin: The server that the body comes from.
+    ///   - request: The request whose response has the body; an error names its server and its route.
     ///   - watch: The watch for the deadline.
     /// - Returns: The body.
     func failing(
-        at deadline: ContinuousClock.Instant?, from origin: Origin?, watchedBy watch: TimeLimitWatch
+        at deadline: ContinuousClock.Instant?, in request: borrowing Request, watchedBy watch: TimeLimitWatch
     ) -> Body {
         guard let deadline, bytes == nil, file == nil, !isEmpty else { return self }
-        let source = DeadlineSource(body: self, deadline: deadline, origin: origin, watch: watch)
+        var error = TransportError(.deadlineExceeded, at: .body)
+        error.origin = try? Origin(request.head)
+        error.routeName = request.options.routeName
+        let source = DeadlineSource(body: self, deadline: deadline, error: error, watch: watch)
         return Body(trustedLength: length, replay: replay) { offset in try await source.open(at: offset) }
     }
 }
@@ -23,11 +26,11 @@ extension Body {
 private struct DeadlineSource: Sendable {
     let body: Body
     let deadline: ContinuousClock.Instant
-    let origin: Origin?
+    let error: TransportError
     let watch: TimeLimitWatch
 
     func open(at offset: Int64) async throws -> any BodyReader {
-        let reading = DeadlineBody(deadline, origin, watch)
+        let reading = DeadlineBody(deadline, error, watch)
         try await reading.open(body, at: offset)
         return DeadlineBodyReader(body: reading)
     }
@@ -36,13 +39,13 @@ private struct DeadlineSource: Sendable {
 /// Another body, which is read until an instant; an actor, since each read runs in a task that can be left behind.
 private actor DeadlineBody {
     private let deadline: ContinuousClock.Instant
-    private let origin: Origin?
+    private let error: TransportError
     private let watch: TimeLimitWatch
     private var reader: (any BodyReader)?
 
-    init(_ deadline: ContinuousClock.Instant, _ origin: Origin?, _ watch: TimeLimitWatch) {
+    init(_ deadline: ContinuousClock.Instant, _ error: TransportError, _ watch: TimeLimitWatch) {
         self.deadline = deadline
-        self.origin = origin
+        self.error = error
         self.watch = watch
     }
 
@@ -68,9 +71,7 @@ private actor DeadlineBody {
     private nonisolated func inTime<Value: Sendable>(
         _ operation: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        guard let value = try await watch.value(until: deadline, of: operation) else {
-            throw TransportError(pastDeadlineOfBodyFrom: origin)
-        }
+        guard let value = try await watch.value(until: deadline, of: operation) else { throw error }
         return value
     }
 }
@@ -87,12 +88,5 @@ private struct DeadlineBodyReader: BodyReader {
         let (chunk, trailers) = try await body.next()
         if chunk == nil { self.trailers = trailers }
         return chunk
-    }
-}
-
-extension TransportError {
-    fileprivate init(pastDeadlineOfBodyFrom origin: Origin?) {
-        self.init(.deadlineExceeded, at: .body)
-        self.origin = origin
     }
 }

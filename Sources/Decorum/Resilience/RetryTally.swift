@@ -7,7 +7,7 @@ enum RetryVerdict {
 /// The next step after an attempt; an instant to wait for, or none where the request is sent again at once.
 enum RetryStep {
     case finish
-    case giveUp
+    case giveUp(RetryRefusal)
     case retry(ContinuousClock.Instant?, isFree: Bool)
 
     var instant: ContinuousClock.Instant? {

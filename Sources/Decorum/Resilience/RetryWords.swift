@@ -6,7 +6,7 @@ extension RetryRefusal: CustomStringConvertible {
         case .retriesUsed(let retries): "the policy allows \(retries) retries"
         case .method(let method): "a \(method) without Idempotency-Key may not be sent twice"
         case .bodyReadOnce: "its body can be read only once"
-        case .longWait(let asked): "it asks to wait for \(asked.shortText)"
+        case .longWait(let asked): "the server asks to wait for \(asked.shortText)"
         case .deadline: "the wait would end after the deadline"
         case .emptyBudget: "the retry budget of the origin is empty"
         case .noRecentAnswer: "the origin has not answered lately, and may still work on the request"
@@ -40,4 +40,26 @@ extension RetryAttempt {
     func decisionToGiveUp(_ refusal: RetryRefusal) -> CallDecision {
         CallDecision(.givesUp, by: "retrying", "no retry after \(words): \(refusal)")
     }
+}
+
+extension Response {
+    /// The response with the reason why the request was not sent again, for the description of a ``StatusError``.
+    consuming func refusedRetry(because refusal: RetryRefusal) -> Response {
+        // The number of attempts shows by itself that all retries were used.
+        if case .retriesUsed = refusal { return self }
+        metadata.retryRefusal = refusal.description
+        return self
+    }
+}
+
+extension ResponseMetadata {
+    /// The reason why `retrying` returned a response after which it would otherwise send the request again; nil for none.
+    var retryRefusal: String? {
+        get { self[RetryRefusalKey.self] }
+        set { self[RetryRefusalKey.self] = newValue }
+    }
+}
+
+private enum RetryRefusalKey: ResponseMetadataKey {
+    static let defaultValue: String? = nil
 }

@@ -143,17 +143,17 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
     private func sendOnce(_ request: consuming Request) async throws -> Response {
         let head = request.head
         let options = request.options
-        let tell = { (result: Result<HTTPResponse, any Error>) in
+        let isRefused = { (result: Result<HTTPResponse, any Error>) in
             let attempt = RetryAttempt(request: head, options: options, result: result, retries: 0)
-            guard (options.retryPolicy ?? policy).when.isMet(by: attempt) else { return }
+            guard (options.retryPolicy ?? policy).when.isMet(by: attempt) else { return false }
             options.callContext?.note(attempt.decisionToGiveUp(.bodyReadOnce))
+            return true
         }
         do {
             let response = try await base.send(request)
-            tell(.success(response.head))
-            return response
+            return isRefused(.success(response.head)) ? response.refusedRetry(because: .bodyReadOnce) : response
         } catch {
-            tell(.failure(error))
+            _ = isRefused(.failure(error))
             throw error
         }
     }
@@ -179,12 +179,14 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
                 request: request.head, options: request.options, result: .success(response.head),
                 retries: tally.state.retries)
             let step = step(after: attempt, tally)
-            guard case .retry = step else {
-                if case .finish = step {
-                    let budget = (request.options.retryPolicy ?? policy).budget
-                    noteAnswer(to: request.head, in: budget, isNewCall: tally.isNewCall)
-                }
+            switch step {
+            case .finish:
+                let budget = (request.options.retryPolicy ?? policy).budget
+                noteAnswer(to: request.head, in: budget, isNewCall: tally.isNewCall)
                 return .answer(tally.end(with: response))
+            case .giveUp(let refusal):
+                return .answer(tally.end(with: response).refusedRetry(because: refusal))
+            case .retry: break
             }
             tally.add(attempts: response.metadata.attempts, step)
             request.options.waitingCallers?.willRetry(at: step.instant, after: nil, attempts: tally.attempts)
@@ -204,7 +206,7 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             return .finish
         case .giveUp(let refusal):
             context?.note(attempt.decisionToGiveUp(refusal))
-            return .giveUp
+            return .giveUp(refusal)
         case .sendAgain:
             guard attempt.options.deadline.map({ now >= $0 }) == true else {
                 context?.note(attempt.decisionToWait(.zero))
@@ -218,7 +220,7 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             ? .deadline : refusal(of: policy.budget, to: attempt, tally, at: now)
         if let refusal {
             context?.note(attempt.decisionToGiveUp(refusal))
-            return .giveUp
+            return .giveUp(refusal)
         }
         context?.note(attempt.decisionToWait(wait))
         return .retry(now + wait, isFree: false)

@@ -37,6 +37,7 @@ import Testing
         var request = try Request.get("https://a.example/page")
         request.options.deadline = time.map { clock.now + $0 }
         request.options.bodyDeadline = bodyTime.map { clock.now + $0 }
+        request.options.routeName = "page"
         return request
     }
 
@@ -44,6 +45,7 @@ import Testing
         let error = await #expect(throws: TransportError.self) { _ = try await call.value }
         #expect(error?.code == .deadlineExceeded)
         #expect(error?.origin?.host == "a.example")
+        #expect(error?.routeName == "page")
     }
 
     @Test(arguments: Layer.allCases)

@@ -28,7 +28,7 @@ import Testing
     @Test(
         arguments: [
             ("POST", "no retry after 503: a POST without Idempotency-Key may not be sent twice"),
-            ("GET", "no retry after 503 with Retry-After 61: it asks to wait for 61.00 s"),
+            ("GET", "no retry after 503 with Retry-After 61: the server asks to wait for 61.00 s"),
         ])
     func `A refusal stands in the history`(method: String, words: String) async throws {
         let fields: HTTPFields = method == "GET" ? [.retryAfter: "61"] : [:]
@@ -39,6 +39,35 @@ import Testing
 
         #expect(try outcome.get().status == .serviceUnavailable)
         #expect(history.map(\.words) == [words])
+    }
+
+    @Test(arguments: [
+        ("POST", 503, nil, " It was not sent again: a POST without Idempotency-Key may not be sent twice."),
+        (
+            "GET", 503, "61",
+            " The server asks to wait for 61.00 s, which is in `retryAfter`. "
+                + "It was not sent again: the server asks to wait for 61.00 s."
+        ),
+        ("GET", 404, nil, ""),
+    ]) func `The error of a status says why there was no retry`(
+        method: String, code: Int, retryAfter: String?, note: String
+    ) async throws {
+        let stub = StubConnection(
+            Response(status: .init(code: code), fields: retryAfter.map { [.retryAfter: $0] } ?? [:]))
+        let connection = stub.retrying(clock: clock).validatingStatus()
+        let request = try Request(try #require(.init(method)), "https://a.example/")
+        let error = await #expect(throws: StatusError.self) { try await connection.send(request) }
+        #expect(error?.description == "\(method) https://a.example/ was answered with the status \(code)." + note)
+    }
+
+    @Test func `The error of a request whose body can be read once says so`() async throws {
+        let stub = StubConnection(Response(status: .serviceUnavailable))
+        let body = Body(length: 1, replay: .once) { _ in try await Body("a").open() }
+        let error = await #expect(throws: StatusError.self) {
+            try await stub.retrying(clock: clock).validatingStatus().send(
+                Request(.put, "https://a.example/", body: body))
+        }
+        #expect(error?.description.hasSuffix("It was not sent again: its body can be read only once.") == true)
     }
 
     @Test func `A retry that would start after the deadline gives up at once with the response`() async throws {
