@@ -41,6 +41,12 @@ public final class Cassette: Sendable {
     let isShared: Bool
     /// The content of the file before the suite began.
     let original: CassetteContent
+    /// The interactions that are recorded again instead of being played.
+    let mended: Set<Int>
+    /// Explains each request; nil where nobody asks for it.
+    let explainer: RequestExplainer?
+    /// The report of the run; nil where nobody asks for one.
+    let reportFile: CassetteReportFile?
 
     struct State {
         var index: PlaybackIndex
@@ -48,6 +54,12 @@ public final class Cassette: Sendable {
         /// The number of requests, and of answers to those that are recorded.
         var eventCount = 0
         var requestCount = 0
+        /// The number of requests that were answered by a recording.
+        var replayCount = 0
+        /// The number of interactions that were written, and the values that were replaced in them.
+        var saved: (count: Int, replacements: [SecretReplacement]) = (0, [])
+        /// Whether the end of the test is in the report of the run.
+        var isReported = false
         /// The requests that the cassette failed, whatever became of their errors.
         var failures: [any Error] = []
     }
@@ -112,18 +124,23 @@ public final class Cassette: Sendable {
         self.isShared = isShared && shared != nil
         self.original = original
         redactor = CassetteRedactor(rules)
+        explainer = RequestExplainer(rules)
         let redactor = redactor
         var index = PlaybackIndex(count: content.count, rules: rules)
-        // Append records them again.
         let mended = self.mode == .append ? content.mendable(expiry: rules.renewal(at: clock.date)) : []
+        self.mended = mended
         content.forEachTarget { target in
             target.url = redactor.matchable(url: target.url)
             index.append(target, isPlayable: !mended.contains(index.count))
         }
         state = Mutex(State(index: index))
+        reportFile = CassetteDefaults.current.report ?? .current()
+        reportFile?.change { $0.open(reportedPath, mode: self.mode) }
     }
 
     deinit {
+        // A test that has failed does not finish its cassette.
+        reportEnd(isFinished: false)
         for recording in state.withLock(\.recordings) { recording.stop() }
     }
 
