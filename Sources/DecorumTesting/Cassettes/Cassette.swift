@@ -93,7 +93,8 @@ public final class Cassette: Sendable {
         spawner: any TaskSpawner = SystemSpawner(), suite shared: SharedCassettes?, isShared: Bool
     ) throws {
         let file = URL(filePath: path)
-        let wanted = try mode ?? .current()
+        let environment = ProcessInfo.processInfo.environment
+        let wanted = try mode ?? .current(in: environment)
         // The version is taken first, so that a change while the file is read counts as one.
         let stamp = FileStamp(of: file)
         let isRead = stamp != nil && wanted != .live
@@ -124,17 +125,18 @@ public final class Cassette: Sendable {
         self.isShared = isShared && shared != nil
         self.original = original
         redactor = CassetteRedactor(rules)
-        explainer = RequestExplainer(rules)
+        explainer = RequestExplainer(rules, environment: environment)
         let redactor = redactor
         var index = PlaybackIndex(count: content.count, rules: rules)
         let mended = self.mode == .append ? content.mendable(expiry: rules.renewal(at: clock.date)) : []
         self.mended = mended
         content.forEachTarget { target in
-            target.url = redactor.matchable(url: target.url)
-            index.append(target, isPlayable: !mended.contains(index.count))
+            let url = target.url
+            target.url = redactor.matchable(url: url)
+            index.append(target, writtenAs: url, isPlayable: !mended.contains(index.count))
         }
         state = Mutex(State(index: index))
-        reportFile = CassetteDefaults.current.report ?? .current()
+        reportFile = CassetteDefaults.current.report ?? .current(in: environment)
         reportFile?.change { $0.open(reportedPath, mode: self.mode) }
     }
 

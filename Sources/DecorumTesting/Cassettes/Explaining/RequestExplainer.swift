@@ -29,14 +29,9 @@ final class RequestExplainer: Sendable {
     private let recorded = Mutex<[Recorded]?>(nil)
 
     /// Creates an explainer; nil if neither the rules nor the environment ask for explanations.
-    init?(_ rules: CassetteRules, environment: [String: String] = ProcessInfo.processInfo.environment) {
-        guard let report = rules.reportExplanations else {
-            guard RequestExplanation.isAsked(in: environment) else { return nil }
-            self.report = RequestExplanation.write
-            self.rules = rules
-            scanner = SecretScanner(rules)
-            return
-        }
+    init?(_ rules: CassetteRules, environment: [String: String]) {
+        let isAsked = RequestExplanation.isAsked(in: environment)
+        guard let report = rules.reportExplanations ?? (isAsked ? RequestExplanation.write : nil) else { return nil }
         self.report = report
         self.rules = rules
         scanner = SecretScanner(rules)

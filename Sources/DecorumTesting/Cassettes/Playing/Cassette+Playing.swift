@@ -7,8 +7,7 @@ extension Cassette {
     ///
     /// - Throws: ``CassetteMissError`` if no interaction does.
     func play(_ request: RecordedRequest) throws -> RecordedOutcome {
-        let matched = matchedPart(of: request)
-        let (finding, number) = try take(request, orElse: .missed) { try $0.take(matched, recorded: $1) }
+        let (finding, number) = try take(request, orElse: .missed)
         if case .interaction(let ordinal) = finding { return try content.outcome(at: ordinal) }
         return try missed(matchable(request), finding, number: number)
     }
@@ -26,8 +25,7 @@ extension Cassette {
 
     /// Takes the interaction that answers a request; nil if there is none.
     func playIfRecorded(_ request: RecordedRequest) throws -> RecordedOutcome? {
-        let matched = matchedPart(of: request)
-        let finding = try take(request, orElse: .sent) { try $0.take(matched, recorded: $1) }.finding
+        let finding = try take(request, orElse: .sent).finding
         guard case .interaction(let ordinal) = finding else { return nil }
         return try content.outcome(at: ordinal)
     }
@@ -36,12 +34,20 @@ extension Cassette {
         redactor.matchable(rules.rewritten(request))
     }
 
-    /// The request as it is matched, but without its fields if neither a rule nor its content needs them.
-    private func matchedPart(of request: RecordedRequest) -> RecordedRequest {
+    private func take(
+        _ request: RecordedRequest, orElse outcome: RequestExplanation.Outcome
+    ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
         guard request.body.bytes.isEmpty, !rules.readsFields, rules.beforeMatching == nil else {
-            return matchable(request)
+            let matched = matchable(request)
+            return try take(request, orElse: outcome) { try $0.take(matched, recorded: $1) }
         }
-        return RecordedRequest(method: request.method, url: redactor.matchable(url: request.url))
+        // Neither a rule nor the content needs the fields, and most URLs are those of a recording.
+        return try take(request, orElse: outcome) { index, recorded in
+            try index.take(written: request, recorded: recorded)
+                ?? index.take(
+                    RecordedRequest(method: request.method, url: redactor.matchable(url: request.url)),
+                    recorded: recorded)
+        }
     }
 
     private func take(

@@ -4,10 +4,16 @@ import HTTPTypes
 extension RecordedRequest {
     /// The head of a request; fields that a layer has declared secret are marked as such, for the redaction.
     init(_ head: HTTPRequest, secretFields: Set<HTTPField.Name>) {
-        let origin = head.scheme.flatMap { scheme in head.authority.map { scheme + "://" + $0 } }
+        var url = ""
+        if let scheme = head.scheme, let authority = head.authority {
+            url.reserveCapacity(scheme.utf8.count + authority.utf8.count + (head.path?.utf8.count ?? 0) + 3)
+            url += scheme
+            url += "://"
+            url += authority
+        }
         // The target URI of `OPTIONS *` has no path (RFC 9112, section 3.3).
-        let path = head.path == "*" ? "" : head.path ?? ""
-        self.init(method: head.method.rawValue, url: (origin ?? "") + path, fields: head.headerFields)
+        if let path = head.path, path != "*" { url += path }
+        self.init(method: head.method.rawValue, url: url, fields: head.headerFields)
         guard !secretFields.isEmpty else { return }
         for index in fields.indices where secretFields.contains(fields[index].name) {
             fields[index].indexingStrategy = .disallow

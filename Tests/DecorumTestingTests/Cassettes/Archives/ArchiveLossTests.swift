@@ -25,7 +25,7 @@ import Testing
         let connection = CassetteConnection(
             cassette,
             recording: StubConnection { request in
-                if request.head.path == "/lost" { throw TransportError(.connectionLost, stage: .head) }
+                if request.head.path == "/lost" { throw TransportError(.connectionLost, at: .head) }
                 return Response(status: .ok, body: "whole")
             })
         for path in paths { _ = try? await connection.send(.get("https://example.com" + path)) }
