@@ -168,6 +168,13 @@ public final class Cassette: Sendable {
         let played = state.withLock { $0.index.played }
         return (0..<content.count).filter { !played.contains($0) }
     }
+
+    /// The interactions that were played although they are older than the rules allow, by their places in the file.
+    public var outdated: [Int] {
+        guard let date = rules.expiry?.date(from: clock.date) else { return [] }
+        let played = state.withLock { $0.index.played }
+        return played.sorted().filter { ordinal in content.recordedAt(ordinal).map { $0 < date } ?? false }
+    }
 }
 
 extension Cassette: CustomStringConvertible, CustomReflectable {

@@ -29,7 +29,7 @@ extension Cassette {
                     number: ordinal + 1, request: request.map { scanner.masked("\($0.method) \($0.url)") } ?? "")
             }
         }
-        let (replayed, saved) = state.withLock { ($0.replayCount, $0.saved) }
+        let (replayed, saved, failures) = state.withLock { ($0.replayCount, $0.saved, $0.failures) }
         return CassetteReport.Ending(
             isFinished: isFinished, recorded: saved.count, replayed: replayed,
             missed: failures.compactMap { ($0 as? CassetteMissError)?.request }, outdated: recordings(outdated),
