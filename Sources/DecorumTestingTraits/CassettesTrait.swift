@@ -34,7 +34,8 @@ public struct CassettesTrait: SuiteTrait, TestScoping {
         let outer = CassetteDefaults.current
         let shared = outer.shared ?? isPartial.map { SharedCassettes(isPartial: $0) } ?? SharedCassettes()
         let defaults = CassetteDefaults(
-            rules: defaults.rules ?? outer.rules, mode: defaults.mode ?? outer.mode, shared: shared)
+            rules: defaults.rules ?? outer.rules, mode: defaults.mode ?? outer.mode, shared: shared,
+            report: outer.report)
         try await CassetteDefaults.$current.withValue(defaults, operation: function)
         guard outer.shared == nil else { return }
         for error in shared.unused() { Issue.record(error, sourceLocation: test.sourceLocation) }

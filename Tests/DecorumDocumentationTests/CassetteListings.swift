@@ -124,6 +124,16 @@ private func compiledExport(_ imported: ImportedCassette) -> HAR {
     return archive
 }
 
+private func compiledComparison() async throws {
+    let comparison = try await StackComparison(
+        playing: "Tests/Cassettes/feed.json",
+        through: [
+            "plain": { base, clock in base.retrying(clock: clock) },
+            "cached": { base, clock in base.retrying(clock: clock).caching(in: MemoryResponseStore(), clock: clock) },
+        ])
+    print(comparison)
+}
+
 private func compiledOpening() async throws {
     let cassette = try Cassette(at: "Tests/Cassettes/feed.json")
     let connection = CassetteConnection(cassette).retrying()

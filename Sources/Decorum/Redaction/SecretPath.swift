@@ -17,6 +17,8 @@ struct SecretPath {
         ("open.feishu.cn", "/open-apis/bot/v2/hook/"), ("open.larksuite.com", "/open-apis/bot/v2/hook/"),
     ]
     private static let hosts = Set(addresses.map(\.host))
+    /// The addresses as bytes, which are compared for each URL.
+    private static let addressBytes = addresses.map { (host: Array($0.host.utf8), path: Array($0.path.utf8)) }
 
     /// Whether paths on a host may be the addresses of webhooks or bots.
     static func isAddressed(_ authority: String) -> Bool {
@@ -81,20 +83,22 @@ struct SecretPath {
     }
 
     private static func rest(of bytes: [UInt8], _ start: Int, _ url: Range<Int>) -> Range<Int> {
-        let end = bytes[start..<url.upperBound].firstIndex { "/?#".utf8.contains($0) } ?? url.upperBound
-        return start..<end
+        let end = bytes[start..<url.upperBound].firstIndex { byte in
+            byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+        }
+        return start..<(end ?? url.upperBound)
     }
 
     private static func knownAddress(in bytes: [UInt8], _ authority: Range<Int>, _ path: Range<Int>) -> Range<Int>? {
         var host = bytes[authority]
         if let at = host.lastIndex(of: UInt8(ascii: "@")) { host = host[(at + 1)...] }
         if let colon = host.firstIndex(of: UInt8(ascii: ":")) { host = host[..<colon] }
-        for (name, prefix) in addresses where bytes[path].starts(with: prefix.utf8) {
-            let matches = name.hasPrefix(".") ? host.ends(with: name.utf8) : host.isSame(as: name.utf8)
-            guard matches else { continue }
-            let secret = path.lowerBound + prefix.utf8.count..<path.upperBound
+        for (name, prefix) in addressBytes {
+            let matches = name.first == UInt8(ascii: ".") ? host.ends(with: name) : host.isSame(as: name)
+            guard matches, bytes[path].starts(with: prefix) else { continue }
+            let secret = path.lowerBound + prefix.count..<path.upperBound
             // The method of a bot's interface follows its token.
-            let isBot = prefix.hasSuffix("bot")
+            let isBot = prefix.ends(with: "bot".utf8)
             let end = isBot ? bytes[secret].firstIndex(of: UInt8(ascii: "/")) ?? secret.upperBound : secret.upperBound
             return secret.lowerBound < end ? secret.lowerBound..<end : nil
         }
@@ -102,6 +106,7 @@ struct SecretPath {
     }
 
     private static func announced(in bytes: [UInt8], _ path: Range<Int>, steps: inout Int) -> [Range<Int>] {
+        guard hasLongSegment(bytes[path]) else { return [] }
         var found: [Range<Int>] = []
         var isAnnounced = false
         var isWeaklyAnnounced = false
@@ -124,6 +129,16 @@ struct SecretPath {
             start = end + 1
         }
         return found
+    }
+
+    /// Whether some segment of a path is long enough for a token.
+    private static func hasLongSegment(_ path: ArraySlice<UInt8>) -> Bool {
+        var length = 0
+        for byte in path {
+            length = byte == UInt8(ascii: "/") ? 0 : length + 1
+            if length >= leastLength { return true }
+        }
+        return false
     }
 
     /// The start of the token in `bot123456789:AAF…`; nil if the segment is none.
@@ -170,10 +185,10 @@ extension UInt8 {
     var isASCIILetterOrDigit: Bool { isDecimalDigit || (0x61...0x7A).contains(self | 0x20) }
 }
 
-extension ArraySlice<UInt8> {
-    fileprivate func isSame(as text: String.UTF8View) -> Bool {
+extension BidirectionalCollection<UInt8> {
+    fileprivate func isSame(as text: some Collection<UInt8>) -> Bool {
         count == text.count && zip(self, text).allSatisfy { ((0x41...0x5A).contains($0) ? $0 | 0x20 : $0) == $1 }
     }
 
-    fileprivate func ends(with text: String.UTF8View) -> Bool { suffix(text.count).isSame(as: text) }
+    fileprivate func ends(with text: some Collection<UInt8>) -> Bool { suffix(text.count).isSame(as: text) }
 }

@@ -63,9 +63,14 @@ extension JSONScanner {
     /// Consumes a number, `true`, `false` or `null`.
     mutating func skipScalar() throws(JSONSyntaxError) {
         let start = position
-        for literal in ["true", "false", "null"] as [StaticString] where skip(literal) {
-            return try endScalar(from: start)
-        }
+        let literal: StaticString? =
+            switch byte {
+            case UInt8(ascii: "t"): "true"
+            case UInt8(ascii: "f"): "false"
+            case UInt8(ascii: "n"): "null"
+            default: nil
+            }
+        if let literal, skip(literal) { return try endScalar(from: start) }
         if byte == UInt8(ascii: "-") { position += 1 }
         let isZero = byte == UInt8(ascii: "0")
         let count = skipDigits()

@@ -40,10 +40,13 @@ public struct JSONScanner: Sendable {
 
     /// Moves to the next byte that is not blank, and returns it without consuming it; nil at the end.
     public mutating func next() -> UInt8? {
-        while position < end {
-            switch bytes[position] {
-            case 0x20, 0x09, 0x0A, 0x0D: position += 1
-            case 0x1E where allowsControls: position += 1
+        // A local variable, because a property would be written for each blank.
+        var index = position
+        defer { position = index }
+        while index < end {
+            switch bytes[index] {
+            case 0x20, 0x09, 0x0A, 0x0D: index += 1
+            case 0x1E where allowsControls: index += 1
             case let byte: return byte
             }
         }

@@ -50,10 +50,12 @@ public enum JSONText: Sendable {
 
     /// The text of the bytes between the quotation marks of a string; nil when they are not UTF-8.
     static func text(of bytes: ArraySlice<UInt8>) -> String? {
-        if bytes.contains(UInt8(ascii: "\\")) { return String(validating: unescape(bytes), as: UTF8.self) }
-        // Most strings are ASCII, which needs no validation; this check is much faster than the validation.
-        guard bytes.contains(where: { $0 >= 0x80 }) else { return String(decoding: bytes, as: UTF8.self) }
-        return String(validating: bytes, as: UTF8.self)
+        // Most strings are ASCII without escapes, which needs no validation; this check is much faster than one.
+        guard bytes.contains(where: { $0 >= 0x80 || $0 == UInt8(ascii: "\\") }) else {
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        return bytes.contains(UInt8(ascii: "\\"))
+            ? String(validating: unescape(bytes), as: UTF8.self) : String(validating: bytes, as: UTF8.self)
     }
 
     /// Returns whether a string has half of a surrogate pair, for which ``unescape(_:)`` returns U+FFFD.

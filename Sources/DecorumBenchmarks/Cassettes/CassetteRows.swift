@@ -15,9 +15,14 @@ enum CassetteRows {
             },
             Row(
                 name: "cassettes/replay", baseline: "cassettes/stub",
-                bounds: [.instructionsPerLayer(65_300), .allocationsPerLayer(33.4)]
+                bounds: [.instructionsPerLayer(33_000), .allocationsPerLayer(12.1)]
             ) { count in
                 try await tape.play(count) { CassetteConnection($0) }
+            },
+            Row(
+                name: "cassettes/open 100 interactions", bounds: [.instructions(4_000_000), .allocations(1_120)]
+            ) { count in
+                try await tape.open(count)
             },
         ]
     }
@@ -29,6 +34,8 @@ private actor Tape {
 
     private var cassette: Cassette?
     private var next = 0
+    /// A cassette of a hundred interactions, as bytes.
+    private var small: Data?
 
     func play<Source: Connection>(
         _ count: Int, through connection: @Sendable (_ cassette: Cassette) -> Source
@@ -40,6 +47,16 @@ private actor Tape {
                 throw BenchmarkFailure("An answer has no content.")
             }
             next = (next + 1) % Self.length
+        }
+    }
+
+    /// Opens a cassette of a hundred interactions a number of times.
+    func open(_ count: Int) async throws {
+        try await SampleCassette.withFolder { folder in
+            let file = folder.appending(path: "small.json")
+            if small == nil { small = try Data(contentsOf: await SampleCassette(count: 100, in: folder).file) }
+            try small?.write(to: file)
+            for _ in 0..<count { _ = try Cassette(at: file.path, mode: .replay) }
         }
     }
 

@@ -41,6 +41,12 @@ public final class Cassette: Sendable {
     let isShared: Bool
     /// The content of the file before the suite began.
     let original: CassetteContent
+    /// The interactions that are recorded again instead of being played.
+    let mended: Set<Int>
+    /// Explains each request; nil where nobody asks for it.
+    let explainer: RequestExplainer?
+    /// The report of the run; nil where nobody asks for one.
+    let reportFile: CassetteReportFile?
 
     struct State {
         var index: PlaybackIndex
@@ -48,6 +54,12 @@ public final class Cassette: Sendable {
         /// The number of requests, and of answers to those that are recorded.
         var eventCount = 0
         var requestCount = 0
+        /// The number of requests that were answered by a recording.
+        var replayCount = 0
+        /// The number of interactions that were written, and the values that were replaced in them.
+        var saved: (count: Int, replacements: [SecretReplacement]) = (0, [])
+        /// Whether the end of the test is in the report of the run.
+        var isReported = false
         /// The requests that the cassette failed, whatever became of their errors.
         var failures: [any Error] = []
     }
@@ -81,7 +93,8 @@ public final class Cassette: Sendable {
         spawner: any TaskSpawner = SystemSpawner(), suite shared: SharedCassettes?, isShared: Bool
     ) throws {
         let file = URL(filePath: path)
-        let wanted = try mode ?? .current()
+        let environment = ProcessInfo.processInfo.environment
+        let wanted = try mode ?? .current(in: environment)
         // The version is taken first, so that a change while the file is read counts as one.
         let stamp = FileStamp(of: file)
         let isRead = stamp != nil && wanted != .live
@@ -112,18 +125,24 @@ public final class Cassette: Sendable {
         self.isShared = isShared && shared != nil
         self.original = original
         redactor = CassetteRedactor(rules)
+        explainer = RequestExplainer(rules, environment: environment)
         let redactor = redactor
         var index = PlaybackIndex(count: content.count, rules: rules)
-        // Append records them again.
         let mended = self.mode == .append ? content.mendable(expiry: rules.renewal(at: clock.date)) : []
+        self.mended = mended
         content.forEachTarget { target in
-            target.url = redactor.matchable(url: target.url)
-            index.append(target, isPlayable: !mended.contains(index.count))
+            let url = target.url
+            target.url = redactor.matchable(url: url)
+            index.append(target, writtenAs: url, isPlayable: !mended.contains(index.count))
         }
         state = Mutex(State(index: index))
+        reportFile = CassetteDefaults.current.report ?? .current(in: environment)
+        reportFile?.change { $0.open(reportedPath, mode: self.mode) }
     }
 
     deinit {
+        // A test that has failed does not finish its cassette.
+        reportEnd(isFinished: false)
         for recording in state.withLock(\.recordings) { recording.stop() }
     }
 
@@ -148,6 +167,13 @@ public final class Cassette: Sendable {
     public var unplayed: [Int] {
         let played = state.withLock { $0.index.played }
         return (0..<content.count).filter { !played.contains($0) }
+    }
+
+    /// The interactions that were played although they are older than the rules allow, by their places in the file.
+    public var outdated: [Int] {
+        guard let date = rules.expiry?.date(from: clock.date) else { return [] }
+        let played = state.withLock { $0.index.played }
+        return played.sorted().filter { ordinal in content.recordedAt(ordinal).map { $0 < date } ?? false }
     }
 }
 

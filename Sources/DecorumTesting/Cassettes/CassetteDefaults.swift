@@ -14,6 +14,8 @@ public struct CassetteDefaults: Sendable {
     public var mode: CassetteMode?
     /// The cassettes that the tests of the scope share; nil if each test has its files alone.
     public var shared: SharedCassettes?
+    /// The report of the run; nil for the one that the environment names in `CASSETTE_REPORT`.
+    public var report: CassetteReportFile?
 
     /// Creates defaults.
     ///
@@ -21,10 +23,15 @@ public struct CassetteDefaults: Sendable {
     ///   - rules: The rules of a test that does not set any.
     ///   - mode: The mode of a test that does not set one.
     ///   - shared: The cassettes that the tests of the scope share.
-    public init(rules: CassetteRules? = nil, mode: CassetteMode? = nil, shared: SharedCassettes? = nil) {
+    ///   - report: The report of the run.
+    public init(
+        rules: CassetteRules? = nil, mode: CassetteMode? = nil, shared: SharedCassettes? = nil,
+        report: CassetteReportFile? = nil
+    ) {
         self.rules = rules
         self.mode = mode
         self.shared = shared
+        self.report = report
     }
 
     /// Opens the cassette of a test, with the defaults for the rules and the mode that the test does not set.

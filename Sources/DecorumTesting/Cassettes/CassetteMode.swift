@@ -1,7 +1,7 @@
 public import Foundation
 
 /// The reaction of a cassette to a request.
-public enum CassetteMode: String, Sendable, CaseIterable {
+public enum CassetteMode: String, Sendable, CaseIterable, Codable {
     /// Plays recorded interactions. A request without one is a miss, and nothing is sent. The default if `CI` is set.
     case replay
     /// Records if there is no file yet, else replays. The default if `CI` is not set.
@@ -20,6 +20,8 @@ public enum CassetteMode: String, Sendable, CaseIterable {
 
     /// The mode that the environment names in `CASSETTE`; without it, ``replay`` if `CI` is set, else ``once``.
     ///
+    /// `explain` names ``replay`` too; each request is then explained by a ``RequestExplanation``.
+    ///
     /// - Parameter environment: The variables of the environment.
     /// - Returns: The mode.
     /// - Throws: `CassetteModeError` if the value of the variable is not the name of a mode.
@@ -30,6 +32,7 @@ public enum CassetteMode: String, Sendable, CaseIterable {
             let isContinuousIntegration = !["", "0", "false"].contains(environment["CI"] ?? "")
             return isContinuousIntegration ? .replay : .once
         }
+        if RequestExplanation.isAsked(in: environment) { return .replay }
         guard let mode = CassetteMode(rawValue: name) else { throw CassetteModeError(name: name) }
         return mode
     }
@@ -49,7 +52,7 @@ public struct CassetteModeError: Error, Hashable, Sendable, CustomStringConverti
 
     /// The cause, and the values that are allowed.
     public var description: String {
-        let names = CassetteMode.allCases.map(\.rawValue).joined(separator: ", ")
+        let names = (CassetteMode.allCases.map(\.rawValue) + [RequestExplanation.modeName]).joined(separator: ", ")
         return "CASSETTE is \(name.debugDescription), which is not a mode; it may be \(names)."
     }
 }

@@ -107,6 +107,12 @@ public struct CassetteRules: Sendable {
     /// Receives the values that were replaced by their names each time a cassette is written; by default, they are
     /// listed on standard error.
     public var reportReplacements: (@Sendable ([SecretReplacement], _ file: URL) -> Void)?
+    /// Receives, for each request that is looked for in the cassette, the recording that answered it and the reasons why
+    /// others did not; nil for none, or with `CASSETTE=explain` for standard error.
+    public var reportExplanations: (@Sendable (RequestExplanation) -> Void)?
+    /// Receives what an HTTP archive has no place for each time one is written; by default, it is listed on standard
+    /// error.
+    public var reportLosses: (@Sendable ([ExportLoss], _ file: URL) -> Void)?
     /// Rewrites an interaction before it is recorded, or keeps it off the cassette by returning nil.
     public var beforeRecording: (@Sendable (Interaction) -> Interaction?)?
     /// Rewrites an interaction before it is matched, or leaves it out by returning nil.
@@ -145,6 +151,7 @@ public struct CassetteRules: Sendable {
         refusesUnsafeMethods = false
         allowedSecrets = []
         reportReplacements = SecretReplacement.write
+        reportLosses = ExportLoss.write
     }
 
     /// An incoming request, as the rules rewrite it.

@@ -7,18 +7,21 @@ import Synchronization
 /// Use it for a subject that waits, such as a layer that retries, where a suite examines the outcome alone.
 public final class ImpatientClock: DatedClock {
     private let start = ContinuousClock.now
+    private let startDate: Date
     private let elapsed = Mutex(Duration.zero)
 
     /// Creates a clock.
-    public init() {}
+    ///
+    /// - Parameter date: The date that it starts from; 14 November 2023, 22:13:20 UTC if not given.
+    public init(date: Date = Date(timeIntervalSince1970: 1_700_000_000)) {
+        startDate = date
+    }
 
     /// The latest deadline so far.
     public var now: ContinuousClock.Instant { start + elapsed.withLock { $0 } }
 
-    /// The date, which starts at 14 November 2023, 22:13:20 UTC, and moves with the time.
-    public var date: Date {
-        Date(timeIntervalSince1970: 1_700_000_000 + elapsed.withLock { $0 } / .seconds(1))
-    }
+    /// The date, which moves with the time.
+    public var date: Date { startDate + TimeInterval(elapsed.withLock { $0 } / .seconds(1)) }
 
     /// One nanosecond.
     public var minimumResolution: Duration { .nanoseconds(1) }

@@ -14,6 +14,16 @@ extension Cassette {
     ///   the file is not written, which is then unchanged.
     @concurrent public func finish() async throws {
         await endRecordings()
+        do {
+            try conclude()
+        } catch {
+            reportEnd(isFinished: error is UnusedInteractionsError)
+            throw error
+        }
+        reportEnd(isFinished: true)
+    }
+
+    private func conclude() throws {
         try throwFailures()
         var unplayed: Set<Int>?
         switch mode {

@@ -24,9 +24,12 @@ public final class SharedCassettes: Sendable {
     ///
     /// - Parameter isPartial: Whether only some tests of the suite run, so that unused interactions have no meaning; by
     ///   default, whether the arguments of the process hold `--filter` or `--skip`.
-    public init(isPartial: Bool = CommandLine.arguments.contains { $0 == "--filter" || $0 == "--skip" }) {
+    public init(isPartial: Bool = SharedCassettes.isFiltered) {
         self.isPartial = isPartial
     }
+
+    /// Whether the arguments of the process leave out tests: `--filter` or `--skip`.
+    public static var isFiltered: Bool { CommandLine.arguments.contains { $0 == "--filter" || $0 == "--skip" } }
 
     /// The interactions that no test of the suite has played, for each file that was replayed.
     ///

@@ -13,26 +13,28 @@ struct CassetteMembers {
     private static let limit = 64
 
     init(_ scanner: inout JSONScanner) throws {
-        bytes = scanner.bytes
-        _ = try scanner.peek()
-        start = scanner.position
-        members.reserveCapacity(8)
-        try scanner.object { name, scanner in
-            guard !contains(name) else { throw scanner.fault("the member \"\(name)\" occurs twice") }
-            guard members.count < Self.limit else {
-                throw scanner.fault("an object has more than \(Self.limit) members")
-            }
-            members.append((name, try scanner.skipValue()))
-        }
+        try self.init(scanner.bytes, in: scanner.skipValue())
     }
 
+    /// Creates the members of an object in a range that is known to be JSON.
     init(_ bytes: [UInt8], in range: Range<Int>) throws {
-        var scanner = JSONScanner(bytes, range: range)
-        try self.init(&scanner)
+        self.bytes = bytes
+        var walk = KnownJSON(bytes, at: range.lowerBound)
+        start = walk.position
+        members.reserveCapacity(8)
+        guard walk.skip(UInt8(ascii: "{")) else { throw fault("'{' is expected") }
+        guard !walk.skip(UInt8(ascii: "}")) else { return }
+        repeat {
+            let name = walk.name()
+            guard !contains(name) else { throw fault("the member \"\(name)\" occurs twice") }
+            guard members.count < Self.limit else { throw fault("an object has more than \(Self.limit) members") }
+            members.append((name, walk.value()))
+        } while walk.skip(UInt8(ascii: ","))
     }
 
     subscript(_ name: String) -> Range<Int>? {
-        members.first { $0.name == name }?.range
+        for member in members where member.name == name { return member.range }
+        return nil
     }
 
     func contains(_ name: String) -> Bool { self[name] != nil }

@@ -42,7 +42,7 @@ final class CassetteReader: Sendable {
 
     /// The whole interaction at an index.
     func interaction(at index: Int) throws(CassetteError) -> Interaction {
-        try Self.located(bytes, in: cassette, place: "interactions[\(index)]") {
+        try Self.located(bytes, in: cassette, place: index) {
             let members = try CassetteMembers(bytes, in: entries[index].range)
             return Interaction(
                 request: try Self.request(CassetteMembers(bytes, in: entries[index].request), files),
@@ -57,17 +57,17 @@ final class CassetteReader: Sendable {
 
     /// The outcome of the request at an index.
     func outcome(at index: Int) throws(CassetteError) -> RecordedOutcome {
-        try Self.located(bytes, in: cassette, place: "interactions[\(index)]") {
-            let entry = entries[index]
-            return RecordedOutcome(
-                response: try entry.response.map { try Self.response(CassetteMembers(bytes, in: $0), files) },
-                failure: try entry.failure.map { try Self.failure(CassetteMembers(bytes, in: $0)) })
+        try Self.located(bytes, in: cassette, place: index) {
+            // A copy of the entry would count references to its texts.
+            RecordedOutcome(
+                response: try entries[index].response.map { try Self.response(CassetteMembers(bytes, in: $0), files) },
+                failure: try entries[index].failure.map { try Self.failure(CassetteMembers(bytes, in: $0)) })
         }
     }
 
     /// The request at an index.
     func request(at index: Int) throws(CassetteError) -> RecordedRequest {
-        try Self.located(bytes, in: cassette, place: "interactions[\(index)]") {
+        try Self.located(bytes, in: cassette, place: index) {
             try Self.request(CassetteMembers(bytes, in: entries[index].request), files)
         }
     }
@@ -100,13 +100,14 @@ final class CassetteReader: Sendable {
     }
 
     private static func located<Value>(
-        _ bytes: [UInt8], in cassette: URL, place: String? = nil, _ read: () throws -> Value
+        _ bytes: [UInt8], in cassette: URL, place index: Int? = nil, _ read: () throws -> Value
     ) throws(CassetteError) -> Value {
         do {
             return try read()
         } catch {
             let syntax = error as? JSONSyntaxError
             let line = syntax.map { "line \($0.line(in: bytes))" }
+            let place = index.map { "interactions[\($0)]" }
             throw CassetteError(
                 file: cassette.relativePath, place: [line, place].compactMap { $0 }.joined(separator: ", "),
                 reason: syntax?.reason ?? "it cannot be read")

@@ -3,10 +3,12 @@ import Decorum
 /// The tokens of a JSON document, without the blanks between them.
 struct JSONTokens: Sequence, IteratorProtocol {
     private var scanner: JSONScanner
+    private let range: Range<Int>
 
     /// Creates the tokens of a document that is known to be JSON.
     init(_ bytes: [UInt8], in range: Range<Int>) {
         scanner = JSONScanner(bytes, range: range)
+        self.range = range
     }
 
     mutating func next() -> ArraySlice<UInt8>? {
@@ -15,19 +17,31 @@ struct JSONTokens: Sequence, IteratorProtocol {
     }
 
     /// The tokens, joined without blanks.
-    consuming func joined() -> [UInt8] {
-        var output: [UInt8] = []
-        // Tokens without a blank between them are copied at once.
-        var run = scanner.position..<scanner.position
-        while let token = try? scanner.token() {
-            if token.lowerBound > run.upperBound {
-                output += scanner.bytes[run]
-                run = token
-            } else {
-                run = run.lowerBound..<token.upperBound
+    func joined() -> [UInt8] {
+        unsafe [UInt8](unsafeUninitializedCapacity: range.count) { output, count in
+            unsafe scanner.bytes.withUnsafeBufferPointer { bytes in
+                var index = range.lowerBound
+                while index < range.upperBound {
+                    let byte = unsafe bytes[index]
+                    index += 1
+                    guard byte > 0x20 else { continue }
+                    unsafe output[count] = byte
+                    count += 1
+                    guard byte == UInt8(ascii: "\"") else { continue }
+                    // A string is copied with its blanks, up to the quotation mark that is not escaped.
+                    while index < range.upperBound {
+                        let byte = unsafe bytes[index]
+                        unsafe output[count] = byte
+                        index += 1
+                        count += 1
+                        if byte == UInt8(ascii: "\"") { break }
+                        guard byte == UInt8(ascii: "\\"), index < range.upperBound else { continue }
+                        unsafe output[count] = unsafe bytes[index]
+                        index += 1
+                        count += 1
+                    }
+                }
             }
         }
-        output += scanner.bytes[run]
-        return output
     }
 }

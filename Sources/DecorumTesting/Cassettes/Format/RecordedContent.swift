@@ -90,10 +90,15 @@ extension RecordedContent {
     /// The names of the members that hold content, or define how to read it.
     static let members: Set<String> = ["json", "text", "base64", "file", "layout", "ending", "charset", "format"]
 
+    private static let kinds = ["json", "text", "base64", "file"]
+
     static func read(_ members: CassetteMembers, files: CassetteFiles) throws -> RecordedBody {
-        let kinds = ["json", "text", "base64", "file"].filter { members.contains($0) }
-        guard let kind = kinds.first else { return RecordedBody() }
-        guard kinds.count == 1 else { throw members.fault("it has content twice, as \(kinds[0]) and \(kinds[1])") }
+        var found: String?
+        for kind in kinds where members.contains(kind) {
+            if let found { throw members.fault("it has content twice, as \(found) and \(kind)") }
+            found = kind
+        }
+        guard let kind = found else { return RecordedBody() }
 
         let exactness = try members.text("format").map { name in
             guard let exactness = RecordedBody.Exactness(rawValue: name) else {
@@ -110,7 +115,8 @@ extension RecordedContent {
             guard let layout = JSONLayout(rawValue: try members.text("layout") ?? JSONLayout.compact.rawValue),
                 let range = members[kind]
             else { throw members.fault("its layout is unknown") }
-            return Data(layout.written(JSONTokens(members.bytes, in: range)) + (try members.text("ending") ?? "").utf8)
+            let content = layout.written(JSONTokens(members.bytes, in: range))
+            return Data(try members.text("ending").map { content + $0.utf8 } ?? content)
         case "text":
             let text = try members.lines(kind).joined(separator: "\n")
             guard let charset = try members.text("charset") else { return Data(text.utf8) }

@@ -12,6 +12,10 @@ enum URLKey {
     }
 
     static func append(_ url: String, ignoring names: SecretNames, to key: inout [UInt8]) {
+        if isNormal(url) {
+            key += url.utf8
+            return
+        }
         let bytes = Array(url.utf8)
         let end = bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
         let authority = authority(in: bytes[..<end])
@@ -28,6 +32,27 @@ enum URLKey {
         let start = key.count
         appendItems(bytes[(query + 1)..<end], ignoring: names, to: &key)
         if key.count == start { key.removeLast() }
+    }
+
+    /// Whether a URL is its own key: `http` or `https`, a host in lower case without a port, and a path without a query,
+    /// a fragment and percent-encoding.
+    ///
+    /// Most URLs are, and this check takes far less time than the key.
+    private static func isNormal(_ url: String) -> Bool {
+        guard url.hasPrefix("https://") || url.hasPrefix("http://") else { return false }
+        var slashCount = 0
+        let needsKey = url.containsUTF8 { byte in
+            switch byte {
+            case UInt8(ascii: "/"):
+                slashCount += 1
+                return false
+            case 0x61...0x7A, 0x30...0x39, UInt8(ascii: "-"), UInt8(ascii: "."): return false
+            // Behind the scheme, a colon begins a port.
+            case UInt8(ascii: ":"): return slashCount == 2
+            default: return slashCount < 3 || !byte.isAllowedInPath
+            }
+        }
+        return !needsKey && slashCount > 2
     }
 
     private static func authority(in url: ArraySlice<UInt8>) -> Range<Int> {
@@ -114,6 +139,13 @@ extension UInt8 {
             UInt8(ascii: "~"):
             true
         default: false
+        }
+    }
+
+    fileprivate var isAllowedInPath: Bool {
+        switch self {
+        case UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "%"): false
+        default: isAllowedInURL
         }
     }
 

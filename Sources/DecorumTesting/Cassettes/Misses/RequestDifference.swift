@@ -31,8 +31,18 @@ struct RequestDifference {
     static func nearness(
         _ recorded: RecordedRequest, _ live: RecordedRequest, rules: [MatchingRule], keys: [[UInt8]]
     ) -> Int {
-        let agreeing = zip(rules, keys).count { $0.key(recorded) == $1 }
+        nearness(recorded, live, keys, rules.map { $0.key(recorded) })
+    }
+
+    /// The similarity of two requests with their keys, one for each rule.
+    static func nearness(
+        _ recorded: RecordedRequest, _ live: RecordedRequest, _ keys: [[UInt8]], _ recordedKeys: [[UInt8]]
+    ) -> Int {
+        let agreeing = zip(keys, recordedKeys).count { $0 == $1 }
         let common = zip(recorded.url.utf8, live.url.utf8).prefix { $0 == $1 }.count
         return agreeing << 16 + min(common, 0xFFFF)
     }
+
+    /// The number of lines that show differences.
+    var lineCount: Int { disagreements.reduce(0) { $0 + $1.lines.count } }
 }

@@ -7,8 +7,7 @@ extension Cassette {
     ///
     /// - Throws: ``CassetteMissError`` if no interaction does.
     func play(_ request: RecordedRequest) throws -> RecordedOutcome {
-        let matched = matchedPart(of: request)
-        let (finding, number) = try take { try $0.take(matched, recorded: $1) }
+        let (finding, number) = try take(request, orElse: .missed)
         if case .interaction(let ordinal) = finding { return try content.outcome(at: ordinal) }
         return try missed(matchable(request), finding, number: number)
     }
@@ -18,17 +17,16 @@ extension Cassette {
     /// - Throws: ``CassetteMissError`` if no interaction does.
     func play(anyOf versions: [RecordedRequest]) throws -> RecordedOutcome {
         let versions = versions.map(matchable)
-        let (finding, number) = try take { try $0.take(anyOf: versions, recorded: $1) }
+        let first = versions.first ?? RecordedRequest(method: "", url: "")
+        let (finding, number) = try take(first, orElse: .missed) { try $0.take(anyOf: versions, recorded: $1) }
         if case .interaction(let ordinal) = finding { return try content.outcome(at: ordinal) }
-        return try missed(versions.first ?? RecordedRequest(method: "", url: ""), finding, number: number)
+        return try missed(first, finding, number: number)
     }
 
     /// Takes the interaction that answers a request; nil if there is none.
     func playIfRecorded(_ request: RecordedRequest) throws -> RecordedOutcome? {
-        let matched = matchedPart(of: request)
-        guard case .interaction(let ordinal) = try take({ try $0.take(matched, recorded: $1) }).finding else {
-            return nil
-        }
+        let finding = try take(request, orElse: .sent).finding
+        guard case .interaction(let ordinal) = finding else { return nil }
         return try content.outcome(at: ordinal)
     }
 
@@ -36,27 +34,46 @@ extension Cassette {
         redactor.matchable(rules.rewritten(request))
     }
 
-    /// The request as it is matched, but without its fields if neither a rule nor its content needs them.
-    private func matchedPart(of request: RecordedRequest) -> RecordedRequest {
+    private func take(
+        _ request: RecordedRequest, orElse outcome: RequestExplanation.Outcome
+    ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
         guard request.body.bytes.isEmpty, !rules.readsFields, rules.beforeMatching == nil else {
-            return matchable(request)
+            let matched = matchable(request)
+            return try take(request, orElse: outcome) { try $0.take(matched, recorded: $1) }
         }
-        return RecordedRequest(method: request.method, url: redactor.matchable(url: request.url))
+        // Neither a rule nor the content needs the fields, and most URLs are those of a recording.
+        return try take(request, orElse: outcome) { index, recorded in
+            try index.take(written: request, recorded: recorded)
+                ?? index.take(
+                    RecordedRequest(method: request.method, url: redactor.matchable(url: request.url)),
+                    recorded: recorded)
+        }
     }
 
     private func take(
+        _ request: RecordedRequest, orElse outcome: RequestExplanation.Outcome,
         _ take: (_ index: inout PlaybackIndex, _ recorded: (Int) throws -> RecordedRequest) throws ->
             PlaybackIndex.Finding
     ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
-        try state.withLock { state in
+        let (finding, number, played) = try state.withLock { state in
             state.requestCount += 1
+            let played = explainer == nil ? [] : state.index.played
             let finding = try take(&state.index) { ordinal in
                 // The target is in the index already, so a request without content has nothing else to match.
                 if !rules.readsFields, !content.hasContent(at: ordinal) { return RecordedRequest(method: "", url: "") }
                 return redactor.matchable(try content.request(at: ordinal))
             }
-            return (finding, state.requestCount)
+            if case .interaction = finding { state.replayCount += 1 }
+            return (finding, state.requestCount, played)
         }
+        if let explainer {
+            let answer: RequestExplanation.Outcome? =
+                if case .interaction(let ordinal) = finding { .answered(by: ordinal + 1) } else { nil }
+            try explainer.explain(
+                matchable(request), number: number, answer ?? outcome, before: .init(played: played, mended: mended),
+                in: self)
+        }
+        return (finding, number)
     }
 
     /// The reaction to a request without a recording.

@@ -1,6 +1,5 @@
 public import Decorum
 import Foundation
-import Synchronization
 
 /// A test has played recordings that are older than the rules allow.
 ///
@@ -23,13 +22,6 @@ extension OutdatedRecordingsError: DescribableError {
 }
 
 extension Cassette {
-    /// The interactions that were played although they are older than the rules allow, by their places in the file.
-    public var outdated: [Int] {
-        guard let date = rules.expiry?.date(from: clock.date) else { return [] }
-        let played = state.withLock { $0.index.played }
-        return played.sorted().filter { ordinal in content.recordedAt(ordinal).map { $0 < date } ?? false }
-    }
-
     /// Throws if recordings were played that are older than the rules allow.
     func checkAge() throws {
         let outdated = outdated

@@ -6,6 +6,21 @@ struct PlaybackIndex: Sendable {
     private struct Key: Hashable {
         var bytes: [UInt8] = []
 
+        init() {}
+
+        init(bytes: [UInt8]) {
+            self.bytes = bytes
+        }
+
+        /// The method and the URL as the default rules append them, but as they are written.
+        init(method: String, url: String) {
+            bytes.reserveCapacity(method.utf8.count + url.utf8.count + 2)
+            bytes += method.utf8
+            bytes.append(0)
+            bytes += url.utf8
+            bytes.append(0)
+        }
+
         func hash(into hasher: inout Hasher) {
             // An array hashes each of its bytes by itself, which takes far longer. The pointer does not escape.
             unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
@@ -26,7 +41,7 @@ struct PlaybackIndex: Sendable {
         let first: Int
         var others: [Int] = []
         /// By the key of all other rules; nil until the first request comes.
-        var queues: [Key: Queue]?
+        var queues: Queues?
         /// The keys of the queues that hold placeholders; nil until a request matches no queue exactly.
         var templates: KeyTemplates?
     }
@@ -38,12 +53,55 @@ struct PlaybackIndex: Sendable {
     }
 
     private struct Queue {
-        var ordinals: [Int] = []
+        let first: Int
+        var others: [Int] = []
         var next = 0
+
+        var ordinals: [Int] { [first] + others }
+        var last: Int { others.last ?? first }
+        /// The next interaction that is not played; nil if all are.
+        var upcoming: Int? { next == 0 ? first : next <= others.count ? others[next - 1] : nil }
+    }
+
+    /// Queues by their keys; most groups have one, for which no dictionary is needed.
+    private struct Queues {
+        private var only: (key: Key, queue: Queue)?
+        private var all: [Key: Queue] = [:]
+
+        var keys: [Key] { only.map { [$0.key] } ?? Array(all.keys) }
+
+        subscript(key: Key) -> Queue? {
+            guard let only else { return all[key] }
+            return only.key == key ? only.queue : nil
+        }
+
+        mutating func append(_ ordinal: Int, to key: Key) {
+            if only?.key == key {
+                only?.queue.others.append(ordinal)
+                return
+            }
+            if let only {
+                all[only.key] = only.queue
+                self.only = nil
+            } else if all.isEmpty {
+                only = (key, Queue(first: ordinal))
+                return
+            }
+            if all[key] == nil { all[key] = Queue(first: ordinal) } else { all[key]?.others.append(ordinal) }
+        }
+
+        mutating func advance(_ key: Key) {
+            if only == nil { all[key]?.next += 1 } else { only?.queue.next += 1 }
+        }
     }
 
     private let rules: CassetteRules
+    /// The key by all other rules of a request without content, if no rule reads fields.
+    private var contentlessKey = Key()
     private var groups: [Group] = []
+    /// By the key of method and URL, and by the method and the URL as they are written, where these differ from the key.
+    ///
+    /// A key is its own key, so a request that is written like a key or like a recording needs no key of its own.
     private var groupNumbers: [Key: Int] = [:]
     /// The keys of groups that hold placeholders; nil until a request matches no group exactly.
     private var templates: KeyTemplates?
@@ -56,6 +114,7 @@ struct PlaybackIndex: Sendable {
     init(count: Int, rules: CassetteRules) {
         self.rules = rules
         groups.reserveCapacity(count)
+        contentlessKey = key(of: RecordedRequest(method: "", url: ""), forTarget: false)
         groupNumbers.reserveCapacity(count)
     }
 
@@ -67,8 +126,8 @@ struct PlaybackIndex: Sendable {
 
     /// Appends an interaction, with a request of which only method and URL count.
     ///
-    /// One that is not playable only counts.
-    mutating func append(_ target: RecordedRequest, isPlayable: Bool = true) {
+    /// One that is not playable only counts. `url` is its URL as it is written, before it was redacted.
+    mutating func append(_ target: RecordedRequest, writtenAs url: String? = nil, isPlayable: Bool = true) {
         guard isPlayable else {
             count += 1
             return
@@ -81,6 +140,10 @@ struct PlaybackIndex: Sendable {
         } else {
             groups.append(Group(first: count))
         }
+        if let url {
+            let written = Key(method: target.method, url: url)
+            if written != key, groupNumbers[written] == nil { groupNumbers[written] = groupNumbers[key] }
+        }
         count += 1
     }
 
@@ -89,9 +152,26 @@ struct PlaybackIndex: Sendable {
         _ request: RecordedRequest, recorded: (Int) throws -> RecordedRequest
     ) throws -> Finding {
         guard let place = try place(of: request, recorded) else { return .nothing }
+        return take(at: place)
+    }
+
+    /// Takes the next interaction for a request without content that is not redacted, if its method and its URL are
+    /// written as those of a recorded one are; nil if they are not, or if only requests with content are recorded.
+    ///
+    /// No rule may read fields.
+    mutating func take(
+        written request: RecordedRequest, recorded: (Int) throws -> RecordedRequest
+    ) throws -> Finding? {
+        guard let group = groupNumbers[Key(method: request.method, url: request.url)] else { return nil }
+        try fillQueues(of: group, recorded)
+        guard groups[group].queues?[contentlessKey] != nil else { return nil }
+        return take(at: Place(group: group, key: contentlessKey))
+    }
+
+    private mutating func take(at place: Place) -> Finding {
         let finding = find(at: place)
         if case .interaction(let ordinal) = finding {
-            if played.insert(ordinal).inserted { groups[place.group].queues?[place.key]?.next += 1 }
+            if played.insert(ordinal).inserted { groups[place.group].queues?.advance(place.key) }
             cursor = max(cursor, ordinal + 1)
         }
         return finding
@@ -135,12 +215,12 @@ struct PlaybackIndex: Sendable {
 
     private mutating func fillQueues(of group: Int, _ recorded: (Int) throws -> RecordedRequest) throws {
         guard groups[group].queues == nil else { return }
-        groups[group].queues = try queues(of: [groups[group].first] + groups[group].others, recorded)
+        groups[group].queues = try queues(of: groups[group], recorded)
     }
 
     private mutating func keys(like key: Key, in group: Int) -> [Key] {
         if groups[group].templates == nil {
-            groups[group].templates = KeyTemplates((groups[group].queues ?? [:]).keys.lazy.map(\.bytes))
+            groups[group].templates = KeyTemplates((groups[group].queues?.keys ?? []).lazy.map(\.bytes))
         }
         return (groups[group].templates?.matches(key.bytes) ?? []).map { Key(bytes: $0) }
     }
@@ -148,29 +228,27 @@ struct PlaybackIndex: Sendable {
     /// Unplayed interactions come first, in the order of the file.
     private func urgency(of place: Place) -> (Int, Int) {
         guard let queue = groups[place.group].queues?[place.key] else { return (2, 0) }
-        return queue.next < queue.ordinals.count ? (0, queue.ordinals[queue.next]) : (1, queue.ordinals[0])
+        return queue.upcoming.map { (0, $0) } ?? (1, queue.first)
     }
 
     private func find(at place: Place) -> Finding {
         guard let queue = groups[place.group].queues?[place.key] else { return .nothing }
-        if queue.next < queue.ordinals.count {
-            let ordinal = queue.ordinals[queue.next]
+        if let ordinal = queue.upcoming {
             return rules.order == .any || ordinal == cursor ? .interaction(ordinal) : .nothing
         }
-        guard rules.repeats == .last, let last = queue.ordinals.last else { return .played(queue.ordinals) }
-        return .interaction(last)
+        return rules.repeats == .last ? .interaction(queue.last) : .played(queue.ordinals)
     }
 
-    private func queues(of ordinals: [Int], _ recorded: (Int) throws -> RecordedRequest) throws -> [Key: Queue] {
-        var queues: [Key: Queue] = [:]
-        for ordinal in ordinals {
-            queues[key(of: try recorded(ordinal), forTarget: false), default: Queue()].ordinals.append(ordinal)
-        }
+    private func queues(of group: Group, _ recorded: (Int) throws -> RecordedRequest) throws -> Queues {
+        var queues = Queues()
+        queues.append(group.first, to: key(of: try recorded(group.first), forTarget: false))
+        for ordinal in group.others { queues.append(ordinal, to: key(of: try recorded(ordinal), forTarget: false)) }
         return queues
     }
 
     private func key(of request: RecordedRequest, forTarget: Bool) -> Key {
         var key = Key()
+        if forTarget { key.bytes.reserveCapacity(request.method.utf8.count + request.url.utf8.count + 2) }
         for rule in rules.matching where rule.readsTargetAlone == forTarget {
             rule.append(request, to: &key.bytes)
             key.bytes.append(0)

@@ -13,23 +13,29 @@ struct CassetteDocument {
     let unchecked: Data
     /// The files beside the cassette, by their paths.
     let files: [String: Data]
+    /// What the format has no place for, of the new interactions.
+    let losses: [ExportLoss]
 
     init(of interactions: [SavedInteraction], over content: CassetteContent, as file: URL) throws {
         let isArchive = if case .imported = content { true } else { file.pathExtension.lowercased() == "har" }
         if isArchive {
-            bytes = try Self.archive(of: interactions, over: content, as: file).document()
+            let (archive, losses) = try Self.archive(of: interactions, over: content, as: file)
+            bytes = archive.document()
             unchecked = bytes
             files = [:]
+            self.losses = losses
         } else if let new = Self.additions(interactions, to: content), case .file(let reader) = content {
             let writer = try CassetteWriter(new, of: .none, files: CassetteFiles(beside: file))
             bytes = Data(writer.spliced(into: reader))
             unchecked = Data(writer.bytes)
             files = writer.files.added
+            losses = []
         } else {
             let writer = try CassetteWriter(interactions, of: content, files: CassetteFiles(beside: file))
             bytes = Data(writer.bytes)
             unchecked = bytes
             files = writer.files.added
+            losses = []
         }
     }
 
@@ -62,7 +68,7 @@ struct CassetteDocument {
     /// Entries that stay are kept unchanged, with all members that only archives have.
     private static func archive(
         of interactions: [SavedInteraction], over content: CassetteContent, as file: URL
-    ) throws -> HAR {
+    ) throws -> (archive: HAR, losses: [ExportLoss]) {
         var archive = HAR()
         var kept: [HAR.Entry] = []
         if case .imported(let existing, _) = content, let current = try? HAR(Data(contentsOf: file)),
@@ -71,14 +77,18 @@ struct CassetteDocument {
             archive = current
             kept = current.entries
         }
-        archive.entries = try interactions.flatMap { saved in
+        var losses: [ExportLoss] = []
+        archive.entries = try interactions.enumerated().flatMap { index, saved in
             switch saved {
-            case .recorded(let interaction): HAR([interaction]).entries
+            case .recorded(let interaction):
+                let entries = HAR([interaction]).entries
+                for entry in entries { losses += ExportLoss.all(of: interaction, in: entry, number: index + 1) }
+                return entries
             case .existing(let ordinal):
-                kept.isEmpty ? HAR([try content.interaction(at: ordinal)]).entries : [kept[ordinal]]
+                return kept.isEmpty ? HAR([try content.interaction(at: ordinal)]).entries : [kept[ordinal]]
             }
         }
-        return archive
+        return (archive, losses)
     }
 }
 
@@ -94,17 +104,23 @@ extension Cassette {
     /// ```
     ///
     /// Values that the format has no place for are in custom fields, and are read back. Examples are the failure of an
-    /// exchange, and the times of the chunks of content without a coding.
+    /// exchange, and the times of the chunks of content without a coding. Each such value is reported.
     ///
+    /// - Parameter report: Is called for each loss, in the order of the exchanges; nil for
+    ///   ``CassetteRules/reportLosses``, which lists them on standard error by default.
     /// - Returns: The archive, without secrets; content in a coding that cannot be undone is as the cassette has it.
     /// - Throws: ``CassetteError`` if an interaction cannot be read.
-    public func archive() throws -> HAR {
+    public func archive(reporting report: ((_ loss: ExportLoss) -> Void)? = nil) throws -> HAR {
         // Coded content is not redacted.
         let decoded = try interactions().map { interaction in
             var interaction = interaction
             interaction.decodeContent()
             return interaction
         }
-        return HAR(CassetteRedactor(rules, continuing: opened.text).redacted(decoded))
+        var losses: [ExportLoss] = []
+        let redacted = CassetteRedactor(rules, continuing: opened.text).redacted(decoded)
+        let archive = HAR(redacted) { losses.append($0) }
+        if let report { losses.forEach(report) } else if !losses.isEmpty { rules.reportLosses?(losses, file) }
+        return archive
     }
 }

@@ -1,13 +1,6 @@
 import Decorum
 import Foundation
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
+import Synchronization
 
 extension Cassette {
     /// Writes the recorded interactions: all or none, and only if they hold no secret.
@@ -21,7 +14,7 @@ extension Cassette {
         guard CassetteCourse.merge(for: saving(.unchanged)) != .nothing else { return }
         let directory = file.deletingLastPathComponent()
         try writing { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) }
-        try withLock(on: directory) {
+        try FolderLock.hold(on: directory, for: file) {
             let (content, state) = try currentContent()
             let way = CassetteCourse.merge(for: saving(state, isWrittenBySuite: shared?.write(file) ?? false))
             guard way != .nothing else { return }
@@ -29,6 +22,7 @@ extension Cassette {
                 rules: rules, redactor: self.redactor, content: content,
                 original: mode == .rewrite ? original : .none, expiry: rules.renewal(at: clock.date))
             try write(merge.merged(recorded, way), over: content, without: redactor)
+            self.state.withLock { $0.saved = (recorded.count, redactor.replacements) }
         }
     }
 
@@ -76,6 +70,7 @@ extension Cassette {
             }
         }
         if !secrets.replacements.isEmpty { rules.reportReplacements?(secrets.replacements, file) }
+        if !document.losses.isEmpty { rules.reportLosses?(document.losses, file) }
     }
 
     private func writing(_ body: () throws -> Void) throws {
@@ -85,21 +80,6 @@ extension Cassette {
             throw CassetteError(
                 file: file.relativePath, reason: "it cannot be written to the disk (error \(error.errorCode))")
         }
-    }
-
-    /// Keeps other recorders, of this process and of others, from writing into the folder at the same time.
-    private func withLock(on directory: URL, _ body: () throws -> Void) throws {
-        let descriptor = unsafe open(directory.path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            throw CassetteError(file: file.relativePath, reason: "its folder cannot be opened")
-        }
-        defer { close(descriptor) }
-        while flock(descriptor, LOCK_EX) != 0 {
-            guard errno == EINTR else {
-                throw CassetteError(file: file.relativePath, reason: "its folder cannot be locked")
-            }
-        }
-        try body()
     }
 }
 

@@ -5,13 +5,17 @@ extension RecordedRequest {
     /// The head of a request; fields that a layer has declared secret are marked as such, for the redaction, and declared
     /// items of the query are masked.
     init(_ head: HTTPRequest, secretFields: Set<HTTPField.Name>, secretQueryItems: Set<String> = []) {
-        let origin = head.scheme.flatMap { scheme in head.authority.map { scheme + "://" + $0 } }
+        var url = ""
+        if let scheme = head.scheme, let authority = head.authority {
+            url.reserveCapacity(scheme.utf8.count + authority.utf8.count + (head.path?.utf8.count ?? 0) + 3)
+            url += scheme
+            url += "://"
+            url += authority
+        }
         // The target URI of `OPTIONS *` has no path (RFC 9112, section 3.3).
-        let path = head.path == "*" ? "" : head.path ?? ""
-        let url = (origin ?? "") + path
-        self.init(
-            method: head.method.rawValue, url: secretQueryItems.isEmpty ? url : Self.masked(secretQueryItems, in: url),
-            fields: head.headerFields)
+        if let path = head.path, path != "*" { url += path }
+        if !secretQueryItems.isEmpty { url = Self.masked(secretQueryItems, in: url) }
+        self.init(method: head.method.rawValue, url: url, fields: head.headerFields)
         guard !secretFields.isEmpty else { return }
         for index in fields.indices where secretFields.contains(fields[index].name) {
             fields[index].indexingStrategy = .disallow

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Something about an exchange that an HTTP archive has no place for.
 public struct ExportLoss: Sendable, Hashable {
     /// The kind of a loss, as an open set.
@@ -45,4 +47,29 @@ public struct ExportLoss: Sendable, Hashable {
 extension ExportLoss: CustomStringConvertible {
     /// The number of the exchange and the message.
     public var description: String { "interaction \(interaction): \(message)" }
+}
+
+extension ExportLoss {
+    /// The lines that name each loss once, with the interactions that have it.
+    static func report(_ losses: [ExportLoss], of file: String) -> String {
+        var messages: [String] = []
+        var interactions: [String: [Int]] = [:]
+        for loss in losses {
+            if interactions[loss.message] == nil { messages.append(loss.message) }
+            interactions[loss.message, default: []].append(loss.interaction)
+        }
+        let lines = messages.prefix(20).map { message in
+            let numbers = interactions[message] ?? []
+            let shown = numbers.prefix(5).map { String($0) }.joined(separator: ", ")
+            let more = numbers.count > 5 ? " and \(numbers.count - 5) more" : ""
+            return "  interaction \(shown)\(more): \(message)\n"
+        }
+        let rest = messages.count > 20 ? "  and others\n" : ""
+        return "\(file): HTTP archives have no place for some of the recorded data:\n\(lines.joined())\(rest)"
+    }
+
+    /// Writes the lines to standard error.
+    static func write(_ losses: [ExportLoss], _ file: URL) {
+        FileHandle.standardError.write(Data(report(losses, of: file.relativePath).utf8))
+    }
 }

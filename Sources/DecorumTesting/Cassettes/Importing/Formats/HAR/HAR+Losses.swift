@@ -16,10 +16,16 @@ extension HAR {
     public init(_ interactions: [Interaction], reporting report: (_ loss: ExportLoss) -> Void) {
         self.init(interactions)
         for (index, interaction) in interactions.enumerated() {
-            let losses = HARLosses(of: interaction, in: entries[index])
-            for (kind, message, isRestored) in losses.found {
-                report(ExportLoss(kind: kind, interaction: index + 1, message: message, isRestored: isRestored))
-            }
+            ExportLoss.all(of: interaction, in: entries[index], number: index + 1).forEach(report)
+        }
+    }
+}
+
+extension ExportLoss {
+    /// The losses of an exchange, which is an entry of an archive with a number.
+    static func all(of interaction: Interaction, in entry: HAR.Entry, number: Int) -> [ExportLoss] {
+        HARLosses(of: interaction, in: entry).found.map { kind, message, isRestored in
+            ExportLoss(kind: kind, interaction: number, message: message, isRestored: isRestored)
         }
     }
 }

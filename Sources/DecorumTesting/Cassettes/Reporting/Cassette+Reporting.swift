@@ -1,0 +1,39 @@
+import Foundation
+import Synchronization
+
+extension Cassette {
+    /// Adds the end of the test to the report of the run, the first time that it is called.
+    func reportEnd(isFinished: Bool) {
+        guard let reportFile else { return }
+        let isFirst = state.withLock { state in
+            defer { state.isReported = true }
+            return !state.isReported
+        }
+        guard isFirst else { return }
+        let ending = ending(isFinished: isFinished)
+        reportFile.change { $0.end(reportedPath, ending) }
+    }
+
+    /// The path of the file from the working directory, or the whole one.
+    var reportedPath: String {
+        let directory = FileManager.default.currentDirectoryPath + "/"
+        return file.path.hasPrefix(directory) ? String(file.path.dropFirst(directory.count)) : file.path
+    }
+
+    private func ending(isFinished: Bool) -> CassetteReport.Ending {
+        let scanner = SecretScanner(rules)
+        func recordings(_ ordinals: [Int]) -> [CassetteReport.Recording] {
+            ordinals.map { ordinal in
+                let request = (try? content.request(at: ordinal)).map(redactor.matchable)
+                return .init(
+                    number: ordinal + 1, request: request.map { scanner.masked("\($0.method) \($0.url)") } ?? "")
+            }
+        }
+        let (replayed, saved, failures) = state.withLock { ($0.replayCount, $0.saved, $0.failures) }
+        return CassetteReport.Ending(
+            isFinished: isFinished, recorded: saved.count, replayed: replayed,
+            missed: failures.compactMap { ($0 as? CassetteMissError)?.request }, outdated: recordings(outdated),
+            unplayed: isFinished && mode == .replay ? recordings(unplayed) : nil,
+            masked: saved.replacements.map { .init(place: $0.place, placeholder: $0.placeholder) })
+    }
+}

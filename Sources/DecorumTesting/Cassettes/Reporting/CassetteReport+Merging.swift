@@ -1,0 +1,66 @@
+extension CassetteReport {
+    /// The end of one test with a cassette.
+    struct Ending: Sendable {
+        var isFinished = false
+        var recorded = 0
+        var replayed = 0
+        var missed: [String] = []
+        var outdated: [Recording] = []
+        /// The recordings that the test has not played; nil if it has failed, or has not replayed the file.
+        var unplayed: [Recording]?
+        var masked: [Mask] = []
+    }
+
+    /// Adds that a test opens a file.
+    mutating func open(_ file: String, mode: CassetteMode) {
+        change(file) { cassette in
+            cassette.opened += 1
+            if !cassette.modes.contains(mode) { cassette.modes.append(mode) }
+        }
+    }
+
+    /// Adds the end of a test.
+    mutating func end(_ file: String, _ ending: Ending) {
+        change(file) { cassette in
+            cassette.finished += ending.isFinished ? 1 : 0
+            cassette.recorded += ending.recorded
+            cassette.replayed += ending.replayed
+            cassette.missed += ending.missed
+            for recording in ending.outdated where !cassette.outdated.contains(recording) {
+                cassette.outdated.append(recording)
+            }
+            cassette.outdated.sort { $0.number < $1.number }
+            if let unplayed = ending.unplayed {
+                cassette.unplayed = cassette.unplayed.map { $0.filter(Set(unplayed).contains) } ?? unplayed
+            }
+            for mask in ending.masked where !cassette.masked.contains(mask) { cassette.masked.append(mask) }
+        }
+    }
+
+    /// Computes the values that follow from those of all files; `unopened` finds the recordings beside some files.
+    mutating func conclude(unopened: (_ files: [String]) -> [String]) {
+        self.unopened = isPartial ? [] : unopened(cassettes.map(\.file))
+        unused = cassettes.compactMap { cassette in
+            guard !isPartial, cassette.finished == cassette.opened, let unplayed = cassette.unplayed, !unplayed.isEmpty
+            else { return nil }
+            return Unused(file: cassette.file, recordings: unplayed)
+        }
+        counts = cassettes.reduce(into: Counts()) { counts, cassette in
+            counts.tests += cassette.opened
+            counts.recorded += cassette.recorded
+            counts.replayed += cassette.replayed
+            counts.missed += cassette.missed.count
+            counts.outdated += cassette.outdated.count
+            counts.masked += cassette.masked.count
+        }
+        counts.unused = unused.reduce(0) { $0 + $1.recordings.count }
+    }
+
+    private mutating func change(_ file: String, _ change: (inout Cassette) -> Void) {
+        let index = cassettes.firstIndex { $0.file >= file } ?? cassettes.endIndex
+        if index == cassettes.endIndex || cassettes[index].file != file {
+            cassettes.insert(Cassette(file: file), at: index)
+        }
+        change(&cassettes[index])
+    }
+}

@@ -1,0 +1,128 @@
+/// The course of all cassettes of a test run: recorded, replayed, missed, outdated and unused interactions, and the
+/// secrets that were masked.
+///
+/// A run writes one if the environment variable `CASSETTE_REPORT` names a file: see ``CassetteReportFile``. No text in it
+/// is secret.
+public struct CassetteReport: Sendable, Hashable, Codable {
+    /// A recorded interaction.
+    public struct Recording: Sendable, Hashable, Codable {
+        /// Its number in the file, counted from 1.
+        public let number: Int
+        /// The method and the URL, redacted.
+        public let request: String
+    }
+
+    /// A value that was replaced when a cassette was written.
+    public struct Mask: Sendable, Hashable, Codable {
+        /// The first place at which it was found, such as `choices.token in JSON`.
+        public let place: String
+        /// The text in its place.
+        public let placeholder: String
+    }
+
+    /// The course of one file, over all tests that opened it.
+    public struct Cassette: Sendable, Hashable, Codable {
+        /// The path of the file.
+        public let file: String
+        /// The modes in which it was opened, each once.
+        public internal(set) var modes: [CassetteMode] = []
+        /// How often it was opened: once for each test.
+        public internal(set) var opened = 0
+        /// How often a test with it passed, as far as its cassette is concerned.
+        public internal(set) var finished = 0
+        /// The number of requests that were recorded.
+        public internal(set) var recorded = 0
+        /// The number of requests that were answered by a recording.
+        public internal(set) var replayed = 0
+        /// The requests that had no recording.
+        public internal(set) var missed: [String] = []
+        /// The recordings that were played although they are older than the rules allow.
+        public internal(set) var outdated: [Recording] = []
+        /// The recordings that no test has played; nil where no test that passed has replayed the file.
+        public internal(set) var unplayed: [Recording]?
+        /// The values that were replaced.
+        public internal(set) var masked: [Mask] = []
+
+        init(file: String) {
+            self.file = file
+        }
+    }
+
+    /// The recordings of a file that no test has used.
+    public struct Unused: Sendable, Hashable, Codable {
+        /// The path of the file.
+        public let file: String
+        /// The recordings.
+        public let recordings: [Recording]
+    }
+
+    /// The numbers of the whole run.
+    public struct Counts: Sendable, Hashable, Codable {
+        /// How often a cassette was opened: once for each test with one.
+        public internal(set) var tests = 0
+        /// The requests that were recorded.
+        public internal(set) var recorded = 0
+        /// The requests that were answered by a recording.
+        public internal(set) var replayed = 0
+        /// The requests that had no recording.
+        public internal(set) var missed = 0
+        /// The outdated recordings that were played.
+        public internal(set) var outdated = 0
+        /// The recordings that no test has used.
+        public internal(set) var unused = 0
+        /// The values that were replaced.
+        public internal(set) var masked = 0
+    }
+
+    /// The numbers of the whole run.
+    public internal(set) var counts = Counts()
+    /// Whether only some of the tests ran, so that an unused recording has no meaning.
+    ///
+    /// The arguments `--filter` and `--skip` show it. A selection of tests in Xcode does not show.
+    public internal(set) var isPartial = false
+    /// The cassettes that were opened, ordered by their paths.
+    public internal(set) var cassettes: [Cassette] = []
+    /// The recordings that no test has opened: the other files in those folders `Cassettes` of which a file was opened;
+    /// empty if ``isPartial``.
+    public internal(set) var unopened: [String] = []
+    /// The run that the report belongs to.
+    var run = ""
+
+    /// The recordings that no test has used, by file; empty if ``isPartial``.
+    ///
+    /// A file is left out if one of its tests has failed, since that test may have ended early.
+    public internal(set) var unused: [Unused] = []
+}
+
+extension CassetteReport: CustomStringConvertible {
+    /// A summary, and the cassettes about which there is something to tell.
+    public var description: String {
+        var lines = [
+            """
+            \(cassettes.count) cassettes in \(counts.tests) tests: \(counts.recorded) recorded, \(counts.replayed) replayed, \
+            \(counts.missed) missed, \(counts.outdated) outdated, \(counts.unused) unused, \(counts.masked) secrets masked
+            """
+        ]
+        if isPartial { lines.append("Only some of the tests ran, so unused recordings are not listed.") }
+        let unused = Dictionary(unused.map { ($0.file, $0.recordings) }) { first, _ in first }
+        for cassette in cassettes { lines += cassette.lines(unused: unused[cassette.file] ?? []) }
+        if !unopened.isEmpty {
+            lines += ["", "opened by no test:"] + unopened.map { "  \($0)" }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}
+
+extension CassetteReport.Cassette {
+    /// The lines about the file, after an empty one.
+    fileprivate func lines(unused: [CassetteReport.Recording]) -> [String] {
+        let modes = modes.map(\.rawValue).joined(separator: ", ")
+        var lines = ["", "\(file) (\(modes)): \(recorded) recorded, \(replayed) replayed"]
+        if finished < opened { lines.append("  not finished by \(opened - finished) of \(opened) tests") }
+        lines += missed.map { "  missed    \($0)" }
+        lines += outdated.map { "  outdated  interaction \($0.number)  \($0.request)" }
+        lines += unused.map { "  unused    interaction \($0.number)  \($0.request)" }
+        lines += masked.map { "  masked    \($0.place): \($0.placeholder)" }
+        return lines
+    }
+}

@@ -1,0 +1,98 @@
+public import Foundation
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// The files to which a test run writes its ``CassetteReport``, as JSON and as text.
+///
+/// ```
+/// CASSETTE_REPORT=.build/cassettes.json swift test
+/// ```
+///
+/// writes `.build/cassettes.json` and `.build/cassettes.txt`. Each cassette adds to both files when it is opened and when
+/// it ends, so they are complete after the run, and also after a crash. All tests of a run add to one report, also those
+/// of several processes; the next run begins a new one.
+public struct CassetteReportFile: Sendable, Hashable {
+    /// The file of the report as JSON.
+    public let json: URL
+    /// The file of the report as text.
+    public let text: URL
+    private let isPartial: Bool
+    private let run: String
+
+    /// Creates the files of a report.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the JSON, with or without its extension; the text has the extension `txt`.
+    ///   - isPartial: Whether only some of the tests run, so that unused recordings have no meaning; by default, whether
+    ///     the arguments of the process hold `--filter` or `--skip`.
+    public init(at path: String, isPartial: Bool = SharedCassettes.isFiltered) {
+        self.init(at: path, isPartial: isPartial, run: Self.currentRun)
+    }
+
+    init(at path: String, isPartial: Bool, run: String) {
+        let file = URL(filePath: path)
+        let base = file.pathExtension == "json" ? file.deletingPathExtension() : file
+        json = base.appendingPathExtension("json")
+        text = base.appendingPathExtension("txt")
+        self.isPartial = isPartial
+        self.run = run
+    }
+
+    /// The files that the environment names in `CASSETTE_REPORT`; nil if it names none.
+    ///
+    /// - Parameter environment: The variables of the environment.
+    /// - Returns: The files.
+    public static func current(
+        in environment: [String: String] = ProcessInfo.processInfo.environment
+    ) -> CassetteReportFile? {
+        environment["CASSETTE_REPORT"].flatMap { $0.isEmpty ? nil : CassetteReportFile(at: $0) }
+    }
+
+    /// The report as it is now; an empty one if nothing is written yet.
+    ///
+    /// - Returns: The report.
+    /// - Throws: `DecodingError` if the file is no report.
+    public func report() throws -> CassetteReport {
+        guard let data = try? Data(contentsOf: json) else { return CassetteReport() }
+        return try JSONDecoder().decode(CassetteReport.self, from: data)
+    }
+
+    /// Changes the report.
+    ///
+    /// A report that cannot be written fails no test; the reason is written to standard error.
+    func change(_ change: (inout CassetteReport) -> Void) {
+        do {
+            let folder = json.deletingLastPathComponent()
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            try FolderLock.hold(on: folder, for: json) {
+                var report = (try? self.report()) ?? CassetteReport()
+                if report.run != run { report = CassetteReport() }
+                report.run = run
+                report.isPartial = report.isPartial || isPartial
+                change(&report)
+                report.conclude(unopened: UnopenedCassettes.all)
+                let encoder = JSONEncoder()
+                encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+                try encoder.encode(report).write(to: json, options: .atomic)
+                try Data(report.description.utf8).write(to: text, options: .atomic)
+            }
+        } catch {
+            let cause = (error as? CocoaError).map { "error \($0.errorCode)" } ?? "\(error)"
+            let line = "The report \(json.relativePath) cannot be written: \(cause)\n"
+            FileHandle.standardError.write(Data(line.utf8))
+        }
+    }
+
+    /// `swift test` starts one process for each test framework, so a run is identified by the process that started
+    /// this one; an app is started by the first process of the system.
+    private static var currentRun: String {
+        let parent = getppid()
+        return "\(parent > 1 ? parent : getpid())"
+    }
+}

@@ -1,0 +1,29 @@
+import Foundation
+import Testing
+
+@testable import DecorumTesting
+
+/// One report belongs to one run, also of several processes.
+@Suite struct CassetteReportRunTests {
+    @Test func `The next run begins a new report, and another process of the same run adds to it`() throws {
+        let folder = try TemporaryFolder()
+        func file(of run: String) -> CassetteReportFile {
+            CassetteReportFile(at: folder.path("report"), isPartial: false, run: run)
+        }
+        file(of: "1").change { $0.open("a.json", mode: .replay) }
+        file(of: "1").change { $0.open("b.json", mode: .replay) }
+        #expect(try file(of: "1").report().cassettes.map(\.file) == ["a.json", "b.json"])
+        file(of: "2").change { $0.open("c.json", mode: .append) }
+        #expect(try file(of: "2").report().cassettes.map(\.file) == ["c.json"])
+    }
+
+    @Test func `A run of many cassettes is reported completely`() throws {
+        let folder = try TemporaryFolder()
+        let file = CassetteReportFile(at: folder.path("report"), isPartial: false, run: "1")
+        for number in 0..<60 {
+            file.change { $0.open("Tests/Cassettes/Feed/\(number).json", mode: .replay) }
+            file.change { $0.end("Tests/Cassettes/Feed/\(number).json", .init(isFinished: true, replayed: 3)) }
+        }
+        #expect(try file.report().counts.replayed == 180)
+    }
+}

@@ -1,0 +1,179 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// The report of a whole test run: recorded, replayed, missed, outdated and unused interactions, and masked secrets.
+@Suite(.timeLimit(.minutes(3))) struct CassetteReportTests {
+    let folder: TemporaryFolder
+    let report: CassetteReportFile
+
+    init() throws {
+        folder = try TemporaryFolder()
+        report = CassetteReportFile(at: folder.path("report.json"), isPartial: false)
+    }
+
+    private func write(_ paths: [String], to name: String, day: String = "2026-11-01") throws {
+        let file = URL(filePath: folder.path("Cassettes/FeedTests/\(name)"))
+        try FileManager.default.createDirectory(
+            at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        let interactions = paths.map { path in
+            """
+            {"request": {"method": "GET", "url": "https://api.example.com\(path)"},
+            "response": {"status": 200, "text": "answer"}, "at": "\(day)"}
+            """
+        }
+        let text = #"{"cassette": 1, "interactions": [\#(interactions.joined(separator: ",\n"))]}"#
+        try Data(text.utf8).write(to: file)
+    }
+
+    /// A test with a cassette that sends requests for paths, and then passes or fails.
+    private func test(
+        _ name: String, _ paths: [String], mode: CassetteMode = .replay, rules: CassetteRules = CassetteRules(),
+        into report: CassetteReportFile? = nil, fails: Bool = false
+    ) async throws {
+        try await CassetteDefaults.$current.withValue(CassetteDefaults(report: report ?? self.report)) {
+            let cassette = try Cassette(
+                at: folder.path("Cassettes/FeedTests/\(name)"), mode: mode, rules: rules,
+                clock: VirtualClock(date: Date(timeIntervalSince1970: 1_796_000_000)))
+            let stub = StubConnection { _ in
+                Response(status: .ok, fields: [.contentType: "application/json"], body: #"{"token":"s3cr3t-v4lue-1"}"#)
+            }
+            let connection = CassetteConnection(cassette, recording: stub)
+            for path in paths { _ = try? await connection.send(.get("https://api.example.com" + path)) }
+            if !fails { try? await cassette.finish() }
+        }
+    }
+
+    /// The paths in a report are those from the working directory, or whole ones.
+    private func name(_ path: String) -> String { String(path.split(separator: "/").last ?? "") }
+
+    @Test func `A run is reported with all that its tests did, as a value, as JSON and as text`() async throws {
+        try write(["/a", "/b", "/c"], to: "shared.json")
+        try write(["/old"], to: "old.json", day: "2020-01-01")
+        try write(["/x"], to: "forgotten.json")
+        var rules = CassetteRules(unused: .allow)
+        rules.expiry = .init(after: .seconds(86_400), .warn)
+        rules.reportReplacements = nil
+        try await test("shared.json", ["/a", "/missing"], rules: CassetteRules(unused: .allow))
+        try await test("shared.json", ["/a", "/c"], rules: CassetteRules(unused: .allow))
+        try await test("old.json", ["/old"], rules: rules)
+        try await test("new.json", ["/login", "/me"], mode: .append, rules: rules)
+
+        let found = try report.report()
+        #expect(found.cassettes.map { name($0.file) } == ["new.json", "old.json", "shared.json"])
+        let shared = try #require(found.cassettes.last)
+        #expect(shared.opened == 2)
+        #expect(shared.finished == 1)
+        #expect(shared.replayed == 3)
+        #expect(shared.missed == ["GET https://api.example.com/missing"])
+        // The test with the miss has failed, so it may have ended before it used all recordings.
+        #expect(found.unused.isEmpty)
+        #expect(found.cassettes[1].outdated.map(\.request) == ["GET https://api.example.com/old"])
+        #expect(found.cassettes[0].recorded == 2)
+        #expect(found.cassettes[0].masked.map(\.place) == ["token in JSON"])
+        #expect(found.unopened.map(name) == ["forgotten.json"])
+        #expect(found.counts.tests == 4)
+        #expect(found.counts.replayed == 4)
+
+        let text = try folder.text("report.txt")
+        #expect(
+            text.hasPrefix("3 cassettes in 4 tests: 2 recorded, 4 replayed, 1 missed, 1 outdated, 0 unused, 1 secrets"))
+        #expect(text.contains("  missed    GET https://api.example.com/missing\n"))
+        #expect(text.contains("  not finished by 1 of 2 tests\n"))
+        #expect(text.contains("  outdated  interaction 1  GET https://api.example.com/old\n"))
+        #expect(text.contains("\nopened by no test:\n"))
+        let json = try JSONSerialization.jsonObject(with: Data(contentsOf: report.json)) as? [String: Any]
+        #expect((json?["counts"] as? [String: Int])?["missed"] == 1)
+        #expect((json?["unopened"] as? [String])?.count == 1)
+        for output in [text, try folder.text("report.json")] { #expect(!output.contains("s3cr3t")) }
+    }
+
+    @Test func `A recording counts as unused if no test of the whole run has played it`() async throws {
+        try write(["/a", "/b", "/c", "/d"], to: "shared.json")
+        let rules = CassetteRules(unused: .allow)
+        try await test("shared.json", ["/a", "/d"], rules: rules)
+        try await test("shared.json", ["/b", "/a"], rules: rules)
+        let found = try report.report()
+        #expect(found.unused.map { $0.recordings.map(\.number) } == [[3]])
+        #expect(found.counts.unused == 1)
+        #expect(try folder.text("report.txt").contains("  unused    interaction 3  GET https://api.example.com/c\n"))
+    }
+
+    @Test func `Unused interactions that fail their test are reported too`() async throws {
+        try write(["/a", "/b"], to: "feed.json")
+        try await test("feed.json", ["/a"])
+        #expect(try report.report().unused.map { $0.recordings.map(\.number) } == [[2]])
+    }
+
+    @Test func `A filtered run tells that it is one, and lists nothing as unused`() async throws {
+        try write(["/a", "/b"], to: "feed.json")
+        try write(["/x"], to: "forgotten.json")
+        let partial = CassetteReportFile(at: folder.path("partial"), isPartial: true)
+        try await test("feed.json", ["/a"], rules: CassetteRules(unused: .allow), into: partial)
+        let found = try partial.report()
+        #expect(found.isPartial)
+        #expect(found.unused.isEmpty)
+        #expect(found.unopened.isEmpty)
+        #expect(try folder.text("partial.txt").contains("Only some of the tests ran"))
+    }
+
+    @Test func `A test that fails is in the report, and hides what it left unused`() async throws {
+        try write(["/a", "/b"], to: "feed.json")
+        try await test("feed.json", ["/a"], fails: true)
+        let found = try report.report()
+        #expect(found.cassettes.first?.opened == 1)
+        #expect(found.cassettes.first?.finished == 0)
+        #expect(found.cassettes.first?.replayed == 1)
+        #expect(found.unused.isEmpty)
+    }
+
+    @Test func `Tests that run at the same time lose nothing of each other`() async throws {
+        for number in 0..<5 { try write(["/a", "/b"], to: "feed-\(number).json") }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<40 {
+                group.addTask {
+                    try await test(
+                        "feed-\(number % 5).json", [number % 2 == 0 ? "/a" : "/b"], rules: CassetteRules(unused: .allow)
+                    )
+                }
+            }
+            try await group.waitForAll()
+        }
+        let found = try report.report()
+        #expect(found.cassettes.map(\.opened) == [8, 8, 8, 8, 8])
+        #expect(found.cassettes.map(\.finished) == [8, 8, 8, 8, 8])
+        #expect(found.counts.replayed == 40)
+        #expect(found.unused.isEmpty)
+    }
+
+    @Test func `The folder of content beside a cassette and hidden files are no recordings`() async throws {
+        try write(["/a"], to: "feed.json")
+        let files = URL(filePath: folder.path("Cassettes/FeedTests/feed.tape"))
+        try FileManager.default.createDirectory(at: files, withIntermediateDirectories: true)
+        for name in ["feed.tape/0123.json", ".hidden.json", "README.md", "other.har"] {
+            try Data().write(to: URL(filePath: folder.path("Cassettes/FeedTests/" + name)))
+        }
+        try await test("feed.json", ["/a"])
+        #expect(try report.report().unopened.map(name) == ["other.har"])
+    }
+
+    @Test func `A report that cannot be written fails no test, and one that is damaged begins anew`() async throws {
+        try write(["/a"], to: "feed.json")
+        try folder.write("no folder", to: "file")
+        try await test("feed.json", ["/a"], into: CassetteReportFile(at: folder.path("file/report"), isPartial: false))
+        try folder.write("{", to: "report.json")
+        #expect(throws: (any Error).self) { try report.report() }
+        try await test("feed.json", ["/a"])
+        #expect(try report.report().counts.replayed == 1)
+    }
+
+    @Test func `The environment names the report`() {
+        #expect(CassetteReportFile.current(in: [:]) == nil)
+        #expect(CassetteReportFile.current(in: ["CASSETTE_REPORT": ""]) == nil)
+        let named = CassetteReportFile.current(in: ["CASSETTE_REPORT": "/tmp/cassettes.json"])
+        #expect(named?.json.path == "/tmp/cassettes.json")
+        #expect(named?.text.path == "/tmp/cassettes.txt")
+    }
+}
