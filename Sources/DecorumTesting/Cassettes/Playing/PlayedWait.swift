@@ -1,7 +1,9 @@
 import Decorum
 
 /// The waits of a replay, which end at the limits of the request as the waits of a transport do.
-struct PlayedWait: Sendable {
+///
+/// It is a class, since an instant has no fixed size, and each asynchronous function that holds one allocates memory for it.
+final class PlayedWait: Sendable {
     private let clock: any DatedClock
     /// Nil where the request has no limits; a recorded pause may then be as long as it was.
     private let limits: TransferLimits?
