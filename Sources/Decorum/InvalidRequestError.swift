@@ -119,8 +119,8 @@ extension InvalidRequestError {
         guard !host.hasPrefix("["), let place = CharacterPlace(in: host, where: { !isAllowed($0) }) else {
             return .invalidHost
         }
-        let advice = place.scalar.isASCII ? "no host has it" : "give the name in its `xn--` form"
-        return Self(.invalidHost, "The host cannot be used because of \(place); \(advice).")
+        let advice = place.scalar.isASCII ? "a host has no such character" : "give the name in its `xn--` form"
+        return Self(.invalidHost, "The host of the URL cannot be used because of \(place); \(advice).")
     }
 
     static func invalidPort(_ port: some StringProtocol) -> Self {

@@ -124,7 +124,7 @@ public struct Origin: Sendable, Hashable {
 
 extension InvalidRequestError {
     fileprivate static let originWithoutScheme = Self(
-        .missingOrigin, "The text has no scheme; an origin is written as in https://api.example.com.")
+        .missingOrigin, "The origin has no scheme; write it as in https://api.example.com.")
 }
 
 extension String {

@@ -98,6 +98,13 @@ extension ResponseMetadata {
         set { self[DecodedContentCodingsKey.self] = newValue }
     }
 
+    /// The names of the items in the query of the request that a layer has declared secret, since a server may repeat their
+    /// values, such as in `Location`; a log masks them there too.
+    public var secretQueryItems: Set<String> {
+        get { self[SecretQueryItemsKey.self] }
+        set { self[SecretQueryItemsKey.self] = newValue }
+    }
+
     /// The URL that answered, after redirections, with the fragment that applies after them.
     public var url: URL? {
         get { self[URLKey.self] ?? urlText.flatMap { URL(string: $0) } }
@@ -113,6 +120,10 @@ extension ResponseMetadata {
 extension ResponseMetadata {
     /// The names of the keys that have a value.
     var keyNames: [String] { values.keyNames }
+}
+
+private enum SecretQueryItemsKey: ResponseMetadataKey {
+    static let defaultValue: Set<String> = []
 }
 
 private enum AttemptsKey: ResponseMetadataKey {

@@ -14,6 +14,7 @@ import Testing
             .followingRedirects()
             .resolving(against: "https://api.example.com/v1/")
             .acting(for: Principal("user-42"))
+            .limitingTime()
             .logging(to: .standardError)
             .validatingStatus()
 

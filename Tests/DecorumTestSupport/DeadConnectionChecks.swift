@@ -112,7 +112,7 @@ public struct DeadConnectionChecks: Sendable {
         let gate = Gate()
         origin.route(.get, "/", LoopbackOrigin.Answer(body: "warm").after(.wait(gate)))
         let request = try Request.get(origin.url + "/")
-        let connection = transport.retrying(RetryPolicy(budget: .unlimited), clock: ImpatientClock())
+        let connection = withoutBudget
         let warm = (0..<25).map { _ in Task { try await connection.send(request).body.text(upTo: 100) } }
         try await gate.waitForWaiting(1)
         gate.open()

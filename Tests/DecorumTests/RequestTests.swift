@@ -64,7 +64,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("https://exa<mple.com/s3cret", "The host cannot be used because of “<” at character 4; no host has it."),
+        (
+            "https://exa<mple.com/s3cret",
+            "The host of the URL cannot be used because of “<” at character 4; a host has no such character."
+        ),
         (
             "https://example.com:s3cret/",
             "The text after the colon of the host is no port, which is a number from 0 to 65535."

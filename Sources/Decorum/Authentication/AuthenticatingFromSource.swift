@@ -78,8 +78,10 @@ struct SourceAuthenticatingConnection<Base: Connection, Source: CredentialSource
     }
 
     private func credentials(for attempt: AuthenticationAttempt) async throws -> Credentials? {
-        let deadline = attempt.request.options.deadline
-        if let deadline, deadline <= watch.clock.now {
+        // Without a deadline, a limit that is never reached still lets a cancelled caller leave a source that does not.
+        let now = watch.clock.now
+        let deadline = attempt.request.options.deadline ?? now + TransferLimits.longestIdleTimeout
+        if deadline <= now {
             throw CredentialSourceError(origin: attempt.origin, underlying: nil)
         }
         let given: Credentials??

@@ -33,7 +33,8 @@ public protocol RequestSigner: Sendable {
     ///
     /// The layer declares secret, whatever ``secretFields`` says, each field that signing adds or changes, unless its name
     /// is known to be harmless, such as `Date`; and each item that it adds to the query, of which no log, no recording and
-    /// no description shows the value. A signature in the path is not recognized.
+    /// no description of the request shows the value, nor a field of the response that repeats the item in a URL. A
+    /// signature in the path, and one that a server repeats in content, is not recognized.
     ///
     /// To sign the content, read ``Request/body``, but only if its ``Body/replay`` is not ``Body/Replay/once``: otherwise
     /// the content can no longer be sent, and the transport throws ``BodyReadTwiceError``. For such a body, return one

@@ -22,13 +22,15 @@ extension Connection {
         }
         let head = request.head
         let signedTarget = request.options.secretQueryItems.isEmpty ? nil : request.target
+        let secretItems = request.options.secretQueryItems
         var response = try await send(request)
+        // The layers further out, the caller and the signer know the URL without its signature, which a server may repeat.
+        response.metadata.replaceTarget(signedTarget, by: target)
+        if !secretItems.isEmpty { response.metadata.secretQueryItems.formUnion(secretItems) }
         let answer = AuthenticationAnswer(
             request: head, origin: origin, head: response.head, metadata: response.metadata)
         if case .signer(let signer) = credentials.source { await signer.learn(from: answer) }
         await tell(answer)
-        // The layers further out, and the caller, know the URL without its signature.
-        response.metadata.replaceTarget(signedTarget, by: target)
         return response
     }
 }

@@ -78,6 +78,14 @@ final class BackgroundValidations: Sendable {
         }
     }
 
+    /// Ends the pause of a key whose server has answered another request.
+    func endPause(of key: ResponseKey) {
+        courses.withLock { courses in
+            guard !courses.isEmpty, let course = courses[key], !course.isUnderWay else { return }
+            courses[key] = nil
+        }
+    }
+
     /// The pause after a number of failures: a second, then twice as long each time, up to five minutes; longer where the
     /// server asks for more.
     static func pause(after failures: Int, asking asked: Duration?) -> Duration {
@@ -88,7 +96,8 @@ final class BackgroundValidations: Sendable {
     private static func makeRoom(in courses: inout [ResponseKey: Course], limit: Int) {
         guard courses.count >= limit else { return }
         let next = courses.filter { !$0.value.isUnderWay }.min {
-            ($0.value.pauseEnd ?? .now) < ($1.value.pauseEnd ?? .now)
+            guard let end = $0.value.pauseEnd, let other = $1.value.pauseEnd else { return $0.value.pauseEnd == nil }
+            return end < other
         }
         if let next { courses[next.key] = nil }
     }
@@ -116,7 +125,7 @@ extension BackgroundValidations.Beginning {
     var words: String {
         switch self {
         case .begins: "and validates it in the background"
-        case .underWay: "and validates it in the background already"
+        case .underWay: "while the background asks about this resource already"
         case .pausing: "and " + (pauseWords ?? "")
         }
     }

@@ -114,6 +114,7 @@ extension ResponseCache {
             forwarded: forwarded, ticket: ticket, requestDate: forwarded.sent.date ?? start, date: clock.date)
         switch ResponseDecision.decide(about: response.head, response.body, to: forwarded, by: policy) {
         case .confirm(let confirmation):
+            backgroundValidations.endPause(of: forwarded.key)
             return await confirm(confirmation, by: response, in: exchange)
         case .combine(let head, let body, let obstacle):
             var whole = response
@@ -127,6 +128,7 @@ extension ResponseCache {
             await update(by: response.head, in: exchange)
             return pass(response, because: .head, in: exchange)
         case .store(let isReplacing):
+            backgroundValidations.endPause(of: forwarded.key)
             return await store(response, isReplacing: isReplacing, in: exchange)
         case .forget(let reason):
             await store.removeResponses(for: forwarded.key, before: ticket)

@@ -68,6 +68,8 @@ extension TransportError {
         case .unreachable: "Check the network of this machine."
         case .timedOut where stage == .connecting:
             "Check the host and the port, and whether a firewall, a proxy or the TLS handshake keeps the connection waiting."
+        case .timedOut where idleTimeout != nil && stage == .body:
+            "Raise `idleTimeout` in the request's options if the server needs more time; `bodyDeadline` limits the whole content."
         case .timedOut where idleTimeout != nil:
             "Raise `idleTimeout` in the request's options if the server needs more time."
         case .deadlineExceeded where stage == .body:

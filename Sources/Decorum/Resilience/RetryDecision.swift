@@ -19,7 +19,7 @@ enum RetryRefusal: Equatable, Sendable {
     case retriesUsed(Int)
     case method(HTTPRequest.Method)
     case bodyReadOnce
-    case longWait(Duration)
+    case longWait(Duration, limit: Duration)
     case deadline
     case emptyBudget
     case noRecentAnswer
@@ -66,7 +66,8 @@ extension RetryPolicy {
     }
 
     private func decision(asked: Duration) -> RetryDecision {
-        asked <= maximumRetryAfter ? .wait(AskedWait.spread(asked)) : .giveUp(.longWait(asked))
+        asked <= maximumRetryAfter
+            ? .wait(AskedWait.spread(asked)) : .giveUp(.longWait(asked, limit: maximumRetryAfter))
     }
 
     private func maySendTwice(_ request: HTTPRequest) -> Bool {

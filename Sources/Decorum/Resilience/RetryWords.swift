@@ -6,9 +6,11 @@ extension RetryRefusal: CustomStringConvertible {
         case .retriesUsed(let retries): "the policy allows \(retries) retries"
         case .method(let method): "a \(method) without Idempotency-Key may not be sent twice"
         case .bodyReadOnce: "its body can be read only once"
-        case .longWait(let asked): "the server asks to wait for \(asked.shortText)"
+        case .longWait(let asked, let limit):
+            "a wait of \(asked.shortText) is longer than `maximumRetryAfter` of the policy, \(limit.shortText)"
         case .deadline: "the wait would end after the deadline"
-        case .emptyBudget: "the retry budget of the origin is empty"
+        case .emptyBudget:
+            "the retry budget of the origin is empty, which successful calls fill (see `RetryPolicy.budget`)"
         case .noRecentAnswer: "the origin has not answered lately, and may still work on the request"
         case .callBudgetUsed(let retries): "the budget of the call is \(retries) retries"
         }

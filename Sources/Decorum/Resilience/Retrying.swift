@@ -171,6 +171,8 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             let step = step(after: attempt, tally)
             let known = tally.end(with: error)
             guard case .retry = step else { throw known }
+            // A sender that was cancelled has a successor, whose waiting callers learn nothing from this attempt.
+            try Task.checkCancellation()
             tally.add(attempts: (error as? TransportError)?.attempts ?? 1, step)
             request.options.waitingCallers?.willRetry(at: step.instant, after: known, attempts: tally.attempts)
             return .retry(step.instant)
@@ -188,6 +190,7 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
                 return .answer(tally.end(with: response).refusedRetry(because: refusal))
             case .retry: break
             }
+            try Task.checkCancellation()
             tally.add(attempts: response.metadata.attempts, step)
             request.options.waitingCallers?.willRetry(at: step.instant, after: nil, attempts: tally.attempts)
             try await response.body.discard(until: request.options.lastDeadline, on: clock)

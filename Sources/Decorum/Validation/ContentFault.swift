@@ -56,8 +56,9 @@ enum ContentFault: Sendable, Equatable {
         ].first { words.contains($0.0) }?.1
         if let value {
             // The decoder of ISO 8601 names the object that has the date, not the member.
-            let member = JSONValue(at: context.codingPath, in: content).memberWithUnusualDate
-            return .invalidValue("holds \(value)", path: member.map { context.path(to: $0) } ?? context.path)
+            let members = JSONValue(at: context.codingPath, in: content).membersWithUnusualDate
+            let path = members.map { context.path(to: $0) }.joined(separator: " or ")
+            return .invalidValue("holds \(value)", path: path.isEmpty ? context.path : path)
         }
         guard context.codingPath.isEmpty else {
             return .invalidValue("has a value that its type does not accept", path: context.path)

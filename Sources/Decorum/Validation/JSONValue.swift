@@ -36,13 +36,19 @@ struct JSONValue {
             }
     }
 
-    /// The one text of an object that is no date in the format of ISO 8601, or the one of these that begins with a digit, as
-    /// dates do; nil where there are several.
-    var memberWithUnusualDate: String? {
+    /// The members of an object that may hold a date in another format than that of ISO 8601: texts that begin with a digit
+    /// or whose names sound like a date, or else its only text; none where they are more than three.
+    var membersWithUnusualDate: [String] {
         let texts = (value as? [String: Any])?.compactMapValues { $0 as? String } ?? [:]
         let others = texts.filter { _, text in (try? Date(text, strategy: .iso8601)) == nil }
-        let numeric = others.filter { _, text in text.utf8.first?.isDigit == true }
-        return others.count == 1 ? others.first?.key : numeric.count == 1 ? numeric.first?.key : nil
+        let likely = others.filter { $1.utf8.first?.isDigit == true || Self.soundsLikeDate($0) }
+        let members = likely.isEmpty && others.count == 1 ? others : likely
+        return members.count <= 3 ? members.keys.sorted() : []
+    }
+
+    private static func soundsLikeDate(_ key: String) -> Bool {
+        let name = key.lowercased()
+        return name.contains("date") || name.hasSuffix("_at") || key.hasSuffix("At") || name.hasSuffix("time")
     }
 }
 

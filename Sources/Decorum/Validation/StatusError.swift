@@ -116,7 +116,7 @@ extension StatusError: CustomDebugStringConvertible, CustomReflectable {
         let hops = response.metadata.redirects.count - response.metadata.recalledRedirects
         let tries = response.metadata.attempts - hops
         if tries > 1 { notes.append("The request was tried \(tries) times.") }
-        if let refusal = response.metadata.retryRefusal { notes.append("It was not sent again: \(refusal).") }
+        if let refusal = response.metadata.retryRefusal { notes.append("There was no retry: \(refusal).") }
         if let place = placeOfWords { notes.append(place) }
         return notes
     }

@@ -103,10 +103,13 @@ public struct CassetteConnection: Connection {
             }
             try cassette.checkSafety(of: request)
             request.body = request.body.replay == .once ? Body(recorded.body.bytes) : request.body
-            return try await send(request, through: connection, recording: cassette.record(recorded))
+            return try await send(
+                request, through: connection,
+                recording: cassette.record(recorded, masking: request.options.secretQueryItems))
         case .rewrite, .verify:
             try cassette.checkSafety(of: request)
-            let recording = cassette.record(RecordedRequest(request.head, declaredBy: request.options))
+            let recording = cassette.record(
+                RecordedRequest(request.head, declaredBy: request.options), masking: request.options.secretQueryItems)
             if let bytes = request.body.bytes {
                 recording.observeRequest(.chunk(bytes))
             } else {

@@ -1,4 +1,5 @@
 import Decorum
+import DecorumTestSupport
 import Foundation
 import Synchronization
 import Testing
@@ -7,8 +8,8 @@ import Testing
 ///
 /// The server serves 100 calls a second and gets 80 of them; for 20 seconds it is slow, or stopped. With
 /// `DECORUM_SOAK=1`, fleets run for longer, with more seeds, and with 100,000 busy clients. Each prints its numbers.
-@Suite(.timeLimit(.minutes(60))) struct FleetTests {
-    static let isSoak = ProcessInfo.processInfo.environment["DECORUM_SOAK"] == "1"
+@Suite(.timeLimit(.minutes(Footprint.isSoak ? 60 : 5))) struct FleetTests {
+    static let isSoak = Footprint.isSoak
     static let seeds: [UInt64] = isSoak ? [7, 1, 2, 3] : [7]
 
     struct Row: Sendable {

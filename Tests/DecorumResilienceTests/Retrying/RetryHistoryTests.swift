@@ -28,7 +28,10 @@ import Testing
     @Test(
         arguments: [
             ("POST", "no retry after 503: a POST without Idempotency-Key may not be sent twice"),
-            ("GET", "no retry after 503 with Retry-After 61: the server asks to wait for 61.00 s"),
+            (
+                "GET",
+                "no retry after 503 with Retry-After 61: a wait of 61.00 s is longer than `maximumRetryAfter` of the policy, 60.00 s"
+            ),
         ])
     func `A refusal stands in the history`(method: String, words: String) async throws {
         let fields: HTTPFields = method == "GET" ? [.retryAfter: "61"] : [:]
@@ -42,11 +45,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("POST", 503, nil, " It was not sent again: a POST without Idempotency-Key may not be sent twice."),
+        ("POST", 503, nil, " There was no retry: a POST without Idempotency-Key may not be sent twice."),
         (
             "GET", 503, "61",
             " The server asks to wait for 61.00 s, which is in `retryAfter`. "
-                + "It was not sent again: the server asks to wait for 61.00 s."
+                + "There was no retry: a wait of 61.00 s is longer than `maximumRetryAfter` of the policy, 60.00 s."
         ),
         ("GET", 404, nil, ""),
     ]) func `The error of a status says why there was no retry`(
@@ -67,7 +70,7 @@ import Testing
             try await stub.retrying(clock: clock).validatingStatus().send(
                 Request(.put, "https://a.example/", body: body))
         }
-        #expect(error?.description.hasSuffix("It was not sent again: its body can be read only once.") == true)
+        #expect(error?.description.hasSuffix("There was no retry: its body can be read only once.") == true)
     }
 
     @Test func `A retry that would start after the deadline gives up at once with the response`() async throws {

@@ -50,14 +50,15 @@ import Testing
         #expect(stub.requests.isEmpty)
     }
 
-    @Test func `A source that ignores its cancellation does not hold the caller`() async throws {
+    @Test(arguments: [.seconds(60), nil] as [Duration?])
+    func `A source that ignores its cancellation does not hold the caller`(time: Duration?) async throws {
         let gate = Gate()
         let source = ClosureSource { _ in
             await Task.detached { try? await gate.wait() }.value
             return try .bearer("late")
         }
         let connection = stub.authenticating(from: source, for: api, clock: clock)
-        let call = Task { try await connection.send(request(within: .seconds(60))) }
+        let call = Task { try await connection.send(request(within: time)) }
         try await gate.waitForWaiting(1)
         call.cancel()
         await #expect(throws: CancellationError.self) { try await call.value }

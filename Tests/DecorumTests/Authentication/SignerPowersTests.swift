@@ -46,6 +46,25 @@ import Testing
         #expect(!shown.contains("hunter2"))
     }
 
+    @Test func `A server that repeats the query in Location shows it in no log`() async throws {
+        let stub = StubConnection { request in
+            let path = request.head.path ?? ""
+            guard path.hasPrefix("/file?") else { return Response(status: .ok) }
+            return Response(
+                head: HTTPResponse(
+                    status: .permanentRedirect, headerFields: [.location: path.replacing("/file?", with: "/file/?")]),
+                metadata: ResponseMetadata(answering: request, from: .stub))
+        }
+        let text = try await log(sending: .get("https://api.example.com/file?part=7")) { sink in
+            stub.authenticating(with: .signer(QuerySigner()), for: api)
+                .logging(to: sink, detail: .fields)
+                .followingRedirects()
+                .logging(to: sink, detail: .fields)
+        }
+        #expect(text.contains("/file/?part=7&Zeit=REDACTED&Beleg=REDACTED"))
+        #expect(!text.contains("hunter2"))
+    }
+
     @Test func `The caller and the layers further out know the URL without its signature`() async throws {
         let stub = StubConnection {
             Response(head: HTTPResponse(status: .notFound), metadata: ResponseMetadata(answering: $0, from: .stub))
@@ -176,7 +195,9 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appending(path: "file.json")
         let request = try Request.get("https://api.example.com/file?part=7")
-        let live = StubConnection(Response(status: .ok, body: "content"))
+        let live = StubConnection { request in
+            Response(status: .ok, fields: [.contentLocation: request.head.path ?? ""], body: "content")
+        }
         let recording = try Cassette(at: file.path, mode: .rewrite)
         let recorder = live.recording(on: recording).authenticating(with: .signer(QuerySigner()), for: api)
         #expect(try await recorder.send(request).body.text(upTo: 10) == "content")

@@ -112,7 +112,14 @@ import Testing
         ),
         (
             #"{"name": "a", "startDate": "soon"}"#, .iso8601,
-            "the top level holds a date that is not in the format of ISO 8601."
+            "startDate holds a date that is not in the format of ISO 8601."
+        ),
+        (
+            #"{"createdAt": "yesterday", "name": "a", "startDate": "soon"}"#, .iso8601,
+            "createdAt or startDate holds a date that is not in the format of ISO 8601."
+        ),
+        (
+            #"{"a": "b", "startDate": 7}"#, .iso8601, "startDate is a number, not String."
         ),
     ]) func `A decoder that is set otherwise than the server is named`(
         content: String, strategy: JSONDecoder.DateDecodingStrategy, reason: String

@@ -103,7 +103,8 @@ private struct LogReporter: ExchangeReporter {
 
     func report(_ report: ExchangeReport) {
         let entry = LogEntry(
-            redaction: redaction, detail: detail, secretFields: secretFields, request: request, sent: sent.reading,
+            redaction: report.metadata.map { redaction.covering(queryItems: $0.secretQueryItems) } ?? redaction,
+            detail: detail, secretFields: secretFields, request: request, sent: sent.reading,
             attempt: attempt, report: report)
         sink.write(entry.text)
     }

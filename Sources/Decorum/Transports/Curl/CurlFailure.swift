@@ -74,8 +74,9 @@ struct CurlFailure: Sendable {
         if cause == .tls { error.tlsProblem = tlsProblem }
         if isOnWayToProxy { error.proxy = proxy?.description }
         error.isUnprocessed = stage == .head && detail.contains("REFUSED_STREAM")
+        // A stream that the server resets (92) tells nothing about its connection, and may be due to overload.
         error.hasLostReusedConnection =
-            cause == .connectionLost && stage == .head && isConnectionReused && !hasResponse
+            cause == .connectionLost && stage == .head && isConnectionReused && !hasResponse && code != 92
         return error
     }
 

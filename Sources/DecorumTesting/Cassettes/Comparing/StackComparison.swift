@@ -69,7 +69,9 @@ public struct StackComparison: Sendable, Hashable {
     ///   - rules: The rules by which requests match. Interactions are played repeatedly, and with their pauses.
     ///   - requests: The requests to send; nil for those of the recording. A recording that was made below retries or
     ///     redirections holds the requests of these layers too.
-    ///   - stacks: The stacks, by their names.
+    ///   - stacks: The stacks, by their names. The clock that they get moves at once to the end of each wait. So leave out
+    ///     `limitingTime`, whose limits would be over at once where a layer waits beside the request, as one that shares
+    ///     requests does.
     /// - Throws: ``CassetteError`` if the recording cannot be read; `InvalidRequestError` if a recorded request cannot be
     ///   sent; `CancellationError`. The error of a request becomes its outcome.
     public init(
@@ -80,7 +82,7 @@ public struct StackComparison: Sendable, Hashable {
         (rules.repeats, rules.order, rules.timing) = (.last, .any, .recorded)
         let recording = try Cassette(
             at: path, mode: .replay, rules: rules, clock: SystemClock(), suite: nil, isShared: false)
-        let requests = try requests ?? recording.interactions().map(Request.init)
+        let requests = try requests ?? recording.interactions().map { try Request($0, of: path) }
         let scanner = SecretScanner(rules)
         let texts = requests.map { request in
             let request = recording.redactor.matchable(
@@ -106,10 +108,10 @@ public struct StackComparison: Sendable, Hashable {
 
 extension Request {
     /// A recorded request as it was sent, except for secrets.
-    fileprivate init(_ interaction: Interaction) throws {
+    fileprivate init(_ interaction: Interaction, of path: String) throws {
         let recorded = interaction.request
         guard let method = HTTPRequest.Method(recorded.method) else {
-            throw CassetteError(file: recorded.url, reason: "its method is not valid")
+            throw CassetteError(file: path, reason: "the method of a request is not valid")
         }
         try self.init(method, recorded.url, fields: recorded.fields, body: Body(recorded.body.bytes))
     }

@@ -32,7 +32,8 @@ struct RequestLines {
     }
 
     private func excerpt(_ text: String) -> String {
-        text.isEmpty ? "nothing" : text.count > 60 ? "\(text.prefix(60))…" : text
+        let shown = text.count > 60 ? "\(text.prefix(60))…" : text
+        return text.isEmpty ? "nothing" : shown.withoutControls
     }
 
     private func masked(_ bytes: [UInt8]) -> String {
@@ -75,6 +76,18 @@ struct RequestLines {
     }
 
     private func excerpt(_ content: [UInt8], from offset: Int) -> String {
-        String(decoding: content.dropFirst(offset).prefix(40), as: UTF8.self).filter { !$0.isNewline }
+        String(decoding: content.dropFirst(offset).prefix(40), as: UTF8.self)
+    }
+}
+
+extension String {
+    /// The text with an escape in place of each character that would break a line or control a terminal.
+    fileprivate var withoutControls: String {
+        unicodeScalars.map { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .unassigned: scalar.escaped(asASCII: true)
+            default: String(scalar)
+            }
+        }.joined()
     }
 }

@@ -104,10 +104,11 @@ extension Cassette {
             try await outcome.failure?.play(waiting: waits)
             throw CassetteError(file: file.relativePath, reason: "an interaction has neither a response nor an error")
         }
+        let metadata = ResponseMetadata(answering: sent, from: .cassette)
         guard let failure = outcome.failure else {
-            return Response(playing: response, timing: rules.timing, waits: waits, fail: nil)
+            return Response(playing: response, metadata, timing: rules.timing, waits: waits, fail: nil)
         }
-        return Response(playing: response, timing: rules.timing, waits: waits) { [self, waits] in
+        return Response(playing: response, metadata, timing: rules.timing, waits: waits) { [self, waits] in
             guard failure.isCut else { return try await failure.play(waiting: waits) }
             throw ended(response, for: request)
         }

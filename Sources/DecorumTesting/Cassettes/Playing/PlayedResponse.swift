@@ -7,21 +7,23 @@ extension Response {
     ///
     /// A failure is thrown by `fail` at the end of the content.
     init(
-        playing recorded: RecordedResponse, timing: CassetteRules.Timing, waits: PlayedWait?,
+        playing recorded: RecordedResponse, _ metadata: consuming ResponseMetadata, timing: CassetteRules.Timing,
+        waits: PlayedWait?,
         fail: (@Sendable () async throws -> Void)?
     ) {
         let body = Body(length: fail == nil ? Int64(recorded.body.bytes.count) : nil, replay: .once) { _ in
             PlayedBodyReader(recorded, timing: timing, waits: waits, fail: fail)
         }
-        self.init(head: HTTPResponse(status: recorded.statusLine, headerFields: recorded.fields), body: body)
-        metadata.source = .cassette
+        self.init(
+            head: HTTPResponse(status: recorded.statusLine, headerFields: recorded.fields), body: body,
+            metadata: metadata)
         if !recorded.informational.isEmpty {
-            metadata.informational = recorded.informational.map {
+            self.metadata.informational = recorded.informational.map {
                 HTTPResponse(status: .init(code: $0.status), headerFields: $0.fields)
             }
         }
         if let coding = recorded.coding {
-            metadata.decodedContentCodings = coding.split(separator: ",").map {
+            self.metadata.decodedContentCodings = coding.split(separator: ",").map {
                 $0.trimmingCharacters(in: .whitespaces)
             }
         }

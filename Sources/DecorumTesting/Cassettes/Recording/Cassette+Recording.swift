@@ -4,10 +4,15 @@ import Synchronization
 
 extension Cassette {
     /// Reserves the place of an exchange that begins now.
-    func record(_ request: RecordedRequest) -> ExchangeRecording {
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - items: The items of its query that are declared secret, which the fields of the response may repeat.
+    func record(_ request: RecordedRequest, masking items: Set<String>) -> ExchangeRecording {
         state.withLock { state in
             state.eventCount += 1
-            let recording = ExchangeRecording(request, sent: state.eventCount, rules: rules, date: clock.date)
+            let recording = ExchangeRecording(
+                request, masking: items, sent: state.eventCount, rules: rules, date: clock.date)
             state.recordings.append(recording)
             return recording
         }

@@ -15,10 +15,14 @@ final class ExchangeRecording: Sendable {
     /// The number of the event that sent the request.
     let sent: Int
     private let rules: CassetteRules
+    private let secretItems: Set<String>
     private let monitor: Monitor<State>
 
-    init(_ request: RecordedRequest, sent: Int, rules: CassetteRules, date: Date) {
+    init(
+        _ request: RecordedRequest, masking secretItems: Set<String>, sent: Int, rules: CassetteRules, date: Date
+    ) {
         self.sent = sent
+        self.secretItems = secretItems
         self.rules = rules
         monitor = Monitor(State(interaction: Interaction(request: request, recordedAt: date)))
     }
@@ -46,6 +50,7 @@ final class ExchangeRecording: Sendable {
     func record(_ response: Response, answered: Int, clock: any DatedClock, spawner: any TaskSpawner) -> Response {
         var response = response
         var recorded = RecordedResponse(response)
+        if !secretItems.isEmpty { recorded.fields = Redaction(ofItems: secretItems).applied(to: recorded.fields) }
         var transfer: RecordedTransfer?
         if let bytes = response.body.bytes {
             recorded.body.bytes = bytes

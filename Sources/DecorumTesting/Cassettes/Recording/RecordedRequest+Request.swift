@@ -28,10 +28,7 @@ extension RecordedRequest {
     }
 
     private static func masked(_ queryItems: Set<String>, in url: String) -> String {
-        Redaction(
-            fields: [], queryItems: SecretNames(queryItems), jsonPaths: [], formNames: [], userinfo: false,
-            masksTokens: false
-        ).applied(toURL: url)
+        Redaction(ofItems: queryItems).applied(toURL: url)
     }
 
     /// A whole request, whose content is read to its end.
@@ -40,5 +37,14 @@ extension RecordedRequest {
         let (content, trailers) = try await request.body.collect(upTo: cassette.rules.bodyLimit)
         self.body.bytes = content
         self.trailers = trailers
+    }
+}
+
+extension Redaction {
+    /// Replaces only the values of items in the query of a URL.
+    init(ofItems names: Set<String>) {
+        self.init(
+            fields: [], queryItems: SecretNames(names), jsonPaths: [], formNames: [], userinfo: false,
+            masksTokens: false)
     }
 }

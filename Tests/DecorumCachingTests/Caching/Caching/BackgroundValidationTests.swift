@@ -57,6 +57,24 @@ import Testing
         #expect(try await askedSeconds(of: connection, stub, within: 70) == [0, 1, 3, 7, 15, 31, 63])
     }
 
+    @Test func `A response to a request of the user ends the pause that a server has asked for`() async throws {
+        let (connection, stub) = cache()
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(10))
+        outcomes.withLock { [stale, confirmation] in
+            $0 = [
+                Response(status: .serviceUnavailable, fields: [.retryAfter: "3600"]), stale, confirmation,
+            ]
+        }
+        #expect(try await askedSeconds(of: connection, stub, within: 20) == [0])
+
+        var reload = try get()
+        reload.head.headerFields[.cacheControl] = "no-cache"
+        _ = try await connection.send(reload).body.text(upTo: 10)
+        clock.advance(by: .seconds(10))
+        #expect(try await askedSeconds(of: connection, stub, within: 1) == [0])
+    }
+
     @Test func `A success ends the pauses, and a later failure begins with the shortest one`() async throws {
         let (connection, stub) = cache()
         _ = try await connection.send(get())
