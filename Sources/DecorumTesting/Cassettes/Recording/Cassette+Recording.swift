@@ -8,6 +8,7 @@ extension Cassette {
     /// - Parameters:
     ///   - request: The request.
     ///   - items: The items of its query that are declared secret, which the fields of the response may repeat.
+    /// - Returns: The recording of the exchange.
     func record(_ request: RecordedRequest, masking items: Set<String>) -> ExchangeRecording {
         state.withLock { state in
             state.eventCount += 1
