@@ -36,8 +36,8 @@ public protocol CredentialSource: Sendable {
 
     /// Learns from the response to a request that had credentials of the source, such as from a `401` or a new token.
     ///
-    /// The caller gets the response when this returns. It is not called when there is no response. By default, it does
-    /// nothing.
+    /// The caller gets the response when this returns, and no deadline ends the wait: start longer work, such as fetching a
+    /// new token, and return. It is not called when there is no response. By default, it does nothing.
     ///
     /// - Parameter answer: The head of the request with the credentials, and the response to it.
     nonisolated(nonsending) func learn(from answer: AuthenticationAnswer) async
