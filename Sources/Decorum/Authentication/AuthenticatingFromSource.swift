@@ -78,15 +78,15 @@ struct SourceAuthenticatingConnection<Base: Connection, Source: CredentialSource
     }
 
     private func credentials(for attempt: AuthenticationAttempt) async throws -> Credentials? {
-        // Without a deadline, a limit that is never reached still lets a cancelled caller leave a source that does not.
-        let now = watch.clock.now
-        let deadline = attempt.request.options.deadline ?? now + TransferLimits.longestIdleTimeout
-        if deadline <= now {
+        let deadline = attempt.request.options.deadline
+        if let deadline, deadline <= watch.clock.now {
             throw CredentialSourceError(origin: attempt.origin, underlying: nil)
         }
         let given: Credentials??
         do {
-            given = try await watch.value(until: deadline) { [source] in try await source.credentials(for: attempt) }
+            given = try await watch.leavableValue(until: deadline) { [source] in
+                try await source.credentials(for: attempt)
+            }
         } catch {
             // A source that works for several callers may have been cancelled by another one.
             guard !Task.isCancelled else { throw CancellationError() }

@@ -9,11 +9,11 @@ final class LimitedWait<Value: Sendable>: TimeLimited {
         case ended(Result<Value?, any Error>)
     }
 
-    private let instant: ContinuousClock.Instant
+    private let instant: ContinuousClock.Instant?
     private let state = Locked(State.empty)
 
-    /// Creates a wait that ends at an instant.
-    init(until instant: ContinuousClock.Instant) {
+    /// Creates a wait that ends at an instant; nil for one that only the value or cancellation ends.
+    init(until instant: ContinuousClock.Instant?) {
         self.instant = instant
     }
 
@@ -74,7 +74,7 @@ final class LimitedWait<Value: Sendable>: TimeLimited {
     var timeLimit: TimeLimit? {
         state.withLock { state in
             switch state {
-            case .empty, .waiting: TimeLimit(at: instant, because: .deadline)
+            case .empty, .waiting: instant.map { TimeLimit(at: $0, because: .deadline) }
             case .delivered, .ended: nil
             }
         }
@@ -131,6 +131,13 @@ extension TimeLimitWatch {
         until instant: ContinuousClock.Instant?, of operation: @escaping @Sendable () async throws -> Value
     ) async throws -> Value? {
         guard let instant else { return try await operation() }
+        return try await leavableValue(until: instant, of: operation)
+    }
+
+    /// The same, but a cancelled caller leaves at once without a limit too, whatever the operation does.
+    func leavableValue<Value: Sendable>(
+        until instant: ContinuousClock.Instant?, of operation: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value? {
         let wait = LimitedWait<Value>(until: instant)
         let work = Task { await wait.deliver(outcomeOf: operation) }
         let value = try await wait.value(watchedBy: self) { work.cancel() }
