@@ -4,9 +4,6 @@ public import Testing
 /// Tests that put a load on sockets and would delay each other, so that they run one after the other in all test targets.
 @Suite(.serialized) public enum IsolatedTests: Sendable {}
 
-/// The same for the tests of libcurl, which take half of the time: they run beside ``IsolatedTests``.
-@Suite(.serialized) public enum IsolatedCurlTests: Sendable {}
-
 /// Tests in separate processes, which run one after the other, beside the tests of this process.
 ///
 /// They count the resources of a process, or end it, which other processes do not disturb.

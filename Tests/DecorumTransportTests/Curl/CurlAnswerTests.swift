@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedCurlTests {
+extension IsolatedTests {
     /// The parts of a response that only libcurl reports, or that it reports differently.
     @Suite(.timeLimit(.minutes(3))) struct CurlAnswerTests {
         let connection: CurlConnection

@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedCurlTests {
+extension IsolatedTests {
     /// Many concurrent exchanges that are read, paused, dropped, cancelled and broken at random, with every byte checked.
     ///
     /// A body that ends must be whole, in both directions; no byte may come from another exchange; and an exchange that is

@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedCurlTests {
+extension IsolatedTests {
     /// HTTP/2 without TLS, where the server is known to support it (RFC 9113, section 3.3).
     @Suite(.timeLimit(.minutes(3))) struct CurlClearHTTP2Tests {
         @Test(arguments: CurlBuild.all)

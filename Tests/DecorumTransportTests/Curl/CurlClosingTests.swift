@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedCurlTests {
+extension IsolatedTests {
     /// Closing a transport, its connections and its exchanges.
     @Suite(.timeLimit(.minutes(3))) struct CurlClosingTests {
         let origin: LoopbackOrigin

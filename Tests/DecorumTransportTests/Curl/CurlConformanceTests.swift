@@ -4,7 +4,7 @@ import DecorumTestSupport
 import DecorumTesting
 import Testing
 
-extension IsolatedCurlTests {
+extension IsolatedTests {
     /// libcurl's transport, held to the contract of all transports.
     ///
     /// Builds of libcurl differ in TLS; the further ones run all other cases only with `DECORUM_SOAK=1`.

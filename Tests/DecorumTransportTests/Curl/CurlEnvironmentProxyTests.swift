@@ -67,7 +67,7 @@ import Testing
     }
 }
 
-extension IsolatedCurlTests {
+extension IsolatedTests {
     /// Requests through the proxies of an environment, over real sockets.
     @Suite(.timeLimit(.minutes(3))) struct CurlEnvironmentProxyTests {
         let proxy: LoopbackOrigin

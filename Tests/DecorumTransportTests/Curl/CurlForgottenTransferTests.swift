@@ -3,7 +3,7 @@ import DecorumTestSupport
 import DecorumTesting
 import Testing
 
-extension IsolatedCurlTests {
+extension IsolatedTests {
     /// libcurl 7.88 sometimes forgets on a busy machine that a transfer can continue, often when transfers share connections.
     @Suite(.timeLimit(.minutes(5))) struct CurlForgottenTransferTests {
         private static let rounds = Footprint.isSoak ? 200 : 5

@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedCurlTests {
+extension IsolatedTests {
     @Suite(.timeLimit(.minutes(3))) struct CurlIdleTimeoutTests {
         let clock = VirtualClock()
         let origin: LoopbackOrigin

@@ -7,7 +7,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedCurlTests {
+extension IsolatedTests {
     /// The resources of a connection, and their release.
     @Suite(.timeLimit(.minutes(3))) struct CurlLifetimeTests {
         @Test func `Releasing a connection closes its network connections`() async throws {

@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedCurlTests {
+extension IsolatedTests {
     /// Reusing pooled connections; where one turns out to be dead, no request is sent twice in silence.
     @Suite(.timeLimit(.minutes(3))) struct CurlPoolTests {
         enum Content: CaseIterable, Sendable {

@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedCurlTests {
+extension IsolatedTests {
     /// The destination of a request: routes, proxies and Unix sockets.
     @Suite(.timeLimit(.minutes(3))) struct CurlRoutingTests {
         let origin: LoopbackOrigin

@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedCurlTests {
+extension IsolatedTests {
     /// The bytes that are sent for a request.
     @Suite(.timeLimit(.minutes(3))) struct CurlSendingTests {
         let connection: CurlConnection

@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedCurlTests {
+extension IsolatedTests {
     /// Bodies during their transfer: back-pressure, early ends and cancellation, in both directions.
     @Suite(.timeLimit(.minutes(3))) struct CurlStreamingTests {
         let connection: CurlConnection

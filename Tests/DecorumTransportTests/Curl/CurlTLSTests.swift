@@ -7,7 +7,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-extension IsolatedCurlTests {
+extension IsolatedTests {
     @Suite(.timeLimit(.minutes(3)), .enabled(if: SecureServer.missingForTLS == nil, "openssl is not installed"))
     struct CurlTLSTests {
         private func status(

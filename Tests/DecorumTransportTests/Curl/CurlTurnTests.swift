@@ -6,7 +6,7 @@ import Foundation
 import Synchronization
 import Testing
 
-extension IsolatedCurlTests {
+extension IsolatedTests {
     /// The time between the arrival of content and the end of the loop's turn, in which a reader may already take it.
     @Suite(.timeLimit(.minutes(3))) struct CurlTurnTests {
         @Test func `Content counts as progress before the turn in which it arrived is over`() async throws {
