@@ -13,6 +13,7 @@ struct CompositionRule: Sendable {
     ///   - severity: The severity of a finding.
     ///   - isHazard: Returns whether a layer must not stand outside of another.
     ///   - consequence: The consequence, by the name of the layer and the names of the others.
+    /// - Returns: The rule.
     static func tooFarOut(
         _ hazard: Hazard, _ severity: Finding.Severity,
         where isHazard: @escaping @Sendable (_ layer: Layer, _ other: Layer) -> Bool,
@@ -38,6 +39,7 @@ struct CompositionRule: Sendable {
     ///   - severity: The severity of a finding.
     ///   - isHazard: Returns whether a layer must not stand inside of another.
     ///   - consequence: The consequence, by the name of the layer and the names of the others.
+    /// - Returns: The rule.
     static func tooFarIn(
         _ hazard: Hazard, _ severity: Finding.Severity,
         where isHazard: @escaping @Sendable (_ layer: Layer, _ other: Layer) -> Bool,
@@ -61,14 +63,15 @@ struct CompositionRule: Sendable {
     /// - Parameters:
     ///   - hazard: The hazard.
     ///   - isConcerned: Returns whether a layer can be at fault.
-    ///   - finding: Returns the finding, if there is one.
+    ///   - fault: Returns the rest of the finding, if there is one; it gets the layers outside and inside of the layer.
+    /// - Returns: The rule.
     static func each(
         _ hazard: Hazard, where isConcerned: @escaping @Sendable (_ layer: Layer) -> Bool,
-        finding: @escaping @Sendable (_ place: LayerPlace, _ outer: [LayerPlace], _ inner: [LayerPlace]) -> Fault?
+        fault: @escaping @Sendable (_ place: LayerPlace, _ outer: [LayerPlace], _ inner: [LayerPlace]) -> Fault?
     ) -> CompositionRule {
         CompositionRule(hazard: hazard) { tree in
             tree.nodes.filter { isConcerned($0.layer) }.compactMap { node in
-                let fault = finding(node.place, tree.layers(outsideOf: node), tree.layers(insideOf: node))
+                let fault = fault(node.place, tree.layers(outsideOf: node), tree.layers(insideOf: node))
                 return fault.map { fault in
                     Finding(
                         hazard: hazard, severity: fault.severity, places: [node.place] + fault.others,
@@ -78,7 +81,7 @@ struct CompositionRule: Sendable {
         }
     }
 
-    /// The part of a finding that a rule of ``each(_:where:finding:)`` decides.
+    /// The part of a finding that a rule of ``each(_:where:fault:)`` decides.
     struct Fault {
         let severity: Finding.Severity
         var others: [LayerPlace] = []

@@ -26,19 +26,21 @@ extension CompositionRule {
         } consequence: { layer, others in
             "\(layer) stores the answers that \(others) invents, and gives them when the server can be reached again."
         },
-        each(.stateUsedTwice, where: { $0.role == .caching || $0.role == .redirection }) { place, _, inner in
-            let others = inner.filter { other in
-                other.layer.role == place.layer.role
-                    && !other.layer.sharedState.isDisjoint(with: place.layer.sharedState)
-            }
-            guard !others.isEmpty else { return nil }
-            let names = ([place] + others).map(\.layer.quotedName).listed
-            return Fault(
-                severity: .warning, others: others,
-                consequence:
-                    "\(names) use the same store, so that the inner one answers the outer one's question whether a "
-                    + "response has changed, in place of the server.",
-                change: "Remove one of them, or give it a store of its own.")
-        },
+        each(
+            .stateUsedTwice, where: { $0.role == .caching || $0.role == .redirection },
+            fault: { place, _, inner in
+                let others = inner.filter { other in
+                    other.layer.role == place.layer.role
+                        && !other.layer.sharedState.isDisjoint(with: place.layer.sharedState)
+                }
+                guard !others.isEmpty else { return nil }
+                let names = ([place] + others).map(\.layer.quotedName).listed
+                return Fault(
+                    severity: .warning, others: others,
+                    consequence:
+                        "\(names) use the same store, so that the inner one answers the outer one's question whether a "
+                        + "response has changed, in place of the server.",
+                    change: "Remove one of them, or give it a store of its own.")
+            }),
     ]
 }

@@ -1,27 +1,33 @@
 extension CompositionRule {
     /// Calls that last too long, and waits at the wrong place.
     static let deadlines = [
-        each(.unlimitedCall, where: \.retries) { place, outer, _ in
-            guard !outer.contains({ $0.has(.limitsCalls) || $0.has(.limitsAttempts) }) else { return nil }
-            return Fault(
-                severity: .warning,
-                consequence:
-                    "Nothing limits the time of a call: \(place.layer.quotedName) waits and sends again however long "
-                    + "each attempt has taken.",
-                change:
-                    "Write `.limitingTime()` below the lines of \(place.layer.quotedName) and of what else sends again."
-            )
-        },
-        each(.longWait, where: { !$0.isTransport }) { place, outer, _ in
-            guard !place.layer.longestWait.allows(longestUsualWait), !outer.contains({ $0.has(.limitsCalls) }) else {
-                return nil
-            }
-            return Fault(
-                severity: .warning,
-                consequence: "\(place.layer.quotedName) may let a call wait for \(place.layer.longestWait.text).",
-                change:
-                    "Write `.limitingTime()` below the line of \(place.layer.quotedName), or lower its longest wait.")
-        },
+        each(
+            .unlimitedCall, where: \.retries,
+            fault: { place, outer, _ in
+                guard !outer.contains({ $0.has(.limitsCalls) || $0.has(.limitsAttempts) }) else { return nil }
+                return Fault(
+                    severity: .warning,
+                    consequence:
+                        "Nothing limits the time of a call: \(place.layer.quotedName) waits and sends again however long "
+                        + "each attempt has taken.",
+                    change:
+                        "Write `.limitingTime()` below the lines of \(place.layer.quotedName) and of what else sends again."
+                )
+            }),
+        each(
+            .longWait, where: { !$0.isTransport },
+            fault: { place, outer, _ in
+                guard place.layer.longestWait.allows(longestUsualWait + .nanoseconds(1)), !outer.contains({ $0.has(.limitsCalls) })
+                else {
+                    return nil
+                }
+                return Fault(
+                    severity: .warning,
+                    consequence: "\(place.layer.quotedName) may let a call wait for \(place.layer.longestWait.text).",
+                    change:
+                        "Write `.limitingTime()` below the line of \(place.layer.quotedName), or lower its longest wait."
+                )
+            }),
         tooFarOut(.attemptLimitOutsideOfRetries, .warning) { layer, other in
             layer.has(.limitsAttempts) && other.retries
         } consequence: { layer, others in
