@@ -56,6 +56,9 @@ public struct Layer: Sendable, Hashable {
     public let sharedState: Set<StateIdentity>
     /// The connections beside the base to which the layer sends, in order.
     public let branches: [Branch]
+    /// Whether the facts and numbers describe the layer; false where its author has declared nothing, so that nothing is
+    /// known of it.
+    public let isDeclared: Bool
 
     /// Creates a description of a layer.
     ///
@@ -72,6 +75,7 @@ public struct Layer: Sendable, Hashable {
     ///   - bytesHeld: The number of bytes of content that the layer holds in memory at most.
     ///   - sharedState: The state that the layer shares with other layers.
     ///   - branches: The connections beside the base to which the layer sends.
+    ///   - isDeclared: Whether the facts and numbers describe the layer; false for a layer of which they are not known.
     public init(
         name: String,
         role: Role = .other,
@@ -82,7 +86,8 @@ public struct Layer: Sendable, Hashable {
         longestWait: Bound<Duration>? = nil,
         bytesHeld: Bound<Int> = .atMost(0),
         sharedState: Set<StateIdentity> = [],
-        branches: [Branch] = []
+        branches: [Branch] = [],
+        isDeclared: Bool = true
     ) {
         self.name = name
         self.role = role
@@ -93,6 +98,7 @@ public struct Layer: Sendable, Hashable {
         self.bytesHeld = bytesHeld
         self.sharedState = sharedState
         self.branches = branches
+        self.isDeclared = isDeclared
         var facts = facts
         if self.sends.lowerBound < 1 { facts.insert(.answers) }
         if self.sends.upperBound > 1 { facts.insert(.resends) }
@@ -101,7 +107,7 @@ public struct Layer: Sendable, Hashable {
     }
 
     init(describing type: Any.Type, role: Role = .other) {
-        self.init(name: String(String(describing: type).prefix { $0 != "<" }), role: role)
+        self.init(name: String(String(describing: type).prefix { $0 != "<" }), role: role, isDeclared: false)
     }
 }
 
@@ -122,7 +128,8 @@ extension Layer {
     func with(_ further: [Setting]) -> Layer {
         Layer(
             name: name, role: role, settings: settings + further, facts: facts, secretFields: secretFields,
-            sends: sends, longestWait: longestWait, bytesHeld: bytesHeld, sharedState: sharedState, branches: branches)
+            sends: sends, longestWait: longestWait, bytesHeld: bytesHeld, sharedState: sharedState, branches: branches,
+            isDeclared: isDeclared)
     }
 
     /// The layer, and those of its branches through which requests of the caller pass.

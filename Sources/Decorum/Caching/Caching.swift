@@ -112,7 +112,12 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
     }
 
     /// The answer that it invents is the 504 to a request with `only-if-cached`.
-    private var facts: Set<Layer.Fact> { [.inventsAnswers, .changesSignedParts, .changesResponse, .readsClock] }
+    private var facts: Set<Layer.Fact> {
+        let facts: Set<Layer.Fact> = [
+            .inventsAnswers, .changesSignedParts, .changesResponse, .readsStatus, .sharesResponses,
+        ]
+        return facts.union(Layer.facts(of: cache.clock))
+    }
 
     /// A body that is about to be stored, and what waits of it for a slow reader.
     private var bytesHeld: Layer.Bound<Int> {

@@ -106,7 +106,8 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
         Layer(
             name: "coalescing", role: .resilience,
             settings: [.init("backlogLimit", policy.backlogLimit), .init("patience", policy.patience)],
-            sends: 0...1, bytesHeld: .atMost(max(0, policy.backlogLimit)), sharedState: [.init(requests)])
+            facts: [.sharesResponses], sends: 0...1, bytesHeld: .atMost(max(0, policy.backlogLimit)),
+            sharedState: [.init(requests)])
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

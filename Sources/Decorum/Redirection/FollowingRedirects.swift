@@ -93,7 +93,8 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
 
     private var facts: Set<Layer.Fact> {
         guard limit > 0 else { return [] }
-        return memory == nil ? [.changesSignedParts] : [.changesSignedParts, .readsClock]
+        let facts: Set<Layer.Fact> = [.changesSignedParts, .readsStatus]
+        return memory == nil ? facts : facts.union(Layer.facts(of: clock))
     }
 
     /// The number of requests of one call; a chain that began with remembered redirections may start anew.

@@ -113,6 +113,15 @@ extension RetryPolicy {
     /// How often a request is sent: once, once for each retry, and once for a loss that costs no retry.
     var sends: ClosedRange<Int> { retries > 0 ? 1...(min(retries, .max - 2) + 2) : 1...1 }
 
+    /// The effects that other layers have to know.
+    var layerFacts: Set<Layer.Fact> {
+        guard retries > 0 else { return [] }
+        var facts: Set<Layer.Fact> = [.readsStatus]
+        if !methods.isSubset(of: Self.idempotentMethods) { facts.insert(.repeatsUnsafeMethods) }
+        if budget == .unlimited { facts.insert(.resendsWithoutBudget) }
+        return facts
+    }
+
     /// The number of retries, and the settings that differ from the standard.
     var layerSettings: [Layer.Setting] {
         var settings = [Layer.Setting("retries", max(0, retries))]

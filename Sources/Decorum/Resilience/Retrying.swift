@@ -70,7 +70,7 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
     var layer: Layer {
         Layer(
             name: "retrying", role: .resilience, settings: policy.layerSettings,
-            facts: [.readsClock], sends: policy.sends, longestWait: longestWait,
+            facts: policy.layerFacts.union(Layer.facts(of: clock)), sends: policy.sends, longestWait: longestWait,
             sharedState: accounts(of: policy.budget).map { [Layer.StateIdentity($0)] } ?? [])
     }
 

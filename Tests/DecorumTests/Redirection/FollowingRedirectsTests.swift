@@ -292,7 +292,7 @@ import Testing
         let layers = StubConnection().followingRedirects(upTo: 5, policy: .sameOrigin).layers
 
         #expect(layers.first?.description == "followingRedirects(upTo: 5, policy: sameOrigin)")
-        #expect(layers.first?.facts == [.resends, .changesSignedParts])
+        #expect(layers.first?.facts == [.resends, .changesSignedParts, .readsStatus])
     }
 
     private static let onlyB = RedirectionPolicy("b alone") { $0.to.host() == "b.example" }
