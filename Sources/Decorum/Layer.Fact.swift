@@ -28,6 +28,8 @@ extension Layer {
         public static let inventsAnswers = Fact("invents answers")
         /// May let a request wait before it is sent.
         public static let waits = Fact("waits")
+        /// Lets a request with a deadline wait until then, also for longer than ``Layer/longestWait``.
+        public static let waitsUntilDeadline = Fact("waits until the deadline")
 
         /// Changes parts of a request that a signature may cover.
         ///

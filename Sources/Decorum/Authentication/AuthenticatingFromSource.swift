@@ -58,7 +58,7 @@ struct SourceAuthenticatingConnection<Base: Connection, Source: CredentialSource
             role: .authentication,
             settings: [Layer.Setting("from", Source.self), binding.setting],
             facts: [.addsCredentials, .bindsToOrigins, .changesSignedParts, .variesPerSend, .readsClock],
-            secretFields: source.secretFields)
+            secretFields: source.secretFields, longestWait: .unbounded)
     }
 
     func send(_ request: consuming Request) async throws -> Response {

@@ -52,7 +52,8 @@ struct LimitingTimeConnection<Base: Connection>: ComposedConnection {
         return Layer(
             name: "limitingTime", role: .resilience,
             settings: [.init("as", scope.rawValue)] + times.compactMap { name, time in time.map { .init(name, $0) } },
-            facts: [.readsClock])
+            facts: [.readsClock],
+            timeLimit: policy.duration(of: scope).map { .atMost(max(.zero, $0)) } ?? .unbounded)
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

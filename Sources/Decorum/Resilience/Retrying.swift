@@ -70,16 +70,8 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
     var layer: Layer {
         Layer(
             name: "retrying", role: .resilience, settings: policy.layerSettings,
-            facts: [.readsClock], sends: policy.sends, longestWait: longestWait,
-            sharedState: accounts(of: policy.budget).map { [Layer.StateIdentity($0)] } ?? [])
-    }
-
-    private var longestWait: Layer.Bound<Duration> {
-        guard policy.retries > 0 else { return .atMost(.zero) }
-        let asked = AskedWait.spread(max(.zero, policy.maximumRetryAfter)).upperBound
-        let longest = max(.zero, policy.maximumDelay, asked)
-        guard longest < .seconds(1 << 30), policy.retries < 1 << 30 else { return .unbounded }
-        return .atMost(longest * policy.retries)
+            facts: [.readsClock], sends: policy.sends, longestWait: policy.longestWait,
+            longestReading: policy.longestReading, sharedState: accounts(of: policy.budget).map { [Layer.StateIdentity($0)] } ?? [])
     }
 
     // Nearly every response is returned here: what a retry needs is in functions of its own, since an instant costs an

@@ -5,6 +5,12 @@ extension StandardStack {
     ///
     /// Compose it once, and keep the result: the cache, the pauses and the transport's connections belong to it.
     ///
+    /// ```swift
+    /// let stack = StandardStack(.tool, for: "https://api.example.com/")
+    /// let transport = URLSessionConnection(connectionsPerHost: 2)
+    /// let connection = try stack.composed(over: transport)
+    /// ```
+    ///
     /// - Parameters:
     ///   - transport: The transport; nil for a ``SystemConnection``. Pass one that you keep to close it yourself.
     ///   - authentication: The credentials, and the origins that may see them; nil for none.
