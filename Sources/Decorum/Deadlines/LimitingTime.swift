@@ -52,7 +52,7 @@ struct LimitingTimeConnection<Base: Connection>: ComposedConnection {
         return Layer(
             name: "limitingTime", role: .resilience,
             settings: [.init("as", scope.rawValue)] + times.compactMap { name, time in time.map { .init(name, $0) } },
-            facts: facts)
+            facts: facts, timeLimit: policy.duration(of: scope).map { .atMost(max(.zero, $0)) } ?? .unbounded)
     }
 
     private var facts: Set<Layer.Fact> {
