@@ -36,9 +36,9 @@ extension Layer {
         public static let sharesResponses = Fact("shares responses")
         /// May let a request wait before it is sent.
         public static let waits = Fact("waits")
-        /// Ends a call at a deadline, however long the layers further in wait and send again.
-        public static let limitsCalls = Fact("limits calls")
-        /// Gives a deadline to each attempt, or to the whole call where it stands outside of the attempts.
+        /// Lets a request with a deadline wait until then, also for longer than ``Layer/longestWait``.
+        public static let waitsUntilDeadline = Fact("waits until the deadline")
+        /// Gives the ``Layer/timeLimit`` to each attempt, or to the whole call where it stands outside of the attempts.
         public static let limitsAttempts = Fact("limits attempts")
 
         /// Changes parts of a request that a signature may cover.

@@ -103,7 +103,9 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
         Layer(
             name: "coalescing", role: .resilience,
             settings: [.init("backlogLimit", policy.backlogLimit), .init("patience", policy.patience)],
-            facts: [.sharesResponses], sends: 0...1, bytesHeld: .atMost(max(0, policy.backlogLimit)),
+            // A caller may wait for the requests of others, one after another, if these are cancelled.
+            facts: [.sharesResponses], sends: 0...1, longestWait: .unbounded,
+            bytesHeld: .atMost(max(0, policy.backlogLimit)),
             sharedState: [.init(requests)])
     }
 

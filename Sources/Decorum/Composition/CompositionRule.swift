@@ -99,8 +99,10 @@ extension Layer {
     var isTransport: Bool { role == .transport }
     /// Whether the layer sends again after a failure; a transport that does so is the transport's own affair.
     var retries: Bool { role == .resilience && has(.resends) }
-    /// Whether the layer lets requests wait, and does not send again.
-    var onlyWaits: Bool { has(.waits) && !has(.resends) && !isTransport }
+    /// Whether the layer holds requests back, and neither sends again nor waits for the requests of others.
+    var onlyWaits: Bool { role == .resilience && has(.waits) && !has(.resends) && !has(.sharesResponses) }
+    /// Whether the layer ends what is inside of it at a deadline.
+    var limitsTime: Bool { timeLimit != .unbounded && !isTransport }
 }
 
 extension Sequence<LayerPlace> {

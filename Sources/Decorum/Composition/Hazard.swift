@@ -81,6 +81,8 @@ extension Hazard {
     public static let longWait = Hazard("longWait")
     /// The time of an attempt limits the whole call.
     public static let attemptLimitOutsideOfRetries = Hazard("attemptLimitOutsideOfRetries")
+    /// An attempt may last as long as the whole call.
+    public static let attemptLimitAboveCall = Hazard("attemptLimitAboveCall")
     /// Only first attempts wait for the pauses that servers ask for.
     public static let pausesOutsideOfRetries = Hazard("pausesOutsideOfRetries")
     /// Requests that a cache could answer wait for the pauses of servers.

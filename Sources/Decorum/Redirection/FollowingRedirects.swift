@@ -88,7 +88,10 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
         if let memory { settings.append(.init("remembering", memory)) }
         return Layer(
             name: "followingRedirects", role: .redirection, settings: settings,
-            facts: facts, sends: 1...longestChain, sharedState: memory.map { [Layer.StateIdentity($0)] } ?? [])
+            facts: facts, sends: 1...longestChain,
+            longestReading: longestChain < 1 << 30
+                ? .atMost(RedirectionPolicy.bodyTime * (longestChain - 1)) : .unbounded,
+            sharedState: memory.map { [Layer.StateIdentity($0)] } ?? [])
     }
 
     private var facts: Set<Layer.Fact> {

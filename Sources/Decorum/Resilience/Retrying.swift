@@ -70,16 +70,9 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
     var layer: Layer {
         Layer(
             name: "retrying", role: .resilience, settings: policy.layerSettings,
-            facts: policy.layerFacts.union(Layer.facts(of: clock)), sends: policy.sends, longestWait: longestWait,
+            facts: policy.layerFacts.union(Layer.facts(of: clock)), sends: policy.sends,
+            longestWait: policy.longestWait, longestReading: policy.longestReading,
             sharedState: accounts(of: policy.budget).map { [Layer.StateIdentity($0)] } ?? [])
-    }
-
-    private var longestWait: Layer.Bound<Duration> {
-        guard policy.retries > 0 else { return .atMost(.zero) }
-        let asked = AskedWait.spread(max(.zero, policy.maximumRetryAfter)).upperBound
-        let longest = max(.zero, policy.maximumDelay, asked)
-        guard longest < .seconds(1 << 30), policy.retries < 1 << 30 else { return .unbounded }
-        return .atMost(longest * policy.retries)
     }
 
     // Nearly every response is returned here: what a retry needs is in functions of its own, since an instant costs an

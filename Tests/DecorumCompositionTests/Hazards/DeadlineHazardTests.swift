@@ -66,6 +66,32 @@ import Testing
             of: .attemptLimitOutsideOfRetries, in: wrong, naming: ["limitingTime", "retrying"], notIn: mended)
     }
 
+    @Test func `An attempt with the time of the call leaves no time for the next`() async throws {
+        func slowServer(_ clock: ImpatientClock) -> StubConnection {
+            StubConnection { request in
+                let deadline = try #require(request.options.deadline)
+                try await clock.sleep(until: deadline, tolerance: nil)
+                throw TransportError(.timedOut, at: .head)
+            }
+        }
+        let (wrongClock, mendedClock) = (ImpatientClock(), ImpatientClock())
+        let (once, again) = (slowServer(wrongClock), slowServer(mendedClock))
+        func stack(_ stub: StubConnection, _ attempt: Duration, _ clock: ImpatientClock) -> some Connection {
+            let times = TimePolicy(call: .seconds(10), attempt: attempt)
+            return stub.limitingTime(times, as: .attempt, clock: clock)
+                .retrying(RetryPolicy(retries: 3, baseDelay: .zero, budget: .perCall(3)), clock: clock)
+                .limitingTime(times, clock: clock)
+        }
+        let wrong = stack(once, .seconds(10), wrongClock)
+        let mended = stack(again, .seconds(3), mendedClock)
+
+        await #expect(throws: TransportError.self) { try await wrong.send(.page) }
+        await #expect(throws: TransportError.self) { try await mended.send(.page) }
+
+        #expect(once.requests.count == 1 && again.requests.count == 4)
+        expectFinding(of: .attemptLimitAboveCall, in: wrong, naming: ["limitingTime", "limitingTime"], notIn: mended)
+    }
+
     @Test func `A retry is sent into the pause that another call was asked for`() async throws {
         for isWrong in [true, false] {
             let clock = ImpatientClock()

@@ -81,7 +81,8 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
     var layer: Layer {
         Layer(
             name: "pacing", role: .resilience, settings: [.init("longestWait", policy.longestWait)],
-            facts: Layer.facts(of: clock).union([.readsStatus]), longestWait: .atMost(max(.zero, policy.longestWait)),
+            facts: Layer.facts(of: clock).union([.readsStatus, .waitsUntilDeadline]),
+            longestWait: .atMost(max(.zero, policy.longestWait)),
             sharedState: [.init(pauses)])
     }
 
