@@ -2,8 +2,8 @@
 ///
 /// ```swift
 /// print(connection.composition)
-/// // error    1 authenticating(with: signer, for: https://api.example.com:443)
-/// //          2 retrying(retries: 3)
+/// // error        1 authenticating(with: signer, for: https://api.example.com)
+/// // error        2 retrying(retries: 3)
 /// // …
 /// ```
 ///
