@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `A branch that adds credentials keeps a cache from storing for nobody`() async throws {
+    @Test func `A branch that adds credentials keeps a cache from storing without a principal`() async throws {
         let stub = StubConnection { _ in Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: "x") }
         for carries in [true, false] {
             let cached = Routing(base: stub, other: credentialed(stub), carriesRequests: carries)

@@ -27,6 +27,33 @@ import Testing
         expectFinding(of: .unlimitedCall, in: wrong, naming: ["retrying"], notIn: mended)
         let unlimited = short.retrying(policy).limitingTime(TimePolicy(call: nil, idle: .seconds(5)))
         expectFinding(of: .unlimitedCall, in: unlimited, naming: ["retrying"], notIn: mended)
+        let attempts = short.limitingTime(as: .attempt).retrying(policy)
+        expectFinding(of: .unlimitedCall, in: attempts, naming: ["retrying"], notIn: mended)
+    }
+
+    @Test func `The time of a call inside of redirections begins anew at each hop`() async throws {
+        for isWrong in [true, false] {
+            let clock = ImpatientClock()
+            let stub = StubConnection { request in
+                try await clock.sleep(for: .seconds(20))
+                if let deadline = request.options.deadline, deadline < clock.now {
+                    throw TransportError(.deadlineExceeded, at: .head)
+                }
+                return .redirection(to: (request.head.path ?? "") + "a")
+            }
+            let wrong = stub.limitingTime(clock: clock).followingRedirects(upTo: 9, clock: clock)
+            let mended = stub.followingRedirects(upTo: 9, clock: clock).limitingTime(clock: clock)
+            let connection: any Connection = isWrong ? wrong : mended
+            let start = clock.now
+
+            _ = try? await connection.send(.page)
+
+            #expect((clock.now - start > .seconds(180)) == isWrong)
+            expectFinding(
+                of: .callLimitTooFarIn, in: wrong, naming: ["limitingTime", "followingRedirects"], notIn: mended)
+        }
+        let inside = Self.busy(for: 1).limitingTime().retrying()
+        #expect(Set(inside.findings.map(\.hazard)) == [.callLimitTooFarIn, .testWaits])
     }
 
     @Test func `A raised wait lasts for days, and a deadline outside ends it`() async throws {

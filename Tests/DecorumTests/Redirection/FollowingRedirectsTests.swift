@@ -186,7 +186,7 @@ import Testing
         #expect(asked.withLock { $0 } == 0)
     }
 
-    @Test func `What a rule throws reaches the caller`() async throws {
+    @Test func `The error of a rule reaches the caller`() async throws {
         let stub = StubConnection(.to("/2"), .ok)
         let policy = RedirectionPolicy("failing") { _ in throw BodyLengthError() }
 

@@ -3,8 +3,8 @@ extension CompositionRule {
     static let deadlines = [
         each(
             .unlimitedCall, where: \.retries,
-            fault: { place, outer, _ in
-                guard !outer.contains(\.limitsTime) else { return nil }
+            fault: { place, outer, inner in
+                guard !outer.contains(\.limitsTime), !inner.contains(\.limitsCalls) else { return nil }
                 return Fault(
                     severity: .warning,
                     consequence:
@@ -13,6 +13,19 @@ extension CompositionRule {
                     change:
                         "Write `.limitingTime()` below the lines of \(place.layer.quotedName) and of what else sends again."
                 )
+            }),
+        each(
+            .callLimitTooFarIn, where: \.limitsCalls,
+            fault: { place, outer, _ in
+                let others = outer.filter { $0.layer.retries || $0.layer.role == .redirection }
+                guard let outermost = others.first, !outer.contains(\.limitsTime) else { return nil }
+                let (name, bound) = (place.layer.quotedName, outermost.layer.quotedName)
+                return Fault(
+                    severity: .warning, others: others,
+                    consequence:
+                        "The time of \(name) begins anew with each request that \(others.map(\.layer.quotedName).listed) "
+                        + "sends, so that a call may take many times as long.",
+                    change: "Move \(name) outside of \(bound): its line belongs below that of \(bound).")
             }),
         each(
             .longWait, where: { $0.retries || $0.onlyWaits },

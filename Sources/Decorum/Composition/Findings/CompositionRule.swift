@@ -3,9 +3,6 @@ struct CompositionRule: Sendable {
     let hazard: Hazard
     let findings: @Sendable (_ tree: LayerTree) -> [Finding]
 
-    /// All rules, in the order in which their findings are shown.
-    static let all = credentials + signatures + retries + deadlines + fields + caching + observation + testing
-
     /// Finds layers that stand outside of others and belong inside of them.
     ///
     /// - Parameters:
@@ -103,6 +100,8 @@ extension Layer {
     var onlyWaits: Bool { role == .resilience && has(.waits) && !has(.resends) && !has(.sharesResponses) }
     /// Whether the layer ends what is inside of it at a deadline.
     var limitsTime: Bool { timeLimit != .unbounded && !isTransport }
+    /// Whether that is the deadline of a call.
+    var limitsCalls: Bool { limitsTime && !has(.limitsAttempts) }
 }
 
 extension Sequence<LayerPlace> {
