@@ -122,3 +122,14 @@ import Testing
             error?.description.hasPrefix("The check of the stack has a finding:\nerror, statusErrorTooEarly") == true)
     }
 }
+
+/// The assertion for tests of any framework.
+@Suite struct RequiringNoFindingsTests {
+    @Test func `A stack with findings fails, and the error lists them`() throws {
+        let waiting = StubConnection().retrying(.tool).limitingTime()
+        let error = #expect(throws: CompositionError.self) { try requireNoFindings(in: waiting) }
+        #expect(error?.refused.map(\.hazard) == [.testWaits])
+        try requireNoFindings(in: waiting, accepting: [.testWaits: "No answer of the stub is tried again."])
+        try requireNoFindings(in: StubConnection().retrying(.tool, clock: ImpatientClock()).limitingTime())
+    }
+}

@@ -66,7 +66,7 @@ import Testing
                 whole += isWhole ? 1 : 0
             }
         }
-        #expect(count > 30 && whole >= 2)
+        #expect(count > 15 && whole >= 2, "\(count) chains, \(whole) of them whole stacks")
     }
 
     @Test func `A chain is read with its arguments, up to the end of the statement`() {

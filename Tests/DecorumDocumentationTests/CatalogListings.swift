@@ -38,6 +38,7 @@ import Testing
             .addingRequestID()
             .resolving(against: "https://api.example.com/v1/")
             .acting(for: Principal("user-42"))
+            .limitingTime()
             .observing(statistics)
             .validatingStatus()
 

@@ -89,6 +89,7 @@ import Testing
             throw TransportError(.unreachable, at: .connecting)
         }
         let connection = stub.answeringOffline(from: OfflineMemory())
+        #expect(connection.findings.isEmpty && connection.composition.unknownLayers.isEmpty)
 
         let first = try await connection.send(.get("https://example.com/feed"))
         #expect(first.metadata.source == .stub)
