@@ -40,7 +40,7 @@ struct CassetteListings {
 
 private let clock = ImpatientClock()
 
-struct RecordedBodyListings {
+struct MediaTests {
     @Test(.cassette(clock: clock)) func events() async throws {
         let connection = try CassetteConnection().retrying(clock: clock)
         let response = try await connection.send(.get("https://api.example.com/events"))
