@@ -166,7 +166,8 @@ import Testing
         let ended = try report.report()
         #expect(ended.counts.changed == 2)
         #expect(ended.cassettes.first?.changed.first?.request == "GET https://example.com/a")
-        #expect(ended.description.contains("  changed   GET https://example.com/a\n              status  was 200, is 404"))
+        #expect(
+            ended.description.contains("  changed   GET https://example.com/a\n              status  was 200, is 404"))
     }
 
     @Test func `A miss that a test swallows fails that test`() async throws {

@@ -60,10 +60,13 @@ private final class PlayedPlaceholders: SecretReplacing {
         _ = search.applied(toURL: request.url)
         _ = search.applied(to: request.fields)
         _ = search.applied(to: request.body.bytes, mediaType: request.fields[.contentType])
-        for text in [Array(request.url.utf8), Array(request.body.bytes)] + request.fields.map({ Array($0.value.utf8) }) {
+        for text in [Array(request.url.utf8), Array(request.body.bytes)] + request.fields.map({ Array($0.value.utf8) })
+        {
             placeholders.note(PseudonymPlaces.all(in: text).map { Array(text[$0]) })
         }
-        return placeholders.found.withLock { $0 }.first { content.holds($0) }.map { String(decoding: $0, as: UTF8.self) }
+        return placeholders.found.withLock { $0 }.first { content.holds($0) }.map {
+            String(decoding: $0, as: UTF8.self)
+        }
     }
 
     func replacement(of secret: NamedSecret) -> [UInt8]? {

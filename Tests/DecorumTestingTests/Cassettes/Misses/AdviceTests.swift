@@ -16,7 +16,8 @@ import Testing
         throws
     {
         try folder.write(
-            start + "<<<<<<< HEAD\n  \"interactions\": [\n=======\n  \"interactions\": []\n>>>>>>> main\n}", to: "a.json")
+            start + "<<<<<<< HEAD\n  \"interactions\": [\n=======\n  \"interactions\": []\n>>>>>>> main\n}",
+            to: "a.json")
         let error = #expect(throws: CassetteError.self) { try Cassette(at: folder.path("a.json"), mode: .replay) }
         #expect(error?.place == "line \(start.isEmpty ? 1 : 2)")
         #expect(error?.reason.hasPrefix("a merge has left a conflict there") == true)
