@@ -126,7 +126,7 @@ extension RequestOptions {
     /// slowly it is made. A layer that would wait past the instant gives up at once with the outcome that it has; it asks
     /// ``timeLeft(at:)``, which counts for a shared request too. The instant is one of the clock that the layers and the
     /// transport have. ``bodyDeadline`` limits the time of the
-    /// response's body. ``Connection/limitingTime(_:as:clock:)`` sets both for all requests of a stack.
+    /// response's body. ``Connection/limitingTime(_:clock:)`` sets both for all requests of a stack.
     public var deadline: ContinuousClock.Instant? {
         get { self[DeadlineKey.self] }
         set { self[DeadlineKey.self] = newValue }

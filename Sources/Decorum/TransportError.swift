@@ -122,6 +122,16 @@ public struct TransportError: DescribableError, Sendable {
     public var idleTimeout: Duration?
     /// The number of times that the request was sent in vain, with all retries.
     public var attempts = 1
+    /// The time from the start of the first attempt to the failure, with all retries and their waits; nil for a request
+    /// that was tried once.
+    ///
+    /// Where the first attempt ended with a response, the time counts from that response.
+    public internal(set) var totalElapsed: Duration?
+    /// The reason why `retrying` did not send the request again, although the failure may pass; nil where it has used all
+    /// retries, and for a failure that does not pass.
+    public internal(set) var retryRefusal: String?
+    /// The URL of a relative request, which a layer has resolved; for logs, which redact it.
+    var resolvedURL: String?
     /// Whether the server has refused the stream of the request unread, or has never seen it.
     ///
     /// True after a reset with `REFUSED_STREAM`, and for a stream above the last one that a `GOAWAY` names (RFC 9113,

@@ -19,7 +19,7 @@ struct Arguments: Sendable {
     var isCountingOnly = false
     /// Whether only times are measured, and nothing is counted.
     var isTimingOnly = false
-    /// Whether only the tables of README are written.
+    /// Whether only the tables of which README shows some rows are written.
     var isForReadme = false
     var rounds = 9
     /// The size of the large bodies, in MiB.
@@ -38,7 +38,7 @@ struct Arguments: Sendable {
           --count-only  counts allocations and instructions, which are repeatable, and measures no times
           --time-only   measures the times that have targets, and counts nothing
           --check       fails when a count, a ratio or a time is worse than its bound
-          --markdown    writes only the tables of README
+          --markdown    writes only the tables of which README shows some rows
           --origin      sends to this server, which has to answer GET /small, GET /large and PUT /sink
           --size        the size of the large bodies, 1024 unless given
           --help        prints this

@@ -1,4 +1,5 @@
 import Decorum
+import Foundation
 import Testing
 
 @Suite struct ErrorListings {
@@ -8,6 +9,17 @@ import Testing
         let response = Response(status: .ok, body: "[{}]")
         let items = try await response.decode([Item].self, upTo: 1 << 20)
         #expect(items.count == 1)
+    }
+
+    func pages(of connection: any Connection) async throws -> [Item] {
+        var items: [Item] = []
+        var next: Request? = try .get("items?per_page=100")
+        while let request = next {
+            let response = try await connection.send(request)
+            items += try await response.decode([Item].self, upTo: 1 << 20)
+            next = try response.link("next").map { try .get($0.absoluteString) }
+        }
+        return items
     }
 
     @Test func messages() throws {

@@ -61,13 +61,64 @@ import Testing
             return try await connection.send(.get("feed")).decode(Feed.self, upTo: 1 << 20)
         } catch let error as StatusError {
             print(error)  // GET https://api.example.com/v1/feed was answered with the status 403. …
-            print(error.problem ?? "", error.retryAfter ?? .zero)  // the words of the server, and its Retry-After
+            print(error.problem ?? "", error.fieldProblems)  // the words of the server, and the fields that a 422 names
+            print(error.retryAfter ?? .zero)  // of Retry-After, or of the fields of a rate limit
             print(try await error.response.body.text(upTo: 1 << 16))
             throw error
         } catch let error as TransportError {
             print(error)  // The connection to api.example.com:443 was refused after 0.4 ms. Check the port, and …
             throw error
         }
+    }
+
+    private struct Item: Codable, Equatable {
+        let fullName: String
+    }
+
+    private func copyItems(of connection: any Connection) async throws -> [Item] {
+        var items: [Item] = []
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+
+        var next: Request? = try .get("items?per_page=100")
+        while let request = next {
+            let response = try await connection.send(request)
+            items += try await response.decode([Item].self, upTo: 1 << 20, using: decoder)
+            next = try response.link("next").map { try .get($0.absoluteString) }
+        }
+        _ = try await connection.send(.put("items/1", body: Body(json: items[0], using: encoder)))
+        return items
+    }
+
+    private func copyReport(of connection: any Connection, through file: URL) async throws {
+        let response = try await connection.send(.get("report.pdf"))
+        try Data().write(to: file)
+        let handle = try FileHandle(forWritingTo: file)
+        for try await chunk in response.body { try handle.write(contentsOf: chunk) }
+        try handle.close()
+        _ = try await connection.send(.put("report.pdf", body: Body(contentsOf: file)))
+    }
+
+    @Test func commonTasks() async throws {
+        let origin = try LoopbackOrigin()
+        let connection = try SystemConnection().resolving(against: origin.url + "/v1/")
+        origin.enqueue(
+            .init(fields: ["Link": #"<?page=2>; rel="next""#], body: #"[{"full_name": "a"}]"#),
+            .init(body: #"[{"full_name": "b"}]"#), .init(), .init(body: "report"), .init())
+        let file = FileManager.default.temporaryDirectory.appending(path: "decorum-\(UUID().uuidString).pdf")
+        defer { try? FileManager.default.removeItem(at: file) }
+
+        #expect(try await copyItems(of: connection).map(\.fullName) == ["a", "b"])
+        try await copyReport(of: connection, through: file)
+
+        #expect(
+            origin.requests.map(\.target) == [
+                "/v1/items?per_page=100", "/v1/items?page=2", "/v1/items/1", "/v1/report.pdf", "/v1/report.pdf",
+            ])
+        #expect(origin.requests[2].body == Data(#"{"full_name":"a"}"#.utf8))
+        #expect(origin.requests[4].body == Data("report".utf8))
     }
 
     func keepingResponses(caches: URL, api: Origin, token: String, request: Request) async throws {

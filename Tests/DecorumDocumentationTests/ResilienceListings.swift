@@ -64,6 +64,14 @@ private func limitingTime() -> any Connection {
     return connection
 }
 
+private func attemptTimePolicy() -> any Connection {
+    let connection = SystemConnection()
+        .limitingTime(AttemptTimePolicy(.seconds(5)), as: .attempt)
+        .retrying()
+        .limitingTime(TimePolicy(call: .seconds(20)))
+    return connection
+}
+
 private func timePolicy() throws -> Request {
     var request = try Request.post("https://api.example.com/answers", body: Body(json: ["question": "Why?"]))
     request.options.timePolicy = .modelAnswer

@@ -63,6 +63,7 @@ public struct ErrorTexts: Sendable {
     private static func normalized(_ text: String) -> String {
         text.replacing(/(127\.0\.0\.1|localhost):[0-9]+/) { "\($0.1):PORT" }
             .replacing(/[0-9]+(\.[0-9]+)? m?s\b/, with: "TIME")
+            .replacing(/[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT/, with: "DATE")
             .replacing(/\(“[^”]*”\)/, with: "(“…”)")
     }
 }

@@ -36,6 +36,7 @@ import Testing
         options.redirectingOrigins = [try Origin("https://a.example")]
         options.retryPolicy = .never
         options.timePolicy = .transfer
+        options.attemptTimePolicy = .transfer
         options.skipsAuthentication = true
         options.keepsContentCoding = true
         options.redirectionPolicy = .never
@@ -70,7 +71,7 @@ import Testing
             #expect(other.routeName == "feed")
             #expect(other.redirectingOrigins == options.redirectingOrigins)
             #expect(other.retryPolicy == .never)
-            #expect(other.timePolicy == .transfer)
+            #expect(other.timePolicy == .transfer && other.attemptTimePolicy == .transfer)
             #expect(other.skipsAuthentication && other.keepsContentCoding && !other.allowsCoalescing)
             #expect(other.redirectionPolicy != nil)
         }

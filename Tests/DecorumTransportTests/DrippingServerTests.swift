@@ -45,7 +45,7 @@ extension IsolatedTests {
         /// The stack with the default times, and more redirections and retries than any call has time for.
         private func stack(_ transport: Transport, _ policy: TimePolicy = .interactive) -> any Connection {
             transport.connection(clock)
-                .limitingTime(policy, as: .attempt, clock: clock)
+                .limitingTime(as: .attempt, clock: clock)
                 .retrying(RetryPolicy(retries: 1000, baseDelay: .seconds(1)), clock: clock)
                 .coalescing(clock: clock)
                 .caching(in: MemoryResponseStore(), clock: clock)

@@ -111,6 +111,30 @@ import Testing
                 .tooManyRequests, fields: ["Content-Type": "application/json", "Retry-After": "120"],
                 body: #"{"error": "rate_limited"}"#))
         await texts.add("status with a code and a wait") { _ = try await validating.send(.get(url)) }
+        origin.enqueue(
+            .init(
+                .forbidden,
+                fields: [
+                    "Content-Type": "application/json", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "900",
+                ], body: #"{"message": "API rate limit exceeded for s3cret"}"#))
+        await texts.add("status 403 of a rate limit") { _ = try await validating.send(.get(url)) }
+        let fields =
+            #"{"message": "Validation Failed", "errors": [{"resource": "Issue", "field": "title", "#
+            + #""code": "missing_field"}, {"field": "labels", "code": "custom", "message": "s3cret"}]}"#
+        origin.enqueue(.init(.unprocessableContent, fields: ["Content-Type": "application/json"], body: fields))
+        await texts.add("status 422 with fields") { _ = try await validating.send(.post(url, body: "{}")) }
+        origin.enqueue(.init(.serviceUnavailable, fields: ["Retry-After": "120"]))
+        await texts.add("no retry") { _ = try await connection.retrying().validatingStatus().send(.get(url)) }
+        origin.enqueue(.closing)
+        await texts.add("no retry after a failure") {
+            _ = try await connection.retrying().send(.post(url, body: "x"))
+        }
+        origin.enqueue(.init(.serviceUnavailable, fields: ["Retry-After": "120"]))
+        await texts.add("pause") {
+            let paced = connection.pacing()
+            _ = try await paced.send(.get(url))
+            _ = try await paced.send(.get(url))
+        }
         origin.enqueue(.init(.permanentRedirect, fields: ["Location": "ftp://a.example/?key=s3cret"]))
         await texts.add("redirection that was not followed") {
             _ = try await connection.followingRedirects().validatingStatus().send(.get(url))
@@ -142,6 +166,9 @@ import Testing
             "https://a b.example/", "https://a.example:port/", "localhost:8080/items", "mailto:me@a.example",
         ] {
             await texts.add("URL \(invalid.debugDescription)") { _ = try await connection.send(.get(invalid)) }
+        }
+        for invalid in ["https://[::1/", "https://[::1]x/", "https://[::g<]/", "https://[]/", "https://a_b<.example"] {
+            await texts.add("origin \(invalid.debugDescription)") { _ = try Origin(invalid) }
         }
         await texts.add("base without a scheme") { _ = try connection.resolving(against: "api.example.com/v1/") }
         await texts.add("origin without a scheme") { _ = try Origin("api.example.com") }

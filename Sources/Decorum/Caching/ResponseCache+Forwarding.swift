@@ -37,7 +37,8 @@ extension ResponseCache {
     private func responseInTime(to forwarded: ForwardedRequest, over base: some Connection) async throws -> Response? {
         guard let limit = policy.staleIfSlow else { return try await share(forwarded, over: base) }
         let options = forwarded.plain.options
-        let end = clock.now + limit
+        let start = clock.now
+        let end = start + limit
         let wait = LimitedWait<Response>(until: min(end, options.deadline ?? end))
         // The response is wanted later, too.
         let forwarded = forwarded.withoutDeadline
@@ -52,7 +53,8 @@ extension ResponseCache {
             sharedRequests.close(key(of: forwarded))
             return nil
         }
-        response.body = response.body.failing(at: options.bodyDeadline, in: forwarded.plain, watchedBy: watch)
+        response.body = response.body.failing(
+            at: options.bodyDeadline, since: start, in: forwarded.plain, watchedBy: watch)
         return response
     }
 

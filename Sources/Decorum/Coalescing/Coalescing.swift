@@ -4,7 +4,7 @@ extension Connection {
     /// Sends one request for identical requests that are under way at the same time.
     ///
     /// A `GET` or `HEAD` without a body joins a request under way if both have the same: the method, the URI with its
-    /// fragment, ``RequestOptions/principal``, ``RequestOptions/idleTimeout``, ``RequestOptions/timePolicy``, and every field by
+    /// fragment, ``RequestOptions/principal``, ``RequestOptions/idleTimeout``, ``RequestOptions/timePolicy``, ``RequestOptions/attemptTimePolicy``, and every field by
     /// name and value, in any order, except for ``CoalescingPolicy/ignoredFields``. So requests with different credentials, or another `Accept`
     /// or `Range`, never share. All joined callers get the response, or the error, of the one request that is sent; for
     /// all but the caller who sent it, ``ResponseMetadata/isCoalesced`` is true. Without this layer,

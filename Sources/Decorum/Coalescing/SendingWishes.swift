@@ -7,6 +7,7 @@ final class SendingWishes: Sendable, Equatable {
         // have the same, it need not be left out of the request either.
         var idleTimeout: Duration?
         var timePolicy: TimePolicy?
+        var attemptTimePolicy: AttemptTimePolicy?
         var retryPolicy: RetryPolicy?
         var skipsAuthentication = false
         var keepsContentCoding = false
@@ -18,6 +19,7 @@ final class SendingWishes: Sendable, Equatable {
         init(_ options: borrowing RequestOptions) {
             idleTimeout = options.idleTimeout
             timePolicy = options.timePolicy
+            attemptTimePolicy = options.attemptTimePolicy
             retryPolicy = options.retryPolicy
             skipsAuthentication = options.skipsAuthentication
             keepsContentCoding = options.keepsContentCoding

@@ -72,17 +72,17 @@ final class SharedRequests: Sendable {
     ) async throws -> Response? {
         request.options.callContext?.note(
             CallDecision(.joins, by: settings.layer, "an identical request is under way"))
+        let start = settings.clock.now
         let number: Int
         switch joining {
-        case .responded(let copy): return take(copy, for: request)
+        case .responded(let copy): return take(copy, for: request, since: start)
         case .waiting(let joined): number = joined
         case .late:
             tellPause(before: request)
             return nil
         }
-        let start = settings.clock.now
         switch try await shared.outcome(for: number, until: request.options.deadline) {
-        case .shared(let copy): return take(copy, for: request)
+        case .shared(let copy): return take(copy, for: request, since: start)
         case .send: return try await sendInTime(shared, as: number, request, sent, send)
         case .late: throw lateness(of: request, since: start, after: shared.attempts)
         case .alone: return nil
@@ -101,13 +101,13 @@ final class SharedRequests: Sendable {
         shared.begin(as: caller)
         guard let wait = caller.wait else {
             let answer = try await sendForAll(shared, as: number, sent, send)
-            return inTime(answer.response, for: request)
+            return inTime(answer.response, for: request, since: start)
         }
         let sending = settings.spawner.spawn { [self] in
             await wait.deliver { .answer(try await sendForAll(shared, as: number, sent, send)) }
         }
         let outcome = try await wait.value(watchedBy: settings.watch) { sending.cancel() }
-        if case .answer(let answer) = outcome { return inTime(answer.response, for: request) }
+        if case .answer(let answer) = outcome { return inTime(answer.response, for: request, since: start) }
         shared.leave(to: sending)
         switch outcome {
         case .failed(let error):
@@ -135,14 +135,19 @@ final class SharedRequests: Sendable {
                 .givesUp, by: settings.layer, "the next attempt for all callers would begin after the deadline"))
     }
 
-    private func take(_ copy: SharedResponse.Copy, for request: borrowing Request) -> Response {
-        inTime(copy.response(to: request), for: request)
+    private func take(
+        _ copy: SharedResponse.Copy, for request: borrowing Request, since start: ContinuousClock.Instant
+    ) -> Response {
+        inTime(copy.response(to: request), for: request, since: start)
     }
 
     /// The response with the deadline that its body has for this caller alone.
-    private func inTime(_ response: consuming Response, for request: borrowing Request) -> Response {
+    private func inTime(
+        _ response: consuming Response, for request: borrowing Request, since start: ContinuousClock.Instant
+    ) -> Response {
         guard let deadline = request.options.bodyDeadline else { return response }
-        response.body = response.body.failing(at: deadline, in: request, watchedBy: settings.watch)
+        response.body = response.body.failing(
+            at: deadline, since: start, in: request, watchedBy: settings.watch)
         return response
     }
 

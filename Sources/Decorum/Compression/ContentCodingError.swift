@@ -65,7 +65,10 @@ extension ContentCodingError {
     }
 
     static func truncated(_ coding: ContentCoding) -> Self {
-        Self(.truncated, "The content ends before the end of its coding \(coding).")
+        Self(
+            .truncated,
+            "The content ends before the end of its coding \(coding): the server or a proxy has cut it. Send the request again "
+                + "if its method is idempotent.")
     }
 
     static func trailingData(_ coding: ContentCoding) -> Self {

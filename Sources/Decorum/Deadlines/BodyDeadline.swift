@@ -8,16 +8,19 @@ extension Body {
     ///
     /// - Parameters:
     ///   - deadline: The instant at which reading fails; nil for none.
+    ///   - start: The instant at which the request began, from which an error counts.
     ///   - request: The request whose response has the body; an error names its server and its route.
     ///   - watch: The watch for the deadline.
     /// - Returns: The body.
     func failing(
-        at deadline: ContinuousClock.Instant?, in request: borrowing Request, watchedBy watch: TimeLimitWatch
+        at deadline: ContinuousClock.Instant?, since start: ContinuousClock.Instant, in request: borrowing Request,
+        watchedBy watch: TimeLimitWatch
     ) -> Body {
         guard let deadline, bytes == nil, file == nil, !isEmpty else { return self }
         var error = TransportError(.deadlineExceeded, at: .body)
         error.origin = try? Origin(request.head)
         error.routeName = request.options.routeName
+        error.elapsed = start.duration(to: Swift.max(start, deadline))
         let source = DeadlineSource(body: self, deadline: deadline, error: error, watch: watch)
         return Body(trustedLength: length, replay: replay) { offset in try await source.open(at: offset) }
     }

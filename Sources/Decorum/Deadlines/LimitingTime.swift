@@ -1,5 +1,5 @@
 extension Connection {
-    /// Gives each call, or each attempt, a deadline.
+    /// Gives each call a deadline.
     ///
     /// ```swift
     /// let connection = SystemConnection()
@@ -10,8 +10,8 @@ extension Connection {
     /// ```
     ///
     /// The deadline of a call covers everything: redirections, attempts, the waits between them, and the wait for a
-    /// connection. With a second layer further in, each attempt ends early enough for the next one. The layer sets
-    /// ``RequestOptions/deadline``; the transport ends an exchange then, and a layer that would wait longer gives up at
+    /// connection. With ``limitingTime(_:as:clock:)`` further in, each attempt ends early enough for the next one. The layer
+    /// sets ``RequestOptions/deadline``; the transport ends an exchange then, and a layer that would wait longer gives up at
     /// once, with the response or the error that it has. A request whose own deadline is earlier keeps it.
     ///
     /// A deadline ends with the head of the response. The body may take any time, as an event stream or a download does,
@@ -23,19 +23,35 @@ extension Connection {
     /// starts no task and ends nothing: a transport that ignores deadlines goes on. `TransportCase.deadlines` and
     /// `DecoratorLaw.deadlines` of `DecorumTesting` find those that do.
     ///
-    /// Place it for calls outside of all layers that send again, wait or share, and for attempts inside of `retrying`.
+    /// Place it outside of all layers that send again, wait or share.
     ///
     /// - Parameters:
     ///   - policy: The times.
-    ///   - scope: Whether a request that passes this layer is a call or an attempt.
     ///   - clock: The clock that the deadlines are instants of; it must be that of the transport.
     /// - Returns: A connection whose requests have a deadline.
     public func limitingTime(
-        _ policy: TimePolicy = .interactive,
-        as scope: TimePolicy.Scope = .call,
+        _ policy: TimePolicy = .interactive, clock: any DatedClock = SystemClock()
+    ) -> some Connection {
+        LimitingTimeConnection(base: self, policy: policy, scope: .call, clock: clock)
+    }
+
+    /// Gives each attempt a deadline, so that one slow attempt leaves time for the next.
+    ///
+    /// The deadline of an attempt ends with the head of its response; of it and that of the call, the earlier one counts. For
+    /// one request, ``RequestOptions/attemptTimePolicy`` or ``RequestOptions/timePolicy`` replaces the times.
+    ///
+    /// Place it inside of `retrying`. Further out it would limit the whole call; ``limitingTime(_:clock:)`` does that.
+    ///
+    /// - Parameters:
+    ///   - policy: The times.
+    ///   - scope: `.attempt`.
+    ///   - clock: The clock that the deadlines are instants of; it must be that of the transport.
+    /// - Returns: A connection whose requests have a deadline.
+    public func limitingTime(
+        _ policy: AttemptTimePolicy = .interactive, as scope: AttemptTimePolicy.Scope,
         clock: any DatedClock = SystemClock()
     ) -> some Connection {
-        LimitingTimeConnection(base: self, policy: policy, scope: scope, clock: clock)
+        LimitingTimeConnection(base: self, policy: TimePolicy(policy), scope: .attempt, clock: clock)
     }
 }
 
@@ -62,7 +78,7 @@ struct LimitingTimeConnection<Base: Connection>: ComposedConnection {
     }
 
     private func limit(_ options: inout RequestOptions) {
-        let policy = options.timePolicy ?? policy
+        let policy = options.ownTimes(of: scope) ?? policy
         let now = clock.now
         if let time = policy.duration(of: scope) { options.limitDeadline(to: now + time) }
         if scope == .call, let time = policy.body { options.limitBodyDeadline(to: now + time) }

@@ -1,4 +1,4 @@
-/// How long a call may take, and each of its attempts: the values of ``Connection/limitingTime(_:as:clock:)``.
+/// How long a call may take: the values of ``Connection/limitingTime(_:clock:)``.
 ///
 /// There is one for each kind of work. A request of another kind than the rest of a stack's says so itself:
 ///
@@ -7,12 +7,15 @@
 /// request.options.timePolicy = .modelAnswer
 /// ```
 ///
-/// A time of zero, or less, fails each request before it is sent.
+/// The times of single attempts are an ``AttemptTimePolicy``, since another layer, inside of `retrying`, has to limit them. A
+/// time of zero, or less, fails each request before it is sent.
 public struct TimePolicy: Sendable, Hashable {
     /// The time until the head of the response is there, with all attempts and waits of the call; nil for no limit.
     public var call: Duration?
     /// The time until the head of one attempt's response is there; nil for no limit.
-    public var attempt: Duration?
+    ///
+    /// Only a preset has one, for a request that brings its own times.
+    private(set) var attempt: Duration?
     /// The time until the body of the response is there, from the start of the call; nil for no limit.
     public var body: Duration?
     /// The idle timeout of a request that has none; nil for that of the transport.
@@ -22,20 +25,28 @@ public struct TimePolicy: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - call: The time until the head of the response is there, with all attempts and waits of the call.
-    ///   - attempt: The time until the head of one attempt's response is there.
     ///   - body: The time until the body of the response is there, from the start of the call.
     ///   - idle: The idle timeout of a request that has none.
-    public init(call: Duration?, attempt: Duration? = nil, body: Duration? = nil, idle: Duration? = nil) {
+    public init(call: Duration?, body: Duration? = nil, idle: Duration? = nil) {
+        self.init(call: call, attempt: nil, body: body, idle: idle)
+    }
+
+    private init(call: Duration?, attempt: Duration?, body: Duration? = nil, idle: Duration?) {
         self.call = call
         self.attempt = attempt
         self.body = body
         self.idle = idle
     }
 
-    /// For requests that a user waits for: 30 seconds for a call, 10 for an attempt, and 15 without a byte.
+    /// The times of an attempt, in the form of those of a call.
+    init(_ policy: AttemptTimePolicy) {
+        self.init(call: nil, attempt: policy.head, idle: policy.idle)
+    }
+
+    /// For requests that a user waits for: 30 seconds for a call, and 15 without a byte.
     public static let interactive = TimePolicy(call: .seconds(30), attempt: .seconds(10), idle: .seconds(15))
 
-    /// For the long answers of language models: 15 minutes for a call, and 10 for an attempt, in which no byte need come.
+    /// For the long answers of language models: 15 minutes for a call, of which ten may pass without a byte.
     ///
     /// A server that streams sends its head early, and the body may then take any time, unless nothing arrives for ten
     /// minutes.
@@ -44,12 +55,12 @@ public struct TimePolicy: Sendable, Hashable {
     /// For uploads and downloads of any size: a minute without a byte, and a day for a call.
     ///
     /// The head of the response to an upload comes after the whole upload, so a short limit would fit no large one.
-    public static let transfer = TimePolicy(call: .seconds(86_400), idle: .seconds(60))
+    public static let transfer = TimePolicy(call: .seconds(86_400), attempt: nil, idle: .seconds(60))
 }
 
 extension TimePolicy {
     /// The part of the work that passes a layer: a call with all of its attempts, or one attempt.
-    public enum Scope: String, Sendable, Hashable {
+    enum Scope: String, Sendable, Hashable {
         /// A whole call.
         case call
         /// An attempt.
@@ -66,9 +77,24 @@ extension TimePolicy {
 
 extension RequestOptions {
     /// The times for this request, instead of those of the stack; nil to use those of the stack.
+    ///
+    /// They also replace the times of its attempts, unless ``attemptTimePolicy`` is set: a preset has its own, as of the
+    /// ``AttemptTimePolicy`` of the same name, and otherwise only the time of the call limits them.
     public var timePolicy: TimePolicy? {
         get { self[TimePolicyKey.self] }
         set { self[TimePolicyKey.self] = newValue }
+    }
+
+    /// The times for each attempt of this request, where a layer limits attempts; nil to use those of ``timePolicy``, or else
+    /// those of the stack.
+    public var attemptTimePolicy: AttemptTimePolicy? {
+        get { self[AttemptTimePolicyKey.self] }
+        set { self[AttemptTimePolicyKey.self] = newValue }
+    }
+
+    /// The times that the request brings with it.
+    func ownTimes(of scope: TimePolicy.Scope) -> TimePolicy? {
+        (scope == .attempt ? attemptTimePolicy.map { TimePolicy($0) } : nil) ?? timePolicy
     }
 
     /// Moves the deadline to an instant, unless it is earlier.
@@ -89,5 +115,10 @@ extension RequestOptions {
 // The times are lengths, which suit another request as well. The instants that follow from them do not travel.
 private enum TimePolicyKey: RequestOptionKey {
     static let defaultValue: TimePolicy? = nil
+    static let travels = OptionTravel.all
+}
+
+private enum AttemptTimePolicyKey: RequestOptionKey {
+    static let defaultValue: AttemptTimePolicy? = nil
     static let travels = OptionTravel.all
 }

@@ -7,6 +7,12 @@ import HTTPTypes
 /// `"default";r=0;t=30`, and in its older ones, `limit=100, remaining=0, reset=30` and `RateLimit-Remaining`; and the
 /// fields `X-RateLimit-Remaining` and `X-RateLimit-Reset` that many servers send, also as `X-Rate-Limit-…`.
 enum RateLimitFields {
+    /// A limit of which nothing remains.
+    struct UsedLimit: Equatable {
+        /// The time until it is renewed; nil where no field says when.
+        let renewal: Duration?
+    }
+
     private struct Pair {
         let remaining: String
         let reset: [String]
@@ -30,34 +36,37 @@ enum RateLimitFields {
     /// - Returns: The longest time of a limit of which nothing remains; nil where something remains of each limit, and
     ///   where no field says when a limit is renewed.
     static func pause(in fields: HTTPFields, at date: @autoclosure () -> Date) -> Duration? {
+        usedLimit(in: fields, at: date())?.renewal
+    }
+
+    /// Returns the limit of which nothing remains: of several, the one that is renewed last; nil where there is none.
+    static func usedLimit(in fields: HTTPFields, at date: @autoclosure () -> Date) -> UsedLimit? {
         // Nearly no response has one of the fields.
         guard fields.contains(where: { names.contains($0.name) }) else { return nil }
         let date = date()
-        let pauses = [structuredPause(in: fields)] + pairs.map { pause(of: $0, in: fields, at: date) }
-        return pauses.compactMap { $0 }.max()
+        let limits = ([structuredLimit(in: fields)] + pairs.map { limit(of: $0, in: fields, at: date) })
+            .compactMap { $0 }
+        return limits.isEmpty ? nil : UsedLimit(renewal: limits.compactMap(\.renewal).max())
     }
 
-    private static func structuredPause(in fields: HTTPFields) -> Duration? {
+    private static func structuredLimit(in fields: HTTPFields) -> UsedLimit? {
         guard let name = HTTPField.Name("RateLimit"), fields.contains(name) else { return nil }
         if let list = try? StructuredList(name, in: fields) {
             let items = list.members.compactMap(\.item).filter { $0.parameters["r"]?.integer == 0 }
-            return items.compactMap { $0.parameters["t"]?.integer }.compactMap { duration(Double($0)) }.max()
+            let times = items.compactMap { $0.parameters["t"]?.integer }.compactMap { duration(Double($0)) }
+            return items.isEmpty ? nil : UsedLimit(renewal: times.max())
         }
-        guard let limit = try? StructuredDictionary(name, in: fields), limit["remaining"]?.item?.value.integer == 0,
-            let reset = limit["reset"]?.item?.value.integer
+        guard let limit = try? StructuredDictionary(name, in: fields), limit["remaining"]?.item?.value.integer == 0
         else { return nil }
-        return duration(Double(reset))
+        return UsedLimit(renewal: (limit["reset"]?.item?.value.integer).flatMap { duration(Double($0)) })
     }
 
-    private static func pause(of pair: Pair, in fields: HTTPFields, at date: Date) -> Duration? {
+    private static func limit(of pair: Pair, in fields: HTTPFields, at date: Date) -> UsedLimit? {
         guard let remaining = value(of: pair.remaining, in: fields).flatMap(Double.init), remaining <= 0 else {
             return nil
         }
-        for name in pair.reset {
-            guard let reset = value(of: name, in: fields).flatMap(Double.init) else { continue }
-            return duration(secondsFromNow(reset, at: date))
-        }
-        return nil
+        let reset = pair.reset.lazy.compactMap { value(of: $0, in: fields).flatMap(Double.init) }.first
+        return UsedLimit(renewal: reset.flatMap { duration(secondsFromNow($0, at: date)) })
     }
 
     private static func value(of name: String, in fields: HTTPFields) -> String? {

@@ -51,11 +51,15 @@ struct ResolvingConnection<Base: Connection>: ComposedConnection {
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        if request.head.scheme == nil, request.head.authority == nil {
-            try baseURL.resolve(&request)
-            request.options.callContext?.resolve(to: baseURL.origin)
+        guard request.head.scheme == nil, request.head.authority == nil else { return try await base.send(request) }
+        try baseURL.resolve(&request)
+        request.options.callContext?.resolve(to: baseURL.origin)
+        let path = request.head.path
+        do {
+            return try await base.send(request)
+        } catch {
+            throw baseURL.naming(error, of: path)
         }
-        return try await base.send(request)
     }
 }
 
@@ -80,6 +84,14 @@ struct BaseURL: Sendable {
         request.head.path = target.path
         // A path must not name a server, as `//evil.example` or `https://evil.example` would.
         guard try Origin(request.head) == origin else { throw .otherOrigin }
+    }
+
+    /// The error of a transport with the URL that a reference was resolved to, since layers further out know only the
+    /// reference.
+    func naming(_ error: any Error, of path: String?) -> any Error {
+        guard var error = error as? TransportError else { return error }
+        error.resolvedURL = error.resolvedURL ?? "\(origin)\(path ?? "/")"
+        return error
     }
 
     private func target(for reference: String, method: HTTPRequest.Method) throws(InvalidRequestError) -> Target {

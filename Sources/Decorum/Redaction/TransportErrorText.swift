@@ -4,12 +4,13 @@ extension TransportError {
     /// One or two sentences: the failure with the server and the time, and how to avoid it where that is known.
     ///
     /// They hold the host and the port of the request, or those of the proxy that was not reached; its route name; and the
-    /// URL that redirected it, without the query.
+    /// URL that redirected it, without the query. Further sentences say how often the request was tried, and why there was
+    /// no further retry.
     public var description: String {
         let redirection = redirectedFrom.map(Redaction.sentence(onRedirectionBy:))
         let route = routeName.map { "The route is “\(Redaction.shownWords($0))”." }
-        let tries = attempts > 1 ? "The request was tried \(attempts) times." : nil
-        return ["\(event).", redirection, advice, route, tries].compactMap { $0 }.joined(separator: " ")
+        let notes = [redirection, advice, route] + RetryNotes(tries: attempts, totalElapsed, retryRefusal).sentences
+        return (["\(event)."] + notes.compactMap { $0 }).joined(separator: " ")
     }
 
     private var event: String {

@@ -159,7 +159,7 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
                 break
             }
             tell(redirection, isRemembered: response.metadata.source == .cache, to: request)
-            try trail.add(redirection, after: response, to: request.head.method, limit: limit)
+            try trail.add(redirection, after: response, to: request, limit: limit)
             try await response.body.discard(
                 upTo: RedirectionPolicy.bodyLimit, within: RedirectionPolicy.bodyTime,
                 until: request.options.lastDeadline, on: clock)
@@ -192,39 +192,5 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
         }
         return .after(
             response, to: request, at: url, rewrittenTo: target, policy: policy, secretFields: secretFields)
-    }
-}
-
-/// A request was redirected more often than is acceptable.
-public struct RedirectionLimitError: DescribableError, Hashable {
-    /// The largest number of redirections that was accepted.
-    public let limit: Int
-    /// The redirections; the last one was not followed.
-    public let redirections: [Redirection]
-
-    /// The limit, the URL that redirected last, without its query, and the parameter to raise.
-    public var description: String {
-        let times = limit == 1 ? "once" : "\(limit) times"
-        return "The request was redirected more than \(times), lastly by \(redirections.lastPlace). "
-            + "Raise `followingRedirects(upTo:)` if so many are intended."
-    }
-}
-
-/// A request was redirected to a URL that it was sent to before.
-public struct RedirectionLoopError: DescribableError, Hashable {
-    /// The redirections; the last one was not followed.
-    public let redirections: [Redirection]
-
-    /// The number of the redirection, the URL that redirected, without its query, and a common reason.
-    public var description: String {
-        "Redirection \(redirections.count), by \(redirections.lastPlace), leads to a URL that was requested before. "
-            + "Some servers redirect until they get their cookie or a credential."
-    }
-}
-
-extension [Redirection] {
-    /// The URL that redirected last, without its query and secrets.
-    fileprivate var lastPlace: String {
-        last.map { Redaction.describedPath($0.from.absoluteString) } ?? "an unknown URL"
     }
 }

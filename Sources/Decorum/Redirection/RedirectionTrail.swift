@@ -14,18 +14,22 @@ struct RedirectionTrail {
     }
 
     private var redirections: [Redirection] = []
+    private var start: RedirectionStart?
     private var attempts = 0
     private var recalled = 0
     private var visits: Set<Visit> = []
 
     mutating func add(
-        _ redirection: Redirection, after response: Response, to method: HTTPRequest.Method, limit: Int
+        _ redirection: Redirection, after response: Response, to request: borrowing Request, limit: Int
     ) throws {
+        let method = request.head.method
+        let start = start ?? RedirectionStart(method: method, routeName: request.options.routeName)
+        self.start = start
         redirections.append(redirection)
         attempts += response.metadata.attempts
         if response.metadata.attempts == 0 { recalled += 1 }
         guard redirections.count <= limit else {
-            throw RedirectionLimitError(limit: limit, redirections: redirections)
+            throw RedirectionLimitError(start: start, limit: limit, redirections: redirections)
         }
         // With another cookie, the same request may get another answer.
         if response.head.headerFields.contains(.setCookie) {
@@ -34,7 +38,7 @@ struct RedirectionTrail {
             visits.insert(Visit(method, redirection.from))
         }
         guard visits.insert(Visit(redirection.method, redirection.to)).inserted else {
-            throw RedirectionLoopError(redirections: redirections)
+            throw RedirectionLoopError(start: start, redirections: redirections)
         }
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 
 extension RetryRefusal: CustomStringConvertible {
@@ -18,11 +19,15 @@ extension RetryRefusal: CustomStringConvertible {
 }
 
 extension RetryAttempt {
+    /// The policy that decides about the attempt: that of the request, or else that of the layer.
+    func policy(or policy: RetryPolicy) -> RetryPolicy { options.retryPolicy ?? policy }
+
     /// The outcome in a few words, as in "503 with Retry-After 2".
     var words: String {
         if let response {
             guard let asked = response.headerFields.firstValue(of: .retryAfter) else {
-                return "\(response.status.code)"
+                let limit = RateLimitFields.usedLimit(in: response.headerFields, at: .distantPast)
+                return "\(response.status.code)\(limit == nil ? "" : " with a used rate limit")"
             }
             // Any other text than a number may be as long as the server likes.
             let isShort = asked.utf8.count < 10 && asked.utf8.allSatisfy { (0x30...0x39).contains($0) }
@@ -42,26 +47,4 @@ extension RetryAttempt {
     func decisionToGiveUp(_ refusal: RetryRefusal) -> CallDecision {
         CallDecision(.givesUp, by: "retrying", "no retry after \(words): \(refusal)")
     }
-}
-
-extension Response {
-    /// The response with the reason why the request was not sent again, for the description of a ``StatusError``.
-    consuming func refusedRetry(because refusal: RetryRefusal) -> Response {
-        // The number of attempts shows by itself that all retries were used.
-        if case .retriesUsed = refusal { return self }
-        metadata.retryRefusal = refusal.description
-        return self
-    }
-}
-
-extension ResponseMetadata {
-    /// The reason why `retrying` returned a response after which it would otherwise send the request again; nil for none.
-    var retryRefusal: String? {
-        get { self[RetryRefusalKey.self] }
-        set { self[RetryRefusalKey.self] = newValue }
-    }
-}
-
-private enum RetryRefusalKey: ResponseMetadataKey {
-    static let defaultValue: String? = nil
 }

@@ -57,7 +57,7 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
     let clock: any DatedClock
     let generator: any RandomGenerator
     // Instants of different clocks cannot be compared, so the budget of the process is one of the system's clock.
-    private let accounts: RetryAccounts
+    let accounts: RetryAccounts
 
     init(base: Base, policy: RetryPolicy, clock: any DatedClock, generator: any RandomGenerator) {
         self.base = base
@@ -116,12 +116,13 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             switch try await verdict(on: consume outcome, to: request, tally: &tally) {
             case .answer(let response):
                 return response
-            case .retry(let instant):
+            case .retry(let instant, let number):
                 if let instant {
                     try await clock.sleep(until: instant, tolerance: nil)
                 }
                 try Task.checkCancellation()
                 request.options = request.options.travelling(.attempts)
+                request.options.retryNumber = number
                 request.options.callContext?.addRetry()
             }
             do {
@@ -146,101 +147,7 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
             let response = try await base.send(request)
             return isRefused(.success(response.head)) ? response.refusedRetry(because: .bodyReadOnce) : response
         } catch {
-            _ = isRefused(.failure(error))
-            throw error
-        }
-    }
-
-    /// Decides about an outcome and carries out the decision, except for the wait.
-    ///
-    /// A response that is not returned is consumed here: its transfer must end before the wait.
-    private func verdict(
-        on outcome: consuming Result<Response, any Error>, to request: Request, tally: inout RetryTally
-    ) async throws -> RetryVerdict {
-        switch consume outcome {
-        case .failure(let error):
-            let attempt = RetryAttempt(
-                request: request.head, options: request.options, result: .failure(error), retries: tally.state.retries)
-            let step = step(after: attempt, tally)
-            let known = tally.end(with: error)
-            guard case .retry = step else { throw known }
-            // A sender that was cancelled has a successor, whose waiting callers learn nothing from this attempt.
-            try Task.checkCancellation()
-            tally.add(attempts: (error as? TransportError)?.attempts ?? 1, step)
-            request.options.waitingCallers?.willRetry(at: step.instant, after: known, attempts: tally.attempts)
-            return .retry(step.instant)
-        case .success(let response):
-            let attempt = RetryAttempt(
-                request: request.head, options: request.options, result: .success(response.head),
-                retries: tally.state.retries)
-            let step = step(after: attempt, tally)
-            switch step {
-            case .finish:
-                let budget = (request.options.retryPolicy ?? policy).budget
-                noteAnswer(to: request.head, in: budget, isNewCall: tally.isNewCall)
-                return .answer(tally.end(with: response))
-            case .giveUp(let refusal):
-                return .answer(tally.end(with: response).refusedRetry(because: refusal))
-            case .retry: break
-            }
-            try Task.checkCancellation()
-            tally.add(attempts: response.metadata.attempts, step)
-            request.options.waitingCallers?.willRetry(at: step.instant, after: nil, attempts: tally.attempts)
-            try await response.body.discard(until: request.options.lastDeadline, on: clock)
-            return .retry(step.instant)
-        }
-    }
-
-    /// Decides about an attempt, asks the deadline and the budget, and tells the decision.
-    private func step(after attempt: RetryAttempt, _ tally: RetryTally) -> RetryStep {
-        let policy = attempt.options.retryPolicy ?? policy
-        let context = attempt.options.callContext
-        let now = clock.now
-        var wait = Duration.zero
-        switch policy.decision(about: attempt, after: tally.state, at: clock.date, now: now) {
-        case .finish:
-            return .finish
-        case .giveUp(let refusal):
-            context?.note(attempt.decisionToGiveUp(refusal))
-            return .giveUp(refusal)
-        case .sendAgain:
-            guard attempt.options.deadline.map({ now >= $0 }) == true else {
-                context?.note(attempt.decisionToWait(.zero))
-                return .retry(nil, isFree: true)
-            }
-        case .wait(let range):
-            wait = range.random(using: generator)
-        }
-        let refusal =
-            attempt.options.lastDeadline.map { now + wait >= $0 } == true
-            ? .deadline : refusal(of: policy.budget, to: attempt, tally, at: now)
-        if let refusal {
-            context?.note(attempt.decisionToGiveUp(refusal))
-            return .giveUp(refusal)
-        }
-        context?.note(attempt.decisionToWait(wait))
-        return .retry(now + wait, isFree: false)
-    }
-
-    private func refusal(
-        of budget: RetryBudget, to attempt: RetryAttempt, _ tally: RetryTally, at now: ContinuousClock.Instant
-    ) -> RetryRefusal? {
-        if case .perCall(let retries) = budget.kind {
-            return attempt.retries < retries ? nil : .callBudgetUsed(max(0, retries))
-        }
-        return accounts(of: budget)?.take(
-            for: attempt.request, at: now, isNewCall: tally.isNewCall, mayBeWorking: attempt.mayBeWorking)
-    }
-
-    private func noteAnswer(to request: borrowing HTTPRequest, in budget: RetryBudget, isNewCall: Bool) {
-        accounts(of: budget)?.noteAnswer(to: request, at: clock.now, isNewCall: isNewCall)
-    }
-
-    private func accounts(of budget: RetryBudget) -> RetryAccounts? {
-        switch budget.kind {
-        case .process: accounts
-        case .accounts(let accounts): accounts
-        case .perCall, .unlimited: nil
+            throw isRefused(.failure(error)) ? TransportError.refusedRetry(error, because: .bodyReadOnce) : error
         }
     }
 }

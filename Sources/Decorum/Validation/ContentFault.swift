@@ -11,7 +11,8 @@ enum ContentFault: Sendable, Equatable {
     case malformed(line: Int, column: Int, isEnd: Bool)
     /// Bytes of a string are not UTF-8, in which JSON is sent (RFC 8259, section 8.1).
     case notUTF8
-    case missingKey(String, path: String, similar: SimilarKey?)
+    /// After a conversion of keys, the key is that of the JSON, and the name that of the property where it differs.
+    case missingKey(String, name: String?, path: String, similar: SimilarKey?)
     case wrongType(expected: String, found: String?, path: String, isDate: Bool)
     case invalidValue(String, path: String)
     /// A number that the decoder names no place of.
@@ -19,17 +20,30 @@ enum ContentFault: Sendable, Equatable {
     /// An error of the app's own, or one that this package does not know.
     case other(String)
 
-    init(_ error: any Error, in content: Data, coding: String?) {
+    /// Finds the reason for the error of a decoder.
+    ///
+    /// - Parameters:
+    ///   - error: The error.
+    ///   - content: The content.
+    ///   - coding: The value of `Content-Encoding`.
+    ///   - convertsKeys: Whether the decoder makes names of keys by `.convertFromSnakeCase`.
+    init(_ error: any Error, in content: Data, coding: String?, convertsKeys: Bool = false) {
         switch error as? DecodingError {
         case .keyNotFound(let key, let context):
             let value = JSONValue(at: context.codingPath, in: content)
-            self = .missingKey(key.stringValue, path: context.path, similar: value.key(similarTo: key.stringValue))
+            let name = key.stringValue
+            let known = convertsKeys ? SimilarKey.snakeCase(name) : nil
+            self = .missingKey(
+                known ?? name, name: known == nil ? nil : name, path: ContentPath(value.path).text,
+                similar: value.key(similarTo: name))
         case .valueNotFound(let type, let context):
-            self = .wrongType(expected: Self.kind(type), found: "null", path: context.path, isDate: false)
+            let path = ContentPath(context, in: content).text
+            self = .wrongType(expected: Self.kind(type), found: "null", path: path, isDate: false)
         case .typeMismatch(let type, let context):
             let isDate = type is Double.Type && JSONValue(at: context.codingPath, in: content).isDate
             self = .wrongType(
-                expected: Self.kind(type), found: context.foundKind, path: context.path, isDate: isDate)
+                expected: Self.kind(type), found: context.foundKind, path: ContentPath(context, in: content).text,
+                isDate: isDate)
         case .dataCorrupted(let context):
             self = Self.malformed(content, coding: coding) ?? Self.invalid(context, in: content)
         default: self = .other(Redaction.standard.description(of: error))
@@ -56,12 +70,14 @@ enum ContentFault: Sendable, Equatable {
         ].first { words.contains($0.0) }?.1
         if let value {
             // The decoder of ISO 8601 names the object that has the date, not the member.
-            let members = JSONValue(at: context.codingPath, in: content).membersWithUnusualDate
-            let path = members.map { context.path(to: $0) }.joined(separator: " or ")
-            return .invalidValue("holds \(value)", path: path.isEmpty ? context.path : path)
+            let object = JSONValue(at: context.codingPath, in: content)
+            let members = object.membersWithUnusualDate.map { ContentPath(object.path, to: $0).text }
+            let path = members.isEmpty ? ContentPath(context, in: content).text : members.joined(separator: " or ")
+            return .invalidValue("holds \(value)", path: path)
         }
         guard context.codingPath.isEmpty else {
-            return .invalidValue("has a value that its type does not accept", path: context.path)
+            let path = ContentPath(context, in: content).text
+            return .invalidValue("has a value that its type does not accept", path: path)
         }
         return String(validating: content, as: UTF8.self) == nil ? .notUTF8 : .unfitNumber
     }
@@ -75,11 +91,28 @@ enum ContentFault: Sendable, Equatable {
         guard let fault = JSONSecrets(bytes, redaction: .none).fault else { return nil }
         if let coding, isCoded { return .coded(Redaction.shownWords(coding)) }
         if first == UInt8(ascii: "<") { return .markup }
-        let before = bytes[..<fault.token]
+        let isEnd = isCut(bytes[fault.token...])
+        let place = isEnd ? bytes.count : fault.token
+        let before = bytes[..<place]
         let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
         return .malformed(
-            line: before.count { $0 == UInt8(ascii: "\n") } + 1, column: fault.token - lineStart + 1,
-            isEnd: fault.token >= bytes.count)
+            line: before.count { $0 == UInt8(ascii: "\n") } + 1, column: place - lineStart + 1, isEnd: isEnd)
+    }
+
+    /// Whether more bytes could make a token valid that is faulty: nothing, a string without an end, or the begin of a number
+    /// or a word.
+    private static func isCut(_ token: ArraySlice<UInt8>) -> Bool {
+        guard let first = token.first else { return true }
+        guard first == UInt8(ascii: "\"") else {
+            return ["true", "false", "null"].contains { $0.utf8.starts(with: token) }
+                || token.allSatisfy { "-+.eE0123456789".utf8.contains($0) }
+        }
+        var isEscaped = false
+        for byte in token.dropFirst() {
+            if byte < 0x20 || byte == UInt8(ascii: "\"") && !isEscaped { return false }
+            isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
+        }
+        return true
     }
 }
 
@@ -91,10 +124,13 @@ extension ContentFault: CustomStringConvertible {
         case .markup: "it is HTML or XML, not JSON."
         case .coded(let coding): "it has the content coding \(coding)."
         case .malformed(let line, let column, let isEnd):
-            (isEnd ? "the JSON is incomplete, and ends at line " : "it is not valid JSON from line ")
-                + "\(line), column \(column)\(isEnd ? "" : " on")."
+            isEnd
+                ? "the JSON was cut, and ends at line \(line), column \(column) before it is complete."
+                : "it is not valid JSON from line \(line), column \(column) on."
         case .notUTF8: "it is JSON with bytes that are not UTF-8."
-        case .missingKey(let key, let path, _): "\(path) has no “\(Redaction.shownWords(key))”."
+        case .missingKey(let key, let name, let path, _):
+            "\(path) has no “\(Redaction.shownWords(key))”"
+                + (name.map { " (“\(Redaction.shownWords($0))” in Swift)." } ?? ".")
         case .wrongType(let expected, let found, let path, _):
             "\(path) is \(found.map { "\($0), not \(expected)" } ?? "not \(expected)")."
         case .invalidValue(let event, let path): "\(path) \(event)."
@@ -106,11 +142,14 @@ extension ContentFault: CustomStringConvertible {
     /// How to avoid the fault, where that is known.
     var advice: String? {
         switch self {
+        case .malformed(_, _, isEnd: true):
+            "For HTTP the response was complete, so the server or a proxy has cut the content before. Send the request again; "
+                + "if it is cut again, look for a limit there."
         case .markup: "Check the URL, and whether a proxy or a page for signing in has answered."
         case .coded(let coding) where ContentCoding(coding).isDecodable:
             "Apply `decompressing()`, or do not ask for the coding."
         case .coded: "Do not ask for the coding, since it cannot be decoded here."
-        case .missingKey(_, _, let similar?): similar.advice
+        case .missingKey(_, _, _, let similar?): similar.advice
         case .wrongType(_, _, _, isDate: true): "It looks like a date: set the decoder's `dateDecodingStrategy`."
         case .missingKey, .wrongType(_, found: "null", _, _):
             "Make the property optional if the server may leave it out."
@@ -119,19 +158,30 @@ extension ContentFault: CustomStringConvertible {
     }
 }
 
-extension DecodingError.Context {
-    /// The path as in `items[1].name`; a key may be content, so that it is redacted.
-    fileprivate var path: String { codingPath.isEmpty ? "the top level" : path(to: nil) }
+/// The place of a value in JSON, as in `items[1].name`; a key may be content, so that it is redacted.
+private struct ContentPath {
+    let text: String
 
-    /// The path of a member of the object at this path.
-    fileprivate func path(to member: String?) -> String {
-        let keys = codingPath.map { ($0.stringValue, $0.intValue) } + (member.map { [($0, nil)] } ?? [])
+    /// The place that a decoder names, with the keys of the JSON, and the name of the property if it is another one.
+    init(_ context: DecodingError.Context, in content: Data) {
+        let path = JSONValue(at: context.codingPath, in: content).path
+        let name = context.codingPath.last.flatMap { $0.intValue == nil ? $0.stringValue : nil }
+        let isConverted = name != nil && path.last?.stringValue != name
+        let text = ContentPath(path).text
+        self.text = isConverted ? "\(text) (“\(Redaction.shownWords(name ?? ""))” in Swift)" : text
+    }
+
+    /// The place at a path of keys, or of a member of the object there.
+    init(_ path: [any CodingKey], to member: String? = nil) {
+        let keys = path.map { ($0.stringValue, $0.intValue) } + (member.map { [($0, nil)] } ?? [])
         let text = keys.reduce(into: "") { text, key in
             text += key.1.map { "[\($0)]" } ?? (text.isEmpty ? key.0 : "." + key.0)
         }
-        return Redaction.shownWords(text)
+        self.text = keys.isEmpty ? "the top level" : Redaction.shownWords(text)
     }
+}
 
+extension DecodingError.Context {
     /// The kind of JSON value that was found, which the decoder only names in its text.
     fileprivate var foundKind: String? {
         let kinds = [

@@ -29,7 +29,7 @@ extension Response {
         do {
             return try decoder.decode(type, from: data)
         } catch {
-            throw ResponseDecodingError(type, data, error, response: self)
+            throw ResponseDecodingError(type, data, error, by: decoder, response: self)
         }
     }
 }
@@ -53,7 +53,7 @@ extension Body {
         do {
             return try decoder.decode(type, from: data)
         } catch {
-            throw ResponseDecodingError(type, data, error, response: nil)
+            throw ResponseDecodingError(type, data, error, by: decoder, response: nil)
         }
     }
 }

@@ -3,21 +3,29 @@ import Foundation
 /// A value within JSON that could not be decoded, of which only the shape is told.
 struct JSONValue {
     private let value: Any?
+    /// The path with the names that stand in the JSON, as far as there is one.
+    let path: [any CodingKey]
 
     /// Finds a value; content that is not JSON, or that has no such value, has none.
     init(at path: [any CodingKey], in content: Data) {
-        let top = try? JSONSerialization.jsonObject(with: content, options: .fragmentsAllowed)
-        value = path.reduce(top) { value, key in
-            guard let index = key.intValue else { return Self.member(key.stringValue, of: value) }
-            guard let array = value as? [Any], array.indices.contains(index) else { return nil }
-            return array[index]
+        var value = try? JSONSerialization.jsonObject(with: content, options: .fragmentsAllowed)
+        self.path = path.map { key in
+            guard let index = key.intValue else {
+                let name = Self.name(of: key.stringValue, in: value)
+                value = name.flatMap { (value as? [String: Any])?[$0] }
+                return name.map(JSONKey.init) ?? key
+            }
+            let array = value as? [Any]
+            value = array.flatMap { $0.indices.contains(index) ? $0[index] : nil }
+            return key
         }
+        self.value = value
     }
 
-    /// A member; after a conversion of keys, the path has the converted key.
-    private static func member(_ key: String, of value: Any?) -> Any? {
+    /// The name of a member; after a conversion of keys, the path has the converted key.
+    private static func name(of key: String, in value: Any?) -> String? {
         guard let object = value as? [String: Any] else { return nil }
-        return object[key] ?? object.keys.first { SimilarKey($0, to: key) != nil }.flatMap { object[$0] }
+        return object[key] == nil ? object.keys.sorted().first { SimilarKey($0, to: key) != nil } : key
     }
 
     /// The key of an object that differs from a name only in its case and in separators.
@@ -52,6 +60,18 @@ struct JSONValue {
     }
 }
 
+/// A name as it stands in JSON.
+private struct JSONKey: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(stringValue: String) {
+        self.stringValue = stringValue
+    }
+
+    init?(intValue: Int) { nil }
+}
+
 /// A key of JSON that differs from the name of a property only in its case and in separators, such as `user_name`.
 struct SimilarKey: Sendable, Equatable {
     private let key: String
@@ -71,6 +91,17 @@ struct SimilarKey: Sendable, Equatable {
         let words = key.split(separator: "_")
         guard words.count > 1 else { return key }
         return words.dropFirst().reduce(words[0].lowercased()) { $0 + $1.capitalized }
+    }
+
+    /// The key that `.convertFromSnakeCase` turns into a name, if it is another one than the name; nil where no key is.
+    static func snakeCase(_ name: String) -> String? {
+        var isAfterLowercase = false
+        let key = name.reduce(into: "") { key, letter in
+            if letter.isUppercase, isAfterLowercase { key += "_" }
+            isAfterLowercase = !letter.isUppercase
+            key += letter.lowercased()
+        }
+        return key != name && convertFromSnakeCase(key) == name ? key : nil
     }
 
     private static func letters(_ text: String) -> String {

@@ -6,6 +6,8 @@ struct ProblemText: Equatable {
     let words: String?
     /// The server's name for the kind of problem, such as `invalid_grant`; nil where there is none.
     let code: String?
+    /// The parts of the request that the server finds wrong.
+    var fields: [StatusError.FieldProblem] = []
 
     static let absent = ProblemText(words: nil, code: nil)
 
@@ -17,24 +19,37 @@ struct ProblemText: Equatable {
         guard content.count <= limit, let problem = try? JSONDecoder().decode(Problem.self, from: content) else {
             return .absent
         }
-        let words = problem.words.map(Redaction.shownWords)
-        return ProblemText(words: words?.isEmpty == true ? nil : words, code: problem.name.flatMap(code))
+        return ProblemText(words: shown(problem.words), code: problem.name.flatMap(code), fields: problem.fields)
+    }
+
+    /// Words of a server without secrets; nil where none are left.
+    static func shown(_ words: String?) -> String? {
+        words.map(Redaction.shownWords).flatMap { $0.isEmpty ? nil : $0 }
     }
 
     /// A code is shown in descriptions, so a text with anything but the characters of a name is none.
-    private static func code(_ text: String) -> String? {
-        let isName = text.utf8.allSatisfy { byte in
+    static func code(_ text: String) -> String? {
+        guard text.utf8.count <= 40, text.first?.isLetter == true, isHarmless(text, marks: "_-.") else { return nil }
+        return text
+    }
+
+    /// The path of a part of the request, which is shown too: a name, `items[0].name`, or a JSON pointer.
+    static func path(_ text: String) -> String? {
+        let isPath = (1...80).contains(text.utf8.count) && isHarmless(text, marks: "_-.[]/#$:")
+        return isPath && text.contains(where: \.isLetter) ? text : nil
+    }
+
+    private static func isHarmless(_ text: String, marks: String) -> Bool {
+        let hasOnlyNameCharacters = text.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."): true
-            default: false
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+            default: marks.utf8.contains(byte)
             }
         }
-        guard isName, text.first?.isLetter == true, text.utf8.count <= 40,
-            // An authorization code has the same name.
-            Redaction.standard.applied(toText: text) == text, !OpaqueText.isOpaque(Array(text.utf8)[...])
-        else { return nil }
-        return text
+        // An authorization code has the same name as that of a problem.
+        return hasOnlyNameCharacters && Redaction.standard.applied(toText: text) == text
+            && !OpaqueText.isOpaque(Array(text.utf8)[...])
     }
 }
 
@@ -46,11 +61,30 @@ private struct Problem: Decodable {
     let error: Text?
     let errorDescription: Text?
     let code: Text?
+    private let lists: [FieldProblems]
 
-    enum CodingKeys: String, CodingKey {
-        case title, detail, message, error, code
+    private enum CodingKeys: String, CodingKey {
+        case title, detail, message, error, code, errors
         case errorDescription = "error_description"
+        case invalidParameters = "invalid-params"
     }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let text = { (key: CodingKeys) in (try? container.decodeIfPresent(Text.self, forKey: key)) ?? nil }
+        title = text(.title)
+        detail = text(.detail)
+        message = text(.message)
+        error = text(.error)
+        errorDescription = text(.errorDescription)
+        code = text(.code)
+        lists = [CodingKeys.errors, .invalidParameters, .detail].compactMap {
+            try? container.decode(FieldProblems.self, forKey: $0)
+        }
+    }
+
+    /// The parts of the request that are wrong, by the first member that names any.
+    var fields: [StatusError.FieldProblem] { lists.first { !$0.problems.isEmpty }?.problems ?? [] }
 
     var words: String? {
         let parts = [title ?? error, detail ?? message ?? errorDescription].compactMap { $0?.value }

@@ -20,7 +20,7 @@ public struct ResponseDecodingError: DescribableError {
     private let subject: String
     private let fault: ContentFault
 
-    init(_ type: Any.Type, _ content: Data, _ error: any Error, response: Response?) {
+    init(_ type: Any.Type, _ content: Data, _ error: any Error, by decoder: JSONDecoder, response: Response?) {
         underlying = error
         self.type = String(describing: type)
         length = content.count
@@ -31,7 +31,9 @@ public struct ResponseDecodingError: DescribableError {
         subject =
             response.map { "The " + ResponseSubject($0).text(length: content.count) }
             ?? "The content (\(content.count) bytes)"
-        fault = ContentFault(error, in: content, coding: response?.head.headerFields[.contentEncoding])
+        let convertsKeys = if case .convertFromSnakeCase = decoder.keyDecodingStrategy { true } else { false }
+        fault = ContentFault(
+            error, in: content, coding: response?.head.headerFields[.contentEncoding], convertsKeys: convertsKeys)
     }
 }
 
@@ -50,6 +52,9 @@ extension ResponseDecodingError: CustomDebugStringConvertible, CustomReflectable
     private var advice: String? {
         if let status, !AcceptedStatuses.successful.contains(status) {
             return "Apply `validatingStatus()` to get such a response as an error."
+        }
+        if let status, status == .noContent || status == .resetContent {
+            return "Such a response has no content; do not decode it."
         }
         return fault.advice
     }

@@ -24,9 +24,19 @@ public struct StatusError: DescribableError {
     /// It comes from the members `code` and `error` of JSON, and is a name of at most 40 letters, digits, hyphens, dots and
     /// underscores.
     public let problemCode: String?
+    /// The parts of the request that the server finds wrong, at most 20, as of a 422; empty where it names none.
+    ///
+    /// They come from the members `errors` (RFC 9457, JSON:API, GitHub and many others), `invalid-params` and `detail` of
+    /// JSON. The description shows their names and codes, and never their words.
+    public let fieldProblems: [FieldProblem]
     /// The time for which the server asks to wait before the next request, counted from the arrival of the response; nil
-    /// where it does not ask (RFC 9110, section 10.2.3).
+    /// where it does not ask.
+    ///
+    /// It comes from `Retry-After` (RFC 9110, section 10.2.3). Without that field, it is the time until a used rate limit is
+    /// renewed, as of `X-RateLimit-Remaining: 0` with `X-RateLimit-Reset`, or of the field `RateLimit`, if the status is
+    /// 403, 429 or 503. So a 403 that has a `retryAfter` is a limit, and no missing permission.
     public let retryAfter: Duration?
+    private let usedLimit: RateLimitFields.UsedLimit?
     private let place: String?
 
     /// Creates an error.
@@ -36,7 +46,7 @@ public struct StatusError: DescribableError {
     ///   - origin: The origin that answered.
     ///   - routeName: The route name of the request.
     ///   - response: The response; the problem is taken from its body where that is in memory. A date in `Retry-After`
-    ///     counts from its `Date`.
+    ///     counts from its `Date`, and is left out without one.
     public init(method: HTTPRequest.Method, origin: Origin?, routeName: String? = nil, response: Response) {
         let date = response.head.headerFields[.date].flatMap { HTTPDate($0, at: Date(timeIntervalSince1970: 0)) }?.date
         self.init(method: method, origin: origin, routeName: routeName, response: response, path: nil, at: date)
@@ -55,8 +65,15 @@ public struct StatusError: DescribableError {
         self.response = response
         self.problem = problem.words
         problemCode = problem.code
-        retryAfter = RetryAfter.longestDelay(
-            in: response.head.headerFields, at: date ?? Date(timeIntervalSince1970: 0))
+        fieldProblems = problem.fields
+        // Without a known date, a time that is given as a date is past.
+        let arrival = date ?? .distantFuture
+        let asked = RetryAfter.longestDelay(in: response.head.headerFields, at: arrival)
+        let refusesByLimit = [.forbidden, .tooManyRequests, .serviceUnavailable].contains(response.status)
+        usedLimit =
+            asked == nil && refusesByLimit
+            ? RateLimitFields.usedLimit(in: response.head.headerFields, at: arrival) : nil
+        retryAfter = asked ?? usedLimit?.renewal
         place =
             response.metadata.url.map { Redaction.describedPath($0.absoluteString) }
             ?? origin.map { Redaction.describedPath("\($0)\(path ?? "")") }
@@ -101,9 +118,7 @@ extension StatusError: CustomDebugStringConvertible, CustomReflectable {
         if let refusal = response.metadata.redirectionRefusal {
             notes.append("The redirection was not followed, because \(refusal.reason).")
         }
-        if let retryAfter {
-            notes.append("The server asks to wait for \(retryAfter.shortText), which is in `retryAfter`.")
-        }
+        if let wait { notes.append(wait) }
         if let redirection = response.metadata.redirects.last {
             notes.append(Redaction.sentence(onRedirectionBy: redirection.from))
         }
@@ -113,27 +128,36 @@ extension StatusError: CustomDebugStringConvertible, CustomReflectable {
                     ? "It was sent without credentials: `authenticating(with:for:)` has none for this origin."
                     : "It was sent without credentials, which follow no redirection by another origin or to one.")
         }
-        let hops = response.metadata.redirects.count - response.metadata.recalledRedirects
-        let tries = response.metadata.attempts - hops
-        if tries > 1 { notes.append("The request was tried \(tries) times.") }
-        if let refusal = response.metadata.retryRefusal { notes.append("There was no retry: \(refusal).") }
+        let metadata = response.metadata
+        notes += RetryNotes(tries: metadata.tries, metadata.retryRecord?.elapsed, metadata.retryRefusal).sentences
+        let fields = fieldProblems.compactMap(\.shown)
+        if !fields.isEmpty { notes.append("The server refuses \(fields.joined(separator: ", ")).") }
         if let place = placeOfWords { notes.append(place) }
         return notes
     }
 }
 
 extension StatusError {
+    private var wait: String? {
+        switch (usedLimit, retryAfter) {
+        case (_?, let renewal?):
+            "The rate limit is used up; it is renewed in \(renewal.shortText), which is in `retryAfter`."
+        case (_?, nil): "The rate limit is used up, and no field says when it is renewed."
+        case (nil, let asked?): "The server asks to wait for \(asked.shortText), which is in `retryAfter`."
+        case (nil, nil): nil
+        }
+    }
+
     /// The properties that say more than a description may, since a server can quote any part of the request.
     private var placeOfWords: String? {
-        let hasWords = problem != nil && problem != problemCode
+        var places: [String] = []
+        if problem != nil, problem != problemCode { places.append("`problem`") }
+        if fieldProblems.contains(where: { $0.words != nil }) { places.append("`fieldProblems`") }
         // With these, an API lists what is wrong with each part of the request.
         let hasContent = [400, 409, 422].contains(status.code) && !response.body.isEmpty
-        return switch (hasWords, hasContent) {
-        case (true, true): "The words of the server are in `problem`, and all of its content in `response.body`."
-        case (true, false): "The words of the server are in `problem`."
-        case (false, true): "The content of the response is in `response.body`."
-        case (false, false): nil
-        }
+        guard !places.isEmpty else { return hasContent ? "The content of the response is in `response.body`." : nil }
+        let words = "The words of the server are in \(places.joined(separator: " and "))"
+        return words + (hasContent ? ", and all of its content in `response.body`." : ".")
     }
 }
 

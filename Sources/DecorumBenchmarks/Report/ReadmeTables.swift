@@ -1,4 +1,4 @@
-/// The tables of ratios that README shows.
+/// The tables of ratios, of which README shows some rows.
 struct ReadmeTables {
     let report: Report
 

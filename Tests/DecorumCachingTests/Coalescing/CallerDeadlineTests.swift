@@ -200,6 +200,7 @@ import Testing
         #expect(error?.code == .deadlineExceeded)
         #expect(error?.stage == .body)
         #expect(error?.origin?.host == "a.example")
+        #expect(error?.description.contains(" passed after 5.00 s, within the content of the response.") == true)
     }
 
     @Test func `Requests with other time policies are not shared`() async throws {
@@ -207,12 +208,14 @@ import Testing
         let connection = connection(.coalescing, over: stub)
         var patient = try page(within: nil)
         patient.options.timePolicy = .modelAnswer
-        let requests = [try page(within: nil), patient]
-        let callers = await Callers.start(2) { number in try await connection.send(requests[number]).status }
-        try await gate.waitForWaiting(2)
+        var hasty = try page(within: nil)
+        hasty.options.attemptTimePolicy = AttemptTimePolicy(.seconds(1))
+        let requests = [try page(within: nil), patient, hasty]
+        let callers = await Callers.start(3) { number in try await connection.send(requests[number]).status }
+        try await gate.waitForWaiting(3)
         gate.open()
         for caller in callers { #expect(try await caller.value == .ok) }
-        #expect(stub.requests.count == 2)
+        #expect(stub.requests.count == 3)
     }
 }
 

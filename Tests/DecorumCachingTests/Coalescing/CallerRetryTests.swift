@@ -35,7 +35,7 @@ import Testing
     ) -> any Connection {
         let policy = RetryPolicy(
             retries: 9, baseDelay: delay, factor: 1, maximumDelay: delay, certainPart: 1, budget: .unlimited)
-        let retrying = base.limitingTime(TimePolicy(call: nil, attempt: attempt), as: .attempt, clock: clock)
+        let retrying = base.limitingTime(AttemptTimePolicy(attempt), as: .attempt, clock: clock)
             .retrying(policy, clock: clock)
         let store = MemoryResponseStore()
         return switch sharing {

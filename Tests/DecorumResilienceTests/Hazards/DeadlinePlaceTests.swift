@@ -15,7 +15,7 @@ import Testing
 
     @Test func `Deadlines of attempts alone do not bound a call, and the deadline of the call does`() async throws {
         let policy = RetryPolicy(budget: .unlimited)
-        let times = TimePolicy(call: .seconds(5), attempt: .seconds(2))
+        let times = AttemptTimePolicy(.seconds(2))
         let (attempts, call) = (busyServer(), busyServer())
         let start = clock.now
 
@@ -26,7 +26,7 @@ import Testing
 
         let middle = clock.now
         _ = try await call.limitingTime(times, as: .attempt, clock: clock).retrying(policy, clock: clock)
-            .limitingTime(times, clock: clock).send(.page)
+            .limitingTime(TimePolicy(call: .seconds(5)), clock: clock).send(.page)
         #expect(clock.now == middle)
         #expect(call.requests.count == 1)
     }

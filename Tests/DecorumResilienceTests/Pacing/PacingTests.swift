@@ -87,6 +87,39 @@ import Testing
         #expect(stub.requests.count == 1)
     }
 
+    @Test(
+        arguments: [
+            (
+                503, ["Retry-After": "40"], "a response 503 (route “feed”) of 12.00 s ago asks for a pause of 40.00 s"
+            ),
+            (
+                200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "40"],
+                "nothing remains of the rate limit since a response 200 (route “feed”) of 12.00 s ago, which is renewed "
+                    + "40.00 s after it"
+            ),
+        ] as [(Int, [String: String], String)])
+    func `The error names the response that began the pause`(
+        status: Int, fields: [String: String], reason: String
+    ) async throws {
+        let stub = StubConnection(Response(status: .init(code: status), fields: try HTTPFields(fields)))
+        let connection = stub.pacing(PacingPolicy(longestWait: .zero), clock: clock, generator: generator)
+        _ = try await connection.send(.get("https://a.example/", route: "feed"))
+        let start = clock.date
+        clock.advance(by: .seconds(12))
+
+        let error = try await #require(throws: PacingError.self) {
+            try await connection.send(.get("https://a.example/", route: "feed"))
+        }
+
+        let cause = try #require(error.cause)
+        #expect(cause.statusCode == status && cause.routeName == "feed" && cause.asked == .seconds(40))
+        #expect(abs(cause.date.timeIntervalSince(start)) < 0.001)
+        #expect(cause.isRateLimit == (status == 200))
+        #expect(error.wait >= .seconds(28) && error.wait <= .seconds(48))
+        let text = error.description.replacing(/Send it at .*/, with: "")
+        #expect(text == "The request to a.example:443 was not sent, because \(reason). ")
+    }
+
     @Test func `A cache answers stale while the server wants a pause`() async throws {
         let stub = StubConnection(
             Response(status: .ok, fields: [.cacheControl: "max-age=1", .eTag: #""1""#], body: "page"), .busy("300"))

@@ -79,7 +79,8 @@ import Testing
     @Test(
         arguments: [
             CancellationError(), BodyReadTwiceError(), BodyLengthError(), BodyOffsetError(offset: 1),
-            InvalidRequestError(.invalidURL, "No."), RedirectionLoopError(redirections: []),
+            InvalidRequestError(.invalidURL, "No."),
+            RedirectionLoopError(start: .init(method: .get, routeName: nil), redirections: []),
             CocoaError(.fileNoSuchFile),
         ] as [any Error])
     func `An error that is not a transport failure is not retried`(error: any Error) throws {

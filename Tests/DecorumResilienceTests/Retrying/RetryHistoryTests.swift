@@ -63,6 +63,59 @@ import Testing
         #expect(error?.description == "\(method) https://a.example/ was answered with the status \(code)." + note)
     }
 
+    @Test(arguments: [
+        (
+            "POST", TransportError.Code.connectionLost,
+            " There was no retry: a POST without Idempotency-Key may not be sent twice."
+        ),
+        ("GET", .tls, ""), ("GET", .connectionLost, " The request was tried 2 times within 3.00 s."),
+    ]) func `The error of a transport says how often and how long it was tried, and why there was no retry`(
+        method: String, code: TransportError.Code, note: String
+    ) async throws {
+        let stub = StubConnection { [clock] _ in
+            clock.advance(by: .seconds(1))
+            throw TransportError.locate(TransportError(code, at: .head), at: nil, after: .seconds(1))
+        }
+        let policy = RetryPolicy(
+            retries: 1, baseDelay: .seconds(1), certainPart: 1, budget: .unlimited)
+        let connection = stub.retrying(policy, clock: clock)
+        let request = try Request(try #require(.init(method)), "https://a.example/")
+        let call = Task { try await connection.send(request) }
+        if method == "GET", code == .connectionLost {
+            try await clock.waitForSleepers()
+            clock.advance(by: .seconds(1))
+        }
+        let error = try await #require(throws: TransportError.self) { try await call.value }
+        let known = TransportError.locate(TransportError(code, at: .head), at: nil, after: .seconds(1))
+        let alone =
+            method == "GET" && code == .connectionLost
+            ? "The connection to the server was lost after 1.00 s, before the head of the response." : "\(known)"
+        #expect(error.description == alone + note)
+        #expect((error.totalElapsed == .seconds(3)) == (code == .connectionLost && method == "GET"))
+    }
+
+    @Test func `The failure of a request whose body can be read once says so`() async throws {
+        let stub = StubConnection { _ in throw TransportError(.connectionLost, at: .head) }
+        let body = Body(length: 1, replay: .once) { _ in try await Body("a").open() }
+        let error = await #expect(throws: TransportError.self) {
+            try await stub.retrying(clock: clock).send(Request(.put, "https://a.example/", body: body))
+        }
+        #expect(error?.retryRefusal == "its body can be read only once")
+        #expect(error?.description.hasSuffix(" There was no retry: its body can be read only once.") == true)
+    }
+
+    @Test func `After some tries, the error says why there was no further one`() async throws {
+        let stub = StubConnection { _ in Response(status: .serviceUnavailable) }
+        let policy = RetryPolicy(baseDelay: .zero, budget: .perCall(1))
+        let error = await #expect(throws: StatusError.self) {
+            try await stub.retrying(policy, clock: clock).validatingStatus().send(.page)
+        }
+        #expect(
+            error?.description.hasSuffix(
+                " The request was tried 2 times within 0.0 ms. There was no further retry: the budget of the call is 1 "
+                    + "retries.") == true)
+    }
+
     @Test func `The error of a request whose body can be read once says so`() async throws {
         let stub = StubConnection(Response(status: .serviceUnavailable))
         let body = Body(length: 1, replay: .once) { _ in try await Body("a").open() }

@@ -1,19 +1,27 @@
-import Decorum
 import DecorumTesting
 import HTTPTypes
 import Testing
 
+@testable import Decorum
+
 @Suite(.timeLimit(.minutes(3))) struct LimitingTimeTests {
     private let clock = VirtualClock()
-    private let policy = TimePolicy(call: .seconds(30), attempt: .seconds(10), body: .seconds(90), idle: .seconds(15))
+    private let policy = TimePolicy(call: .seconds(30), body: .seconds(90), idle: .seconds(15))
+    private let attempts = AttemptTimePolicy(.seconds(10), idle: .seconds(15))
 
-    private func options(
-        _ scope: TimePolicy.Scope = .call, _ change: (inout RequestOptions) -> Void = { _ in }
-    ) async throws -> RequestOptions {
+    private func options(_ change: (inout RequestOptions) -> Void = { _ in }) async throws -> RequestOptions {
         let stub = StubConnection(Response(status: .ok))
         var request = try Request.get("https://api.example.com/")
         change(&request.options)
-        _ = try await stub.limitingTime(policy, as: scope, clock: clock).send(request)
+        _ = try await stub.limitingTime(policy, clock: clock).send(request)
+        return try #require(stub.requests.first?.options)
+    }
+
+    private func attemptOptions(_ change: (inout RequestOptions) -> Void = { _ in }) async throws -> RequestOptions {
+        let stub = StubConnection(Response(status: .ok))
+        var request = try Request.get("https://api.example.com/")
+        change(&request.options)
+        _ = try await stub.limitingTime(attempts, as: .attempt, clock: clock).send(request)
         return try #require(stub.requests.first?.options)
     }
 
@@ -26,7 +34,7 @@ import Testing
     }
 
     @Test func `An attempt gets a deadline for its head, and none for its body`() async throws {
-        let options = try await options(.attempt)
+        let options = try await attemptOptions()
         #expect(options.deadline == clock.now + .seconds(10))
         #expect(options.bodyDeadline == nil)
         #expect(options.idleTimeout == .seconds(15))
@@ -50,8 +58,22 @@ import Testing
         #expect(call.deadline == now + .seconds(900))
         #expect(call.bodyDeadline == nil)
         #expect(call.idleTimeout == .seconds(600))
-        #expect(try await options(.attempt) { $0.timePolicy = .modelAnswer }.deadline == now + .seconds(600))
-        #expect(try await options(.attempt) { $0.timePolicy = .transfer }.deadline == nil)
+        #expect(try await attemptOptions { $0.timePolicy = .modelAnswer }.deadline == now + .seconds(600))
+        #expect(try await attemptOptions { $0.timePolicy = .transfer }.deadline == nil)
+    }
+
+    @Test func `A request brings the times of its attempts with it`() async throws {
+        let now = clock.now
+        let own = try await attemptOptions { $0.attemptTimePolicy = AttemptTimePolicy(.seconds(3), idle: .seconds(2)) }
+        #expect(own.deadline == now + .seconds(3) && own.idleTimeout == .seconds(2))
+        let ofCall = try await attemptOptions { $0.timePolicy = TimePolicy(call: .seconds(200)) }
+        #expect(ofCall.deadline == nil && ofCall.idleTimeout == nil)
+        let both = try await attemptOptions {
+            $0.timePolicy = .modelAnswer
+            $0.attemptTimePolicy = .interactive
+        }
+        #expect(both.deadline == now + .seconds(10))
+        #expect(try await options { $0.attemptTimePolicy = .modelAnswer }.deadline == now + .seconds(30))
     }
 
     @Test func `Each attempt has its own deadline within that of the call`() async throws {
@@ -60,7 +82,7 @@ import Testing
             clock.advance(by: .seconds(8))
             throw TransportError(.connectionRefused, at: .connecting)
         }
-        let connection = stub.limitingTime(policy, as: .attempt, clock: clock)
+        let connection = stub.limitingTime(attempts, as: .attempt, clock: clock)
             .retrying(RetryPolicy(retries: 3, baseDelay: .zero, budget: .unlimited), clock: clock)
             .limitingTime(TimePolicy(call: .seconds(20)), clock: clock)
         await #expect(throws: TransportError.self) { try await connection.send(.get("https://api.example.com/")) }
@@ -82,7 +104,7 @@ import Testing
         for policy in [TimePolicy.interactive, .modelAnswer, .transfer] {
             #expect(policy.body == nil)
             #expect(policy.idle != nil)
-            #expect(policy.call ?? .zero > policy.attempt ?? .zero)
+            #expect(policy.call ?? .zero > policy.duration(of: .attempt) ?? .zero)
         }
     }
 

@@ -41,6 +41,33 @@ import Testing
         #expect(error?.redirectedFrom?.absoluteString == start)
     }
 
+    @Test func `A circle and too many redirections name the request and its route`() async throws {
+        let stub = StubConnection { request in
+            let target = request.head.path?.hasPrefix("/old") == true ? "/new?key=s3cret" : "/old?key=s3cret"
+            return Response(status: .found, fields: [.location: target])
+        }
+        var request = try Request.post(start, body: "x")
+        request.options.routeName = "items/{id}"
+        let loop = try await #require(throws: RedirectionLoopError.self) {
+            try await stub.followingRedirects().send(request)
+        }
+        #expect(
+            loop.description
+                == "POST https://a.example/old (route “items/{id}”) was redirected in a circle: redirection 3, by "
+                + "https://a.example/old, leads to https://a.example/new, which was requested before. "
+                + "Some servers redirect until they get their cookie or a credential.")
+        #expect(loop.method == .post && loop.routeName == "items/{id}")
+        request.options.routeName = nil
+        let many = try await #require(throws: RedirectionLimitError.self) {
+            try await stub.followingRedirects(upTo: 1).send(request)
+        }
+        #expect(
+            many.description
+                == "POST https://a.example/old was redirected more than once, lastly by https://a.example/new. "
+                + "Raise `followingRedirects(upTo:)` if so many are intended.")
+        #expect(many.method == .post && many.routeName == nil)
+    }
+
     @Test func `The failure of the first request names no redirection`() async throws {
         let stub = StubConnection { _ in throw TransportError(.connectionRefused, at: .connecting) }
         let error = await #expect(throws: TransportError.self) {

@@ -68,7 +68,23 @@ import Testing
         (#"[{"id": 300}]"#, "a number does not fit its type: it is too large, or has a fraction."),
         ("", "it is empty."), (" \r\n", "it is empty."),
         ("[{\"id\": 1},\n {\"id\"; s3cret}]", "it is not valid JSON from line 2, column 7 on."),
-        ("[{\"id\": 1},\n", "the JSON is incomplete, and ends at line 2, column 1."),
+        (
+            "[{\"id\": 1},\n",
+            "the JSON was cut, and ends at line 2, column 1 before it is complete. For HTTP the response was complete, so the server or a proxy has cut the content before. "
+                + "Send the request again; if it is cut again, look for a limit there."
+        ),
+        (
+            #"[{"id": 1, "kind": "s3\"cr"#,
+            "the JSON was cut, and ends at line 1, column 27 before it is complete. For HTTP the response was complete, so the server or a proxy has cut the content before. "
+                + "Send the request again; if it is cut again, look for a limit there."
+        ),
+        (
+            "[{\"id\": tr",
+            "the JSON was cut, and ends at line 1, column 11 before it is complete. For HTTP the response was complete, so the server or a proxy has cut the content before. "
+                + "Send the request again; if it is cut again, look for a limit there."
+        ),
+        ("[{\"id\": try", "it is not valid JSON from line 1, column 9 on."),
+        ("[{\"kind\": \"s3\ncret", "it is not valid JSON from line 1, column 11 on."),
         (
             "<html>s3cret</html>",
             "it is HTML or XML, not JSON. Check the URL, and whether a proxy or a page for signing in has answered."
@@ -155,6 +171,44 @@ import Testing
             try await response.decode(Page.self, upTo: 1 << 20, using: decoder)
         }
         #expect(error.description.hasSuffix(": owner has no “avatarURL”. " + advice))
+    }
+
+    private struct Account: Decodable {
+        let fullName: String
+        let openTasks: [Task]
+        struct Task: Decodable { let dueIn: Int }
+    }
+
+    @Test(arguments: [
+        (
+            #"{"full_name": "s3cret", "open_tasks": [{"due_in": 1}, {"dueBy": 1}]}"#,
+            "open_tasks[1] has no “due_in” (“dueIn” in Swift). Make the property optional if the server may leave it out."
+        ),
+        (
+            #"{"full_name": "s3cret", "open_tasks": [{"due_in": "s3cret"}]}"#,
+            "open_tasks[0].due_in (“dueIn” in Swift) is a string, not Int."
+        ),
+        (#"{"fullName": 7, "openTasks": []}"#, "fullName is a number, not String."),
+        (
+            #"{"full_name": null, "open_tasks": []}"#,
+            "full_name (“fullName” in Swift) is null, not String. Make the property optional if the server may leave it out."
+        ),
+    ]) func `After a conversion of keys, the names of the JSON and of Swift are shown`(
+        content: String, reason: String
+    ) async throws {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        let response = try await response(Body(content))
+        let error = try await #require(throws: ResponseDecodingError.self) {
+            try await response.decode(Account.self, upTo: 1 << 20, using: decoder)
+        }
+        #expect(error.description.hasSuffix(" cannot be decoded as Account: " + reason))
+        #expect(!error.description.contains("s3cret"))
+    }
+
+    @Test func `A response that has no content says so`() async throws {
+        let error = try await error("", status: .noContent, fields: [:])
+        #expect(error.description.hasSuffix("it is empty. Such a response has no content; do not decode it."))
     }
 
     @Test func `Bytes that are not UTF-8 are named as such`() async throws {

@@ -108,4 +108,55 @@ import Testing
             )
         }
     }
+
+    @Test(
+        arguments: [
+            (
+                403, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "900"], 900,
+                "The rate limit is used up; it is "
+            ),
+            (
+                429, ["RateLimit": #""default";r=0;t=30"#], 30,
+                "The rate limit is used up; it is renewed in 30.00 s, which"
+            ),
+            (
+                403, ["X-RateLimit-Remaining": "0"], nil,
+                "The rate limit is used up, and no field says when it is renewed."
+            ),
+            (
+                403, ["X-RateLimit-Remaining": "0", "Retry-After": "7"], 7,
+                "The server asks to wait for 7.00 s, which is in"
+            ),
+            (403, ["X-RateLimit-Remaining": "1", "X-RateLimit-Reset": "900"], nil, nil), (403, [:], nil, nil),
+            // The last request that a limit allows is answered too, and a missing page has nothing to do with it.
+            (404, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "900"], nil, nil),
+        ] as [(Int, [String: String], Int?, String?)])
+    func `A refusal because of a used rate limit says so, and when it is renewed`(
+        status: Int, fields: [String: String], wait: Int?, note: String?
+    ) async throws {
+        let error = try await refusal(status, fields, clock: VirtualClock())
+        #expect(error.retryAfter == wait.map { .seconds($0) })
+        let event = "GET https://a.example/ was answered with the status \(status)."
+        #expect(error.description.hasPrefix(note.map { "\(event) \($0)" } ?? event))
+        #expect(note != nil || error.description == event)
+    }
+
+    private func refusal(
+        _ status: Int, _ fields: [String: String], clock: VirtualClock
+    ) async throws -> StatusError {
+        var response = Response(status: .init(code: status))
+        for (name, value) in fields { response.head.headerFields[try #require(HTTPField.Name(name))] = value }
+        let connection = StubConnection(response).validatingStatus(clock: clock)
+        return try await #require(throws: StatusError.self) { try await connection.send(.get("https://a.example/")) }
+    }
+
+    @Test func `The time at which a limit is renewed counts from the arrival of the response`() async throws {
+        let clock = VirtualClock()
+        let renewal = Int(clock.date.timeIntervalSince1970) + 120
+        let fields = ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "\(renewal)"]
+        let error = try await refusal(403, fields, clock: clock)
+        let wait = try #require(error.retryAfter)
+        #expect(wait > .seconds(118) && wait <= .seconds(120))
+        #expect(StatusError(method: .get, origin: nil, response: error.response).retryAfter == nil)
+    }
 }

@@ -144,8 +144,12 @@ import Testing
             422, #"{"message": "No"}"#,
             " The words of the server are in `problem`, and all of its content in `response.body`."
         ),
-        (422, #"{"errors": ["No"]}"#, " The content of the response is in `response.body`."),
-        (422, "", ""), (404, #"{"errors": ["No"]}"#, ""),
+        (
+            422, #"{"errors": ["No"]}"#,
+            " The words of the server are in `fieldProblems`, and all of its content in `response.body`."
+        ),
+        (422, #"{"reasons": ["No"]}"#, " The content of the response is in `response.body`."),
+        (422, "", ""), (404, #"{"reasons": ["No"]}"#, ""),
     ]) func `The places of a server's words are named`(code: Int, content: String, note: String) async throws {
         let response = Response(
             status: .init(code: code), fields: [.contentType: "application/json"], body: Body(content))

@@ -9,6 +9,7 @@ struct LogEntry {
     let request: HTTPRequest
     let sent: BodyTally.Reading
     let attempt: Int?
+    let retry: RetryNumber?
     let report: ExchangeReport
 
     var text: String {
@@ -29,7 +30,8 @@ struct LogEntry {
         line += " "
         appendURL(to: &line)
         guard let head = report.head, let timeToHead = report.timeToHead else {
-            return line + " \(ending) after \(report.duration.shortText)\(reason)"
+            let number = retry.map { ", \($0)" } ?? attempt.map { ", attempt \($0)" } ?? ""
+            return line + " \(ending) after \(report.duration.shortText)\(number)\(reason)"
         }
         line += " "
         line += String(head.status.code)
@@ -50,12 +52,21 @@ struct LogEntry {
             line += ", "
             line += redaction.applied(toText: detail)
         }
-        if let attempt {
+        if let retry {
+            line += ", \(retry)"
+        } else if let attempt {
             line += ", attempt \(attempt)"
-        } else if let attempts = report.metadata?.attempts, attempts > 1 {
-            line += ", \(attempts) attempts"
+        } else if let metadata = report.metadata, metadata.tries > 1 {
+            appendTries(of: metadata, to: &line)
         }
         return line + reason
+    }
+
+    private func appendTries(of metadata: ResponseMetadata, to line: inout String) {
+        line += ", \(metadata.tries) attempts"
+        guard let record = metadata.retryRecord else { return }
+        line += " (\(record.outcomes.joined(separator: ", ")))"
+        if record.waited > .zero { line += ", waited \(record.waited.shortText)" }
     }
 
     private func appendURL(to line: inout String) {
@@ -72,8 +83,19 @@ struct LogEntry {
 
     /// The URL of a relative request, which a layer further in has resolved.
     private var asked: String? {
-        guard let metadata = report.metadata else { return nil }
-        return metadata.redirects.first?.from.absoluteString ?? metadata.urlText
+        if let metadata = report.metadata { return Self.asked(in: metadata) }
+        guard case .failed(let error) = report.ending else { return nil }
+        return switch error {
+        case let error as TransportError: error.resolvedURL
+        case let error as StatusError: Self.asked(in: error.response.metadata)
+        case let error as RedirectionLimitError: error.redirections.first?.from.absoluteString
+        case let error as RedirectionLoopError: error.redirections.first?.from.absoluteString
+        default: nil
+        }
+    }
+
+    private static func asked(in metadata: ResponseMetadata) -> String? {
+        metadata.redirects.first?.from.absoluteString ?? metadata.urlText
     }
 
     private var ending: String {

@@ -14,11 +14,25 @@ extension Connection {
     /// // GET https://api.example.com/feed?token=REDACTED 200 in 48.1 ms, 5120 bytes in 53.0 ms, from network
     /// ```
     ///
+    /// Outside of `retrying`, an entry stands for a call, and names the attempts before the last one:
+    ///
+    /// ```
+    /// GET https://api.example.com/feed 200 in 2.31 s, from network, 3 attempts (503, connectionLost), waited 2.20 s
+    /// ```
+    ///
+    /// Inside of it, each attempt has an entry: `… 200 in 41.0 ms, from network, attempt 2 of 4, after 503, waited 0.40 s`.
+    /// The hops of redirections are no attempts. To hear of a wait when it begins, use ``observing(_:as:clock:generator:)``
+    /// with a ``CallObserver``.
+    ///
+    /// An entry has no time stamp: a logger that the sink passes it to adds one, and for a console, add it in the sink, as in
+    /// `LogSink { print(Date.now.ISO8601Format(), $0) }`.
+    ///
     /// Outside of a cache, an entry says why the cache did not use a stored response and why it stored none:
     /// ``CacheStatus/detail``.
     ///
-    /// Requests and responses pass unchanged. Outside of `retrying`, an entry stands for a call; inside of it, for an
-    /// attempt. Place the layer inside of the layers that add fields which the log should show.
+    /// Requests and responses pass unchanged. Place the layer inside of the layers that add fields which the log should
+    /// show. Outside of ``resolving(against:)``, it learns the URL of a relative request from the response, or from the error
+    /// of a transport; a request that another layer fails before is logged by its reference.
     ///
     /// - Parameters:
     ///   - sink: The destination of the entries.
@@ -60,7 +74,7 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
             sink: sink, detail: detail, redaction: redaction.covering(queryItems: request.options.secretQueryItems),
             secretFields: detail.showsFields ? secretFields.union(request.options.secretFields) : [],
             request: detail.showsFields ? request.head : request.head.withoutFields,
-            attempt: request.options.attemptNumber, sent: tally(&request))
+            attempt: request.options.attemptNumber, retry: request.options.retryNumber, sent: tally(&request))
         let watch = ExchangeWatch(clock: clock, previewLimit: detail.bodyLimit, reporter: reporter)
         return try await base.send(request, under: watch)
     }
@@ -99,13 +113,14 @@ private struct LogReporter: ExchangeReporter {
     let secretFields: Set<HTTPField.Name>
     let request: HTTPRequest
     let attempt: Int?
+    let retry: RetryNumber?
     let sent: SentContent
 
     func report(_ report: ExchangeReport) {
         let entry = LogEntry(
             redaction: report.metadata.map { redaction.covering(queryItems: $0.secretQueryItems) } ?? redaction,
             detail: detail, secretFields: secretFields, request: request, sent: sent.reading,
-            attempt: attempt, report: report)
+            attempt: attempt, retry: retry, report: report)
         sink.write(entry.text)
     }
 }

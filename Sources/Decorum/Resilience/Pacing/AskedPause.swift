@@ -7,27 +7,34 @@ struct AskedPause: Equatable, Sendable {
     let time: Duration
     /// Whether all requests to the origin have to wait, and not only those of one user.
     let isOfOrigin: Bool
+    /// Whether the time is that of a used rate limit.
+    let isRateLimit: Bool
 
     /// Reads the pause of a response that was received at a date; nil where it asks for none.
     init?(in response: HTTPResponse, heedsRateLimits: Bool, at date: @autoclosure () -> Date) {
         let fields = response.headerFields
         switch response.status {
         case .serviceUnavailable where fields.contains(.retryAfter):
-            guard let time = AskedWait.duration(in: fields, at: date()) else { return nil }
-            self.init(time: time, isOfOrigin: true)
+            self.init(in: fields, isOfOrigin: true, at: date())
         // Some servers refuse with a 403 where a limit is used.
         case .tooManyRequests, .forbidden:
-            guard let time = AskedWait.duration(in: fields, at: date()) else { return nil }
-            self.init(time: time, isOfOrigin: false)
+            self.init(in: fields, isOfOrigin: false, at: date())
         default:
             guard heedsRateLimits, let time = RateLimitFields.pause(in: fields, at: date()) else { return nil }
-            self.init(time: time, isOfOrigin: false)
+            self.init(time: time, isOfOrigin: false, isRateLimit: true)
         }
     }
 
-    init(time: Duration, isOfOrigin: Bool) {
+    private init?(in fields: HTTPFields, isOfOrigin: Bool, at date: @autoclosure () -> Date) {
+        guard let time = AskedWait.duration(in: fields, at: date()) else { return nil }
+        let isRateLimit = RetryAfter.longestDelay(in: fields, at: date()) == nil
+        self.init(time: time, isOfOrigin: isOfOrigin, isRateLimit: isRateLimit)
+    }
+
+    init(time: Duration, isOfOrigin: Bool, isRateLimit: Bool) {
         self.time = time
         self.isOfOrigin = isOfOrigin
+        self.isRateLimit = isRateLimit
     }
 }
 

@@ -92,7 +92,7 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
         let options = request.options
         let response = try await base.send(request)
         if let pause = AskedPause(in: response.head, heedsRateLimits: policy.heedsRateLimits, at: clock.date) {
-            begin(pause, for: PacedScope(head, options))
+            begin(pause, after: response.status, for: PacedScope(head, options))
         }
         return response
     }
@@ -102,12 +102,12 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
         // A pause may begin while the request waits for the end of another.
         repeat {
             let now = clock.now
-            guard let instant = pauses.turn(for: scope, at: now, before: limit), instant > now else { return }
+            guard let (instant, cause) = pauses.turn(for: scope, at: now, before: limit), instant > now else { return }
             let wait = instant - now
             guard instant < limit else {
                 let error = PacingError(
                     origin: scope.origin, instant: instant, date: clock.date + TimeInterval(wait / .seconds(1)),
-                    wait: wait)
+                    wait: wait, cause: cause)
                 options.callContext?.note(
                     CallDecision(
                         .givesUp, by: "pacing", "not sent: the server asks for a pause of another \(wait.shortText)"))
@@ -121,11 +121,14 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
         } while pauses.holds(scope, at: clock.now)
     }
 
-    private func begin(_ pause: AskedPause, for scope: PacedScope) {
+    private func begin(_ pause: AskedPause, after status: HTTPResponse.Status, for scope: PacedScope) {
         let asked = min(pause.time, max(.zero, policy.longestPause))
         let now = clock.now
+        let cause = PacingError.Cause(
+            statusCode: status.code, routeName: scope.routeName, date: clock.date, asked: pause.time,
+            isRateLimit: pause.isRateLimit)
         pauses.begin(
             from: now + asked, to: now + AskedWait.spread(asked).random(using: generator),
-            for: pause.isOfOrigin ? scope.ofOrigin : scope)
+            for: pause.isOfOrigin ? scope.ofOrigin : scope, because: cause)
     }
 }

@@ -13,6 +13,38 @@ public struct PacingError: DescribableError, Sendable, Hashable {
     public let date: Date
     /// The time from the failure to that instant.
     public let wait: Duration
+    /// The response with which the server has asked for the pause; nil where it is not known.
+    public let cause: Cause?
+
+    /// The response to another request, which began the pause.
+    public struct Cause: Sendable, Hashable {
+        /// The status of the response.
+        public let statusCode: Int
+        /// The route name of the request that it answered; nil where that has none.
+        public let routeName: String?
+        /// The date on which it was received.
+        public let date: Date
+        /// The time that the server asked for.
+        public let asked: Duration
+        /// Whether the server asked by saying that nothing remains of a rate limit, instead of with `Retry-After`.
+        public let isRateLimit: Bool
+
+        /// Creates a cause.
+        ///
+        /// - Parameters:
+        ///   - statusCode: The status of the response.
+        ///   - routeName: The route name of the request that it answered.
+        ///   - date: The date on which it was received.
+        ///   - asked: The time that the server asked for.
+        ///   - isRateLimit: Whether the server asked by saying that nothing remains of a rate limit.
+        public init(statusCode: Int, routeName: String?, date: Date, asked: Duration, isRateLimit: Bool) {
+            self.statusCode = statusCode
+            self.routeName = routeName
+            self.date = date
+            self.asked = asked
+            self.isRateLimit = isRateLimit
+        }
+    }
 
     /// Creates an error.
     ///
@@ -21,18 +53,33 @@ public struct PacingError: DescribableError, Sendable, Hashable {
     ///   - instant: The instant at which the request could be sent.
     ///   - date: The date and time of that instant.
     ///   - wait: The time from now to that instant.
-    public init(origin: Origin?, instant: ContinuousClock.Instant, date: Date, wait: Duration) {
+    ///   - cause: The response with which the server has asked for the pause.
+    public init(
+        origin: Origin?, instant: ContinuousClock.Instant, date: Date, wait: Duration, cause: Cause? = nil
+    ) {
         self.origin = origin
         self.instant = instant
         self.date = date
         self.wait = wait
+        self.cause = cause
     }
 
-    /// The server, and the instant at which the request can be sent.
+    /// The server, the response that asked for the pause, and the instant at which the request can be sent.
     public var description: String {
         let server = origin.map { "\($0.host):\($0.port)" } ?? "the server"
-        return "The request to \(server) was not sent, because the server has asked for a pause. "
+        return "The request to \(server) was not sent, because \(reason). "
             + "Send it at \(HTTPDate(date)) or later, which is in \(wait.shortText)."
+    }
+
+    private var reason: String {
+        guard let cause else { return "the server has asked for a pause" }
+        let route = cause.routeName.map { " (route “\(Redaction.shownWords($0))”)" } ?? ""
+        let seconds = date.timeIntervalSince(cause.date) - wait / .seconds(1)
+        let age = Duration.milliseconds((seconds * 1000).rounded())
+        let response = "a response \(cause.statusCode)\(route) of \(age.shortText) ago"
+        return cause.isRateLimit
+            ? "nothing remains of the rate limit since \(response), which is renewed \(cause.asked.shortText) after it"
+            : "\(response) asks for a pause of \(cause.asked.shortText)"
     }
 }
 

@@ -34,22 +34,28 @@ public final class ServerPauses: Sendable {
     ///   - scope: The scope of the request.
     ///   - now: The current instant.
     ///   - limit: The instant before which the request must be sent; a later turn stays for other requests.
-    /// - Returns: The instant of the turn; nil where no pause holds the request back.
+    /// - Returns: The instant of the turn, and the cause of the pause that decides about it; nil where no pause holds the
+    ///   request back.
     func turn(
         for scope: PacedScope, at now: ContinuousClock.Instant, before limit: ContinuousClock.Instant
-    ) -> ContinuousClock.Instant? {
+    ) -> (instant: ContinuousClock.Instant, cause: PacingError.Cause?)? {
         state.withLock { state in
             clean(&state, at: now)
             let scopes = scope.all.filter { state.pauses[$0] != nil }
             guard !scopes.isEmpty else { return nil }
             // A later turn of one pause may be past several turns of another.
             var instant = now
+            var cause: PacingError.Cause?
             for _ in scopes {
-                for scope in scopes { instant = max(instant, state.pauses[scope]?.nextTurn(from: instant) ?? instant) }
+                for scope in scopes {
+                    guard let pause = state.pauses[scope] else { continue }
+                    let turn = pause.nextTurn(from: instant)
+                    if turn > instant { (instant, cause) = (turn, pause.cause) }
+                }
             }
-            guard instant < limit else { return instant }
+            guard instant < limit else { return (instant, cause) }
             for scope in scopes { state.pauses[scope]?.takeTurn(from: instant) }
-            return instant
+            return (instant, cause)
         }
     }
 
@@ -74,14 +80,18 @@ public final class ServerPauses: Sendable {
     ///   - asked: The instant until which the server asks to wait.
     ///   - end: The instant until which this client waits.
     ///   - scope: The requests that wait.
-    func begin(from asked: ContinuousClock.Instant, to end: ContinuousClock.Instant, for scope: PacedScope) {
+    ///   - cause: The response that asks for the pause.
+    func begin(
+        from asked: ContinuousClock.Instant, to end: ContinuousClock.Instant, for scope: PacedScope,
+        because cause: PacingError.Cause
+    ) {
         state.withLock { state in
             // The longest of the random parts of many responses would be the same for each client.
             if let present = state.pauses[scope], present.end >= asked { return }
             if state.pauses.count >= Self.limit, let first = state.pauses.min(by: { $0.value.end < $1.value.end }) {
                 state.pauses[first.key] = nil
             }
-            state.pauses[scope] = Pause(end: end)
+            state.pauses[scope] = Pause(end: end, cause: cause)
             hasPauses.store(true, ordering: .relaxed)
         }
     }
@@ -95,14 +105,16 @@ extension ServerPauses: CustomStringConvertible {
 /// A pause, and the turns after it: 1 in the first second, then 2, then 4, until all requests are let through.
 struct Pause: Sendable {
     let end: ContinuousClock.Instant
+    let cause: PacingError.Cause
     /// The number of the next turn; the turns of second `n` begin with number 2ⁿ − 1.
     private var number = 0
 
     /// The seconds with a bounded number of turns.
     private static let seconds = 6
 
-    init(end: ContinuousClock.Instant) {
+    init(end: ContinuousClock.Instant, cause: PacingError.Cause) {
         self.end = end
+        self.cause = cause
     }
 
     /// Whether the requests are let through as before the pause.

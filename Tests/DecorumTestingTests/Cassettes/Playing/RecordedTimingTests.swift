@@ -102,8 +102,8 @@ import Testing
         func call(within seconds: Int?) -> Task<Response, any Error> {
             Task { [clock] in
                 var request = try Request.get("https://example.com/slow")
-                request.options.timePolicy = seconds.map { TimePolicy(call: .seconds($0 * 2), attempt: .seconds($0)) }
-                let times = TimePolicy(call: nil)
+                request.options.attemptTimePolicy = seconds.map { AttemptTimePolicy(.seconds($0)) }
+                let times = AttemptTimePolicy(nil)
                 return try await CassetteConnection(cassette).limitingTime(times, as: .attempt, clock: clock)
                     .send(request)
             }

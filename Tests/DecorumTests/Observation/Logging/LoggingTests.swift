@@ -60,7 +60,62 @@ import Testing
             log.entries == [
                 "GET https://a.example/v1/feed?token=REDACTED 200 in 0.0 ms, from stub",
                 "GET https://a.example/v1/old 200 in 0.0 ms, from stub, "
-                    + "redirected to https://a.example/new?token=REDACTED, 2 attempts",
+                    + "redirected to https://a.example/new?token=REDACTED",
+            ])
+    }
+
+    @Test func `A failed relative request is shown with the URL that it was resolved to`() async throws {
+        let refused = StubConnection { _ in throw TransportError(.connectionRefused, at: .connecting) }
+        let looping = StubConnection { request in Response(status: .found, fields: [.location: "/feed"]) }
+        let missing = ClosureConnection { request in
+            var response = Response(status: .notFound)
+            response.metadata = ResponseMetadata(answering: request, from: .stub)
+            return response
+        }
+        let paced = StubConnection { _ in
+            throw PacingError(origin: nil, instant: .now, date: Date(timeIntervalSince1970: 0), wait: .zero)
+        }
+        for base in [refused, looping.followingRedirects(), missing.validatingStatus(), paced] as [any Connection] {
+            let connection = try base.resolving(against: "https://a.example/").logging(to: log.sink, clock: clock)
+            await #expect(throws: (any Error).self) { try await connection.send(.get("feed?token=s3cret")) }
+        }
+        let starts = log.entries.map { $0.prefix { $0 != ":" } + ":" + $0.drop { $0 != ":" }.dropFirst().prefix(40) }
+        #expect(
+            starts == [
+                "GET https://a.example/feed?token=REDACTED failed a",
+                "GET https://a.example/feed?token=REDACTED failed a",
+                "GET https://a.example/feed?token=REDACTED failed a",
+                "GET feed?token=REDACTED failed after 0.0 ms: The request to the server was not sent,",
+            ])
+    }
+
+    @Test func `A call names the attempts before its last one, and each attempt its reason`() async throws {
+        let attempts = Log()
+        let stub = StubConnection(answers: [
+            { _ in Response(status: .serviceUnavailable, fields: [.retryAfter: "2"]) },
+            { _ in throw TransportError(.connectionLost, at: .head) },
+            { _ in Response(status: .ok) },
+        ])
+        let policy = RetryPolicy(retries: 2, baseDelay: .zero, budget: .unlimited)
+        let impatient = ImpatientClock()
+        let connection = stub.logging(to: attempts.sink, clock: clock).retrying(policy, clock: impatient)
+            .logging(to: log.sink, clock: clock)
+
+        _ = try await connection.send(.get("https://a.example/"))
+
+        let wait = #/waited [23]\.[0-9]{2} s/#
+        #expect(
+            log.entries.map { $0.replacing(wait, with: "waited TIME") } == [
+                "GET https://a.example/ 200 in 0.0 ms, from stub, 3 attempts (503 with Retry-After 2, connectionLost), "
+                    + "waited TIME"
+            ])
+        #expect(
+            attempts.entries.map { $0.replacing(wait, with: "waited TIME") } == [
+                "GET https://a.example/ 503 in 0.0 ms, from stub",
+                "GET https://a.example/ failed after 0.0 ms, attempt 2 of 3, after 503 with Retry-After 2, waited TIME: "
+                    + "The connection to the server was lost before the head of the response. The server may have processed "
+                    + "the request; send it again only if its method is idempotent.",
+                "GET https://a.example/ 200 in 0.0 ms, from stub, attempt 3 of 3, after connectionLost",
             ])
     }
 
