@@ -70,6 +70,7 @@ import Testing
         connection = connection.retrying(.tool)
         #expect(connection.findings.contains { $0.hazard == .retriesMultiply })
         #expect(AnyConnection(connection).findings == connection.findings)
+        #expect(throws: CompositionError.self) { try connection.checked(refusing: .information) }
     }
 
     @Test func `The check throws the errors, and the warnings if they are refused too`() throws {

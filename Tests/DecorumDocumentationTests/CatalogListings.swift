@@ -43,7 +43,8 @@ import Testing
             .validatingStatus()
 
         let names = [
-            "validatingStatus", "observing", "acting", "resolving", "addingRequestID", "addingDefaultFields",
+            "validatingStatus", "observing", "limitingTime", "acting", "resolving", "addingRequestID",
+            "addingDefaultFields",
             "followingRedirects", "decompressing", "caching", "retrying", "pacing", "authenticating", "observing",
             "logging",
         ]

@@ -15,7 +15,7 @@ import Testing
     @Test func wrongStack() throws {
         let signer = Signer()
         let api = try #require(api)
-        let connection = try SystemConnection()
+        let connection = SystemConnection()
             .retrying()
             .authenticating(with: .signer(signer), for: api)
             .validatingStatus()
@@ -60,8 +60,8 @@ import Testing
     @Test func printedStack() {
         let connection = StubConnection().retrying(clock: ImpatientClock())
         print(connection.composition)
-        // error    1 authenticating(with: signer, for: https://api.example.com:443)
-        //          2 retrying(retries: 3)
+        // error        1 authenticating(with: signer, for: https://api.example.com)
+        // error        2 retrying(retries: 3)
         // …
         let composition = connection.composition.accepting([.unlimitedCall: "The job that calls has a deadline."])
         #expect(composition.findings.isEmpty)
