@@ -71,7 +71,8 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
         Layer(
             name: "retrying", role: .resilience, settings: policy.layerSettings,
             facts: [.readsClock], sends: policy.sends, longestWait: policy.longestWait,
-            longestReading: policy.longestReading, sharedState: accounts(of: policy.budget).map { [Layer.StateIdentity($0)] } ?? [])
+            longestReading: policy.longestReading,
+            sharedState: accounts(of: policy.budget).map { [Layer.StateIdentity($0)] } ?? [])
     }
 
     // Nearly every response is returned here: what a retry needs is in functions of its own, since an instant costs an
