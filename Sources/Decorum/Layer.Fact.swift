@@ -43,8 +43,8 @@ extension Layer {
 
         /// Changes parts of a request that a signature may cover.
         ///
-        /// The fact only informs the reader of the stack and does not change the order: a signature covers the change
-        /// only where the signing layer is further in.
+        /// The fact does not change the order: a signature covers the change only where the signing layer is further in, and
+        /// the check of a stack finds one that is not.
         public static let changesSignedParts = Fact("changes signed parts")
         /// Gives an origin to requests that have none, so that layers further out do not know it.
         public static let setsOrigin = Fact("sets the origin")

@@ -112,8 +112,8 @@ import Testing
                              4     StubConnection
                 unknown      5 Tagging
                              6 StubConnection
-                error, statusErrorTooEarly, layers 1 and 3: `validatingStatus` throws before `followingRedirects` sees the \
-                response, which then neither reacts to its status nor decodes the words of the server. Move \
+                error, statusErrorTooEarly, layers 1 and 3: `validatingStatus` throws before the response reaches \
+                `followingRedirects`, so that nothing reacts to its status or decodes the words of the server. Move \
                 `validatingStatus` outside of `followingRedirects`: its line belongs below that of `followingRedirects`.
                 unknown, layer 5: `Tagging` declares nothing, so the check cannot tell whether its place is right.
                 """)

@@ -30,7 +30,9 @@ import Testing
         "decompressing": { base, _ in base.decompressing() },
         "followingRedirects": { base, _ in base.followingRedirects() },
         "identifyingClient": { base, _ in base.identifyingClient(as: try ClientInformation(name: "test")) },
-        "limitingTime": { base, arguments in base.limitingTime(as: arguments.contains(".attempt") ? .attempt : .call) },
+        "limitingTime": { base, arguments in
+            arguments.contains(".attempt") ? base.limitingTime(as: .attempt) : base.limitingTime()
+        },
         "logging": { base, arguments in
             base.logging(to: LogSink { _ in }, redacting: arguments.contains("redacting: .none") ? .none : .standard)
         },

@@ -78,10 +78,10 @@ import Testing
         let stub = StubConnection { _ in .busy }
         let policy = RetryPolicy(certainPart: 1, budget: .perCall(3))
         let mended = stub.retrying(policy, clock: clock).pacing(clock: clock)
-        let (start, instant) = (clock.now, ContinuousClock.now)
+        let start = clock.now
         _ = try await mended.send(.page)
 
-        #expect(clock.now - start > .seconds(3) && ContinuousClock.now - instant < .seconds(3))
+        #expect(clock.now - start > .seconds(3))
         expectFinding(
             of: .testWaits, in: stub.retrying(policy).pacing(), naming: ["StubConnection", "pacing", "retrying"],
             notIn: mended)

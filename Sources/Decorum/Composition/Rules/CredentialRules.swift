@@ -39,7 +39,7 @@ extension CompositionRule {
         tooFarIn(.principalSetTooLate, .warning) { layer, other in
             layer.has(.setsPrincipal) && other.has(.sharesResponses)
         } consequence: { layer, others in
-            "\(others) cannot tell users apart by the principal that \(layer) sets further in, and stores and shares nothing."
+            "The principal that \(layer) sets further in comes too late for \(others), so that nothing is stored or shared."
         },
         each(
             .principalOfChangingUsers, where: { $0.has(.setsPrincipal) },
@@ -60,7 +60,8 @@ extension CompositionRule {
             layer.has(.addsCredentials) && layer.has(.variesPerSend) && !layer.has(.signs)
                 && (other.retries || other.onlyWaits)
         } consequence: { layer, others in
-            "\(layer) gives each call its credentials once, so that they may expire while \(others) waits and sends again."
+            "\(layer) adds credentials once for all waits and attempts of \(others), so that they may have expired when they "
+                + "are sent."
         },
     ]
 }

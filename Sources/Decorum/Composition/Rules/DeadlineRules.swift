@@ -23,8 +23,8 @@ extension CompositionRule {
                 return Fault(
                     severity: .warning, others: others,
                     consequence:
-                        "The time of \(name) begins anew with each request that \(others.map(\.layer.quotedName).listed) "
-                        + "sends, so that a call may take many times as long.",
+                        "The time of \(name) begins anew with each request of \(others.map(\.layer.quotedName).listed), so that "
+                        + "a call may take many times as long.",
                     change: "Move \(name) outside of \(bound): its line belongs below that of \(bound).")
             }),
         each(

@@ -4,8 +4,8 @@ extension CompositionRule {
         tooFarIn(.fieldsInsideOfCache, .warning) { layer, other in
             layer.changesFields && other.has(.sharesResponses)
         } consequence: { layer, others in
-            "\(others) compares requests that lack what \(layer) adds further in, so that it finds no response that varies by "
-                + "it, or a wrong one, and stores nothing for a request without a principal."
+            "\(layer) adds fields too late for \(others): a stored response that varies by them is not found, or is the wrong "
+                + "one, and nothing is stored for a request without a principal."
         },
         tooFarOut(.contentChangedOutsideOfCache, .information) { layer, other in
             layer.has(.changesContent) && other.has(.sharesResponses)

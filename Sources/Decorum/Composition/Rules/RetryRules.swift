@@ -97,8 +97,8 @@ extension CompositionRule {
                 return Fault(
                     severity: .error, others: others,
                     consequence:
-                        "\(name) throws before \(others.map(\.layer.quotedName).listed) sees the response, which then "
-                        + "neither reacts to its status nor decodes the words of the server.",
+                        "\(name) throws before the response reaches \(others.map(\.layer.quotedName).listed), so that "
+                        + "nothing reacts to its status or decodes the words of the server.",
                     change: "Move \(name) outside of \(outermost.layer.quotedName): its line belongs below that of "
                         + "\(outermost.layer.quotedName).")
             }),

@@ -15,14 +15,15 @@ extension CompositionRule {
         tooFarOut(.signatureOutsideOfWaits, .error) { layer, other in
             layer.has(.signs) && other.onlyWaits
         } consequence: { layer, others in
-            "The signature of \(layer) grows old while \(others) holds the request back."
+            "The signature of \(layer) grows old while the request waits in \(others)."
         },
         tooFarOut(.signatureOutsideOfChanges, .error) { layer, other in
             // A redirection has a hazard of its own; another credential stands beside the signature.
             layer.has(.signs) && (other.has(.changesSignedParts) || other.has(.changesContent))
                 && !other.isTransport && other.role != .redirection && other.role != .authentication
         } consequence: { layer, others in
-            "\(others) changes the request after \(layer) has signed it, so the signature does not cover what is sent."
+            "The request is changed by \(others) after \(layer) has signed it, so that the signature does not cover what is "
+                + "sent."
         },
     ]
 }

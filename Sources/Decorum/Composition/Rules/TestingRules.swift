@@ -26,8 +26,9 @@ extension CompositionRule {
                 return Fault(
                     severity: .information, others: waiting,
                     consequence:
-                        "\(place.layer.quotedName) sends nothing, and \(waiting.map(\.layer.quotedName).listed) waits by "
-                        + "the clock of the system, so that a test takes as long as the waits.",
+                        "\(place.layer.quotedName) sends nothing, and the waits of "
+                        + "\(waiting.map(\.layer.quotedName).listed) go by the clock of the system, so that a test takes as "
+                        + "long as they do.",
                     change: "Pass `clock:`, such as a `VirtualClock`, to "
                         + "\(waiting.map(\.layer.quotedName).listed).")
             }),
