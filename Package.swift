@@ -95,6 +95,10 @@ let package = Package(
             dependencies: ["Decorum", "DecorumTestSupport", "DecorumTesting", httpTypes]
         ),
         .testTarget(
+            name: "DecorumCompositionTests",
+            dependencies: ["Decorum", "DecorumTestSupport", "DecorumTesting", httpTypes]
+        ),
+        .testTarget(
             name: "DecorumTransportTests",
             dependencies: ["Decorum", "DecorumTestSupport", "DecorumTesting", httpTypes]
         ),

@@ -11,24 +11,29 @@
 /// request without a ``RequestOptions/principal``.
 public struct ClosureConnection: Connection {
     private let name: String
+    private let branches: [Layer.Branch]?
     private let answer: @Sendable (consuming Request) async throws -> Response
 
     /// Creates a connection that answers with the response of a closure.
     ///
     /// - Parameters:
     ///   - name: The name of the layer in ``Connection/layers``.
+    ///   - branches: The connections to which the closure sends, such as those that it chooses from; nil where they are not
+    ///     known, so that the closure is unknown to the check of the stack (``Connection/composition``).
     ///   - answer: Answers a request.
     public init(
         named name: String = "ClosureConnection",
+        choosingFrom branches: [Layer.Branch]? = nil,
         _ answer: @escaping @Sendable (consuming Request) async throws -> Response
     ) {
         self.name = name
+        self.branches = branches
         self.answer = answer
     }
 
     /// One layer with the name that was given.
     public var layers: [Layer] {
-        [Layer(name: name, role: .transport)]
+        [Layer(name: name, role: .transport, branches: branches ?? [], isDeclared: branches != nil)]
     }
 
     /// Returns the response of the closure.

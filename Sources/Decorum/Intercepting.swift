@@ -20,19 +20,22 @@ extension Connection {
     /// - Parameters:
     ///   - name: The name of the layer in ``Connection/layers``.
     ///   - facts: The effects of the closure that other layers have to know; ``Layer/Fact/addsCredentials`` prevents
-    ///     layers further out from sharing responses.
+    ///     layers further out from sharing responses. Without them the closure is unknown to the check of the stack
+    ///     (``Connection/composition``); an empty set says that there are none.
     ///   - secretFields: The fields with secrets that the closure sets. Each request carries their names to the layers
     ///     further in, so that a redirection drops them and a log does not show them.
     ///   - interceptor: Takes the request and the wrapped connection, and returns the response.
     /// - Returns: A connection that answers with the response of the closure.
     public func intercepting(
         _ name: String = "intercepting",
-        facts: Set<Layer.Fact> = [],
+        facts: Set<Layer.Fact>? = nil,
         secretFields: Set<HTTPField.Name> = [],
         _ interceptor: @escaping @Sendable (_ request: consuming Request, _ base: Self) async throws -> Response
     ) -> some Connection {
         InterceptingConnection(
-            base: self, layer: Layer(name: name, facts: facts, secretFields: secretFields), interceptor: interceptor)
+            base: self,
+            layer: Layer(name: name, facts: facts ?? [], secretFields: secretFields, isDeclared: facts != nil),
+            interceptor: interceptor)
     }
 }
 

@@ -19,35 +19,62 @@ extension Layer {
         public static let signs = Fact("signs")
         /// Names the user of requests that name none, so that layers further in may store and share their responses.
         public static let setsPrincipal = Fact("sets the principal")
+        /// May add the credentials of another user to each request, whatever the principal of the request is.
+        public static let changesUsers = Fact("changes users")
 
         /// May send a request more than once.
         public static let resends = Fact("resends")
+        /// Sends requests with unsafe methods again, such as `POST`, although the server may have carried them out.
+        public static let repeatsUnsafeMethods = Fact("repeats unsafe methods")
+        /// Sends again without a budget that ends this while a server is in trouble.
+        public static let resendsWithoutBudget = Fact("resends without a budget")
         /// May answer without forwarding the request.
         public static let answers = Fact("answers")
         /// May answer with a response that no server gave, such as a default value without a connection.
         public static let inventsAnswers = Fact("invents answers")
+        /// Gives a response to other requests than the one that it answered, and tells their users apart by the principal.
+        public static let sharesResponses = Fact("shares responses")
         /// May let a request wait before it is sent.
         public static let waits = Fact("waits")
+        /// Lets a request with a deadline wait until then, also for longer than ``Layer/longestWait``.
+        public static let waitsUntilDeadline = Fact("waits until the deadline")
+        /// Ends a call at a deadline, however long the layers further in wait and send again.
+        public static let limitsCalls = Fact("limits calls")
+        /// Gives a deadline to each attempt, or to the whole call where it stands outside of the attempts.
+        public static let limitsAttempts = Fact("limits attempts")
 
         /// Changes parts of a request that a signature may cover.
         ///
         /// The fact only informs the reader of the stack and does not change the order: a signature covers the change
         /// only where the signing layer is further in.
         public static let changesSignedParts = Fact("changes signed parts")
+        /// Gives an origin to requests that have none, so that layers further out do not know it.
+        public static let setsOrigin = Fact("sets the origin")
+        /// Adds a value by which the server recognizes a call, so that all of its attempts have to have the same one.
+        public static let identifiesCalls = Fact("identifies calls")
+        /// Makes requests with unsafe methods safe to send again, as an `Idempotency-Key` does.
+        public static let makesIdempotent = Fact("makes idempotent")
         /// Changes the content of requests, so that a digest of it has to be made further in.
         public static let changesContent = Fact("changes content")
         /// May send something different each time that it sends an equal request, such as a time or a random number.
         public static let variesPerSend = Fact("varies per send")
         /// Undoes the content codings of responses, so that layers further out do not see the bytes that came.
         public static let decodesContent = Fact("decodes content")
-        /// Changes the status or the fields of responses.
+        /// Changes the status, the fields or the content of responses.
         public static let changesResponse = Fact("changes the response")
+        /// Decides by the status of responses, so that no layer further in may turn a status into an error.
+        public static let readsStatus = Fact("reads the status")
 
-        /// Reads the clock, so that what it sends or answers depends on the time.
+        /// Reads the clock of the system, so that what it sends or answers depends on the time; a layer with another clock
+        /// does not declare it.
         public static let readsClock = Fact("reads the clock")
         /// Writes requests or responses to a place outside of memory.
         public static let records = Fact("records")
         /// Hides secrets in what it records.
         public static let redacts = Fact("redacts")
+    }
+    /// The fact that a layer reads the clock of the system, where it does.
+    static func facts(of clock: any DatedClock) -> Set<Fact> {
+        clock is SystemClock ? [.readsClock] : []
     }
 }

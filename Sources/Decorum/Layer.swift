@@ -42,7 +42,8 @@ public struct Layer: Sendable, Hashable {
     public let facts: Set<Fact>
     /// The fields that hold the layer's secrets; a redirection to another origin drops them.
     public let secretFields: Set<HTTPField.Name>
-    /// How often the layer may send for one request: to its base, or a transport over the network.
+    /// How often the layer may send for one request: to its base and to each of its branches, or a transport over the
+    /// network.
     ///
     /// `Int.max` stands for no bound. Requests in the background are not counted.
     public let sends: ClosedRange<Int>
@@ -50,12 +51,21 @@ public struct Layer: Sendable, Hashable {
     ///
     /// The time that its base takes is not part of it. For a transport, it is the wait for a free connection.
     public let longestWait: Bound<Duration>
+    /// How long the layer reads at most of responses before it returns or replaces them, all of one request added up.
+    public let longestReading: Bound<Duration>
+    /// The time to which the layer limits each request, with all that is inside of it, until the head of the response.
+    ///
+    /// Layers further in and the transport end their work then. For a transport, it is the longest time that it takes.
+    public let timeLimit: Bound<Duration>
     /// The number of bytes of content that the layer holds in memory at most, for one request and its response.
     public let bytesHeld: Bound<Int>
     /// The state that the layer shares with other layers, such as the store of a cache.
     public let sharedState: Set<StateIdentity>
     /// The connections beside the base to which the layer sends, in order.
     public let branches: [Branch]
+    /// Whether the facts and numbers describe the layer; false where its author has declared nothing, so that nothing is
+    /// known of it.
+    public let isDeclared: Bool
 
     /// Creates a description of a layer.
     ///
@@ -69,9 +79,12 @@ public struct Layer: Sendable, Hashable {
     ///     without a bound with ``Fact/resends``.
     ///   - longestWait: How long the layer lets a request wait at most. By default it does not wait; with ``Fact/waits``,
     ///     there is no bound.
+    ///   - longestReading: How long the layer reads at most of responses before it returns or replaces them.
+    ///   - timeLimit: The time to which the layer limits each request, until the head of the response.
     ///   - bytesHeld: The number of bytes of content that the layer holds in memory at most.
     ///   - sharedState: The state that the layer shares with other layers.
     ///   - branches: The connections beside the base to which the layer sends.
+    ///   - isDeclared: Whether the facts and numbers describe the layer; false for a layer of which they are not known.
     public init(
         name: String,
         role: Role = .other,
@@ -80,9 +93,12 @@ public struct Layer: Sendable, Hashable {
         secretFields: Set<HTTPField.Name> = [],
         sends: ClosedRange<Int>? = nil,
         longestWait: Bound<Duration>? = nil,
+        longestReading: Bound<Duration> = .atMost(.zero),
+        timeLimit: Bound<Duration> = .unbounded,
         bytesHeld: Bound<Int> = .atMost(0),
         sharedState: Set<StateIdentity> = [],
-        branches: [Branch] = []
+        branches: [Branch] = [],
+        isDeclared: Bool = true
     ) {
         self.name = name
         self.role = role
@@ -90,9 +106,12 @@ public struct Layer: Sendable, Hashable {
         self.secretFields = secretFields
         self.sends = sends ?? (facts.contains(.answers) ? 0 : 1)...(facts.contains(.resends) ? .max : 1)
         self.longestWait = longestWait ?? (facts.contains(.waits) ? .unbounded : .atMost(.zero))
+        self.longestReading = longestReading
+        self.timeLimit = timeLimit
         self.bytesHeld = bytesHeld
         self.sharedState = sharedState
         self.branches = branches
+        self.isDeclared = isDeclared
         var facts = facts
         if self.sends.lowerBound < 1 { facts.insert(.answers) }
         if self.sends.upperBound > 1 { facts.insert(.resends) }
@@ -101,7 +120,7 @@ public struct Layer: Sendable, Hashable {
     }
 
     init(describing type: Any.Type, role: Role = .other) {
-        self.init(name: String(String(describing: type).prefix { $0 != "<" }), role: role)
+        self.init(name: String(String(describing: type).prefix { $0 != "<" }), role: role, isDeclared: false)
     }
 }
 
@@ -122,7 +141,8 @@ extension Layer {
     func with(_ further: [Setting]) -> Layer {
         Layer(
             name: name, role: role, settings: settings + further, facts: facts, secretFields: secretFields,
-            sends: sends, longestWait: longestWait, bytesHeld: bytesHeld, sharedState: sharedState, branches: branches)
+            sends: sends, longestWait: longestWait, longestReading: longestReading, timeLimit: timeLimit,
+            bytesHeld: bytesHeld, sharedState: sharedState, branches: branches, isDeclared: isDeclared)
     }
 
     /// The layer, and those of its branches through which requests of the caller pass.

@@ -44,6 +44,11 @@ public struct Request: Sendable {
     /// A relative reference, such as `"/items"` or `"items?page=2"`, makes a request for a stack that has
     /// ``Connection/resolving(against:)``. A fragment is kept in the options, since it is never sent.
     ///
+    /// A URL is read by RFC 3986, and its path and query are sent as they stand; only characters that no URL may contain
+    /// are percent-encoded. Browsers read some texts in another way (the URL standard of WHATWG): here a backslash is no
+    /// slash, blanks and line breaks around the URL are an error, `https:host` and `https:/host` name no host, a default
+    /// port and the segments `.` and `..` of an absolute URL stay, and a host such as `0x7f.1` is a name and no address.
+    ///
     /// - Parameters:
     ///   - method: The method.
     ///   - url: An absolute URL, or a reference relative to the stack's base URL.

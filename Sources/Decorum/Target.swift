@@ -9,8 +9,12 @@ struct Target: Sendable, Equatable {
 
     /// Parses a URL or a relative reference; characters that a URL must not contain are percent-encoded.
     init(_ reference: String) throws(InvalidRequestError) {
-        if reference.isPlainPath {
+        if reference.isPlainReference {
             self.init(plainPath: reference)
+            return
+        }
+        if let parts = PlainURL(reference) {
+            self.init(reference, parts)
             return
         }
         // The empty reference means the base itself; Foundation's `URL` cannot represent it.
@@ -61,6 +65,16 @@ struct Target: Sendable, Equatable {
 
     private init(plainPath: String) {
         path = plainPath
+    }
+
+    private init(_ text: String, _ parts: PlainURL) {
+        let bytes = text.utf8
+        func index(_ offset: Int) -> String.Index { bytes.index(bytes.startIndex, offsetBy: offset) }
+        scheme = parts.schemeEnd == 5 ? "https" : "http"
+        authority = String(text[index(parts.schemeEnd + 3)..<index(parts.authorityEnd)])
+        path = String(text[index(parts.authorityEnd)..<(parts.fragmentStart.map(index) ?? text.endIndex)])
+        if path.utf8.first != UInt8(ascii: "/") { path = "/" + path }
+        fragment = parts.fragmentStart.map { String(text[index($0 + 1)...]) }
     }
 
     /// Splits by RFC 3986, appendix B, so that the bytes stay as they are.
@@ -152,25 +166,6 @@ struct Target: Sendable, Equatable {
     }
 }
 
-extension String {
-    /// Whether this is a path, perhaps with a query, of characters that never need encoding (RFC 3986, section 2.3, and
-    /// some of section 2.2), so that no parser would change it.
-    fileprivate var isPlainPath: Bool {
-        utf8.first == UInt8(ascii: "/") && !hasPrefix("//") && allUTF8(\.isPlainInPath)
-    }
-}
-
 extension UInt8 {
     fileprivate var isSlashOrQuestionMark: Bool { self == UInt8(ascii: "/") || self == UInt8(ascii: "?") }
-
-    fileprivate var isPlainInPath: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"), UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "="), UInt8(ascii: "&"),
-            UInt8(ascii: ","):
-            true
-        default: false
-        }
-    }
 }

@@ -52,6 +52,8 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
     private let idleTimeout: Duration
     private let settings: [Layer.Setting]
     private let showsClientCertificate: Bool
+    /// Whether the client is known to send only; a client of the app's own may follow redirections by itself.
+    private let isDeclared: Bool
 
     /// Creates a connection and a client for it, which is shut down when the connection and its transfers are gone.
     ///
@@ -83,7 +85,8 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
         self.init(
             AsyncHTTPClientOwner(configuration, clock: clock), idleTimeout, clock,
             .init("connectionsPerHost", configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit),
-            showsClientCertificate: configuration.tlsConfiguration.map { !$0.certificateChain.isEmpty } ?? false)
+            showsClientCertificate: configuration.tlsConfiguration.map { !$0.certificateChain.isEmpty } ?? false,
+            isDeclared: true)
     }
 
     /// Creates a connection over a client of yours, which you shut down after the last transfer has ended.
@@ -107,17 +110,18 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
     ) {
         self.init(
             AsyncHTTPClientOwner(client), idleTimeout, clock, .init("client", "the app's own"),
-            showsClientCertificate: showsClientCertificate)
+            showsClientCertificate: showsClientCertificate, isDeclared: false)
     }
 
     private init(
         _ client: AsyncHTTPClientOwner, _ idleTimeout: Duration, _ clock: any DatedClock, _ setting: Layer.Setting,
-        showsClientCertificate: Bool
+        showsClientCertificate: Bool, isDeclared: Bool
     ) {
         self.client = client
         self.idleTimeout = idleTimeout
         watch = TimeLimitWatch(clock: clock)
         self.showsClientCertificate = showsClientCertificate
+        self.isDeclared = isDeclared
         settings = [setting, .init("idleTimeout", idleTimeout)]
     }
 
@@ -141,8 +145,9 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
     public var layers: [Layer] {
         [
             Layer(
-                name: "AsyncHTTPClientConnection", role: .transport, settings: settings, facts: [.readsClock],
-                longestWait: .atMost(max(.zero, idleTimeout)), bytesHeld: .unbounded)
+                name: "AsyncHTTPClientConnection", role: .transport, settings: settings,
+                facts: watch.clock is SystemClock ? [.readsClock] : [], longestWait: .atMost(max(.zero, idleTimeout)),
+                bytesHeld: .unbounded, isDeclared: isDeclared)
         ]
     }
 

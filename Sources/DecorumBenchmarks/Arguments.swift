@@ -5,6 +5,7 @@ struct Arguments: Sendable {
         case serve
         case count
         case exchange
+        case help
     }
 
     var mode = Mode.measure
@@ -40,6 +41,7 @@ struct Arguments: Sendable {
           --markdown    writes only the tables of which README shows some rows
           --origin      sends to this server, which has to answer GET /small, GET /large and PUT /sink
           --size        the size of the large bodies, 1024 unless given
+          --help        prints this
 
         Counting instructions needs valgrind, its headers, and strip; without them it is omitted.
 
@@ -49,6 +51,7 @@ struct Arguments: Sendable {
         var rest = words[...]
         while let word = rest.popFirst() {
             switch word {
+            case "--help", "-h": mode = .help
             case "--serve": mode = .serve
             case "--count": mode = .count
             case "--exchange":

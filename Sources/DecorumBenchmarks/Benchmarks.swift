@@ -24,6 +24,7 @@ struct Benchmarks {
         case .count: try await InstructionCounting.perform(rows(arguments))
         case .serve: try OriginProcess.serve(mebibytes: arguments.mebibytes)
         case .exchange: try await Exchanging(arguments).run()
+        case .help: print(Arguments.usage, terminator: "")
         }
     }
 

@@ -24,6 +24,12 @@ extension Cassette {
         return warnings
     }
 
+    /// Records the differences that `CassetteMode.verify` has found in a test that has failed for another reason.
+    func recordDrift(at sourceLocation: SourceLocation) async {
+        guard let drift = await driftOfFailedTest() else { return }
+        Issue.record(drift, sourceLocation: sourceLocation)
+    }
+
     /// Attaches each request that the cassette has failed to the report of the test, with the nearest recorded one.
     func attachFailures(at sourceLocation: SourceLocation) {
         for (name, text) in failureReports {

@@ -33,14 +33,19 @@ public struct CassetteTrait: TestTrait, TestScoping {
         let path = CassettePath.path(
             name ?? CassettePath.name(ofFunction: test.name), beside: test.sourceLocation.filePath)
         let cassette = try CassetteDefaults.current.cassette(
-            at: path, rules: rules, mode: mode, clock: clock, isShared: name != nil)
+            at: path, rules: rules, mode: mode, clock: clock, isShared: name != nil, test: test.recorderName)
 
         let watch = IssueWatch()
         defer { cassette.attachFailures(at: test.sourceLocation) }
-        try await watch.watch(test, testCase) {
-            try await Cassette.$current.withValue(cassette, operation: function)
+        do {
+            try await watch.watch(test, testCase) {
+                try await Cassette.$current.withValue(cassette, operation: function)
+            }
+        } catch {
+            await cassette.recordDrift(at: test.sourceLocation)
+            throw error
         }
-        guard !watch.hasFailed else { return }
+        guard !watch.hasFailed else { return await cassette.recordDrift(at: test.sourceLocation) }
         cassette.warn(at: test.sourceLocation)
         do {
             try await cassette.finish()

@@ -40,7 +40,9 @@ public func withCassette<Result>(
     let part = TestPart(isolation: #isolation, body: body)
     let watch = IssueWatch()
     return try await DecorumTesting.withCassette(
-        name, rules: rules, mode: mode, clock: clock, hasFailed: watch.hasFailed, filePath: filePath, function: function
+        name, rules: rules, mode: mode, clock: clock, hasFailed: watch.hasFailed, filePath: filePath,
+        function: function,
+        test: Test.current?.recorderName, onDrift: { Issue.record($0, sourceLocation: sourceLocation) }
     ) { cassette in
         defer { cassette.attachFailures(at: sourceLocation) }
         if let test = Test.current {

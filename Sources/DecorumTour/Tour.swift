@@ -10,7 +10,19 @@ struct Tour {
         SlowServer(), RecordedSession(),
     ]
 
+    private static let usage = """
+        tour [--help]
+
+        Shows in \(steps.count) steps what Decorum does, each with the code that it runs and a check of its result. The servers
+        are on this machine, and no file stays. The exit status is 1 when a check fails.
+        """
+
     static func main() async throws {
+        let arguments = CommandLine.arguments.dropFirst()
+        guard arguments.isEmpty else {
+            print(usage)
+            exit(["--help", "-h"].contains(arguments.first) ? 0 : 2)
+        }
         let terminal = Terminal()
         let stage = try Stage(terminal: terminal)
         defer { stage.close() }

@@ -6,13 +6,18 @@ import Testing
 /// The listings of the catalog of `Decorum`.
 @Suite struct CatalogListings {
     func landingPage() async throws {
+        let connection = try StandardStack(for: "https://example.com/").composed()
+        let response = try await connection.send(.get("feed"))
+        let text = try await response.body.text(upTo: 1 << 20)
+        _ = text
+    }
+
+    func landingPageByHand() {
         let connection = SystemConnection()
             .retrying()
             .caching(in: MemoryResponseStore())
             .followingRedirects()
-        let response = try await connection.send(.get("https://example.com/feed"))
-        let text = try await response.body.text(upTo: 1 << 20)
-        _ = text
+        _ = connection
     }
 
     @Test func composingAStack() throws {

@@ -5,6 +5,20 @@ import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct ReadmeListings {
     func stack(token: String) async throws -> Feed {
+        var stack = StandardStack(for: "https://api.example.com/v1/")
+        stack.callLog = .line
+        let connection = try stack.composed(
+            authentication: .with(.bearer(token)), principal: Principal("user-42"))
+
+        let response = try await connection.send(.get("feed"))
+        let feed = try await response.decode(Feed.self, upTo: 1 << 20)
+
+        let comment = try Request.post("comments", body: Body(json: ["text": "hello"]))
+        _ = try await connection.send(comment)
+        return feed
+    }
+
+    func stackByHand(token: String) throws {
         let api = try Origin("https://api.example.com")
         let connection = try SystemConnection()
             .authenticating(with: .bearer(token), for: api)
@@ -17,13 +31,24 @@ import Testing
             .limitingTime()
             .logging(to: .standardError)
             .validatingStatus()
+        _ = connection
+    }
 
-        let response = try await connection.send(.get("feed"))
-        let feed = try await response.decode(Feed.self, upTo: 1 << 20)
+    @Test func ownLayer() throws {
+        let memory = OfflineMemory()
+        var stack = StandardStack(.server, for: "https://api.example.com/v1/")
+        stack.retries?.maximum = 1
+        stack.pacing = nil
+        let connection = try stack.composed(adding: [
+            .outside(of: .retries) { $0.answeringOffline(from: memory) }
+        ])
+        print(connection.bounds)  // One call sends at most 63 requests over the network: …
 
-        let comment = try Request.post("comments", body: Body(json: ["text": "hello"]))
-        _ = try await connection.send(comment)
-        return feed
+        let names = connection.layers.map(\.name)
+        #expect(
+            names.drop { $0 != "decompressing" }.prefix(4)
+                == ["decompressing", "answeringOffline", "retrying", "limitingTime"])
+        #expect(connection.bounds.requests.value == 63)
     }
 
     func value(name: String) throws -> Request {

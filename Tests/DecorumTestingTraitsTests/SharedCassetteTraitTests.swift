@@ -128,6 +128,48 @@ import Testing
         #expect(try await runShared("gone", mode: .replay, [["/a"], ["/b"]], failing: 0).count == 1)
     }
 
+    @Test func `A test that fails in verify tells what has changed too, and so does the report`() async throws {
+        defer { removeCassette("changed") }
+        defer { try? FileManager.default.removeItem(at: folder) }
+        #expect(try await runShared("changed", mode: .once, [["/a", "/b"]]) == [])
+        let test = try #require(Test.current)
+        let report = CassetteReportFile(at: folder.appending(path: "report.json").path, isPartial: false)
+        let issues = Mutex<[String]>([])
+        let collecting: IssueHandlingTrait = .compactMapIssues { issue in
+            issues.withLock { $0.append("\(issue.error.map { "\($0)" } ?? "expectation")") }
+            return nil
+        }
+        let changed = StubConnection { _ in Response(status: .notFound) }
+        try await CassetteDefaults.$current.withValue(CassetteDefaults(report: report)) {
+            try await collecting.provideScope(for: test, testCase: nil) {
+                try await CassetteTrait.cassette("changed", mode: .verify).provideScope(for: test, testCase: nil) {
+                    let response = try await CassetteConnection(recording: changed).send(.get("https://example.com/a"))
+                    #expect(response.status == .ok)
+                }
+                struct Failure: Error {}
+                try? await withCassette(
+                    "changed", mode: .verify, filePath: #filePath, function: "other()"
+                ) { cassette in
+                    _ = try await CassetteConnection(cassette, recording: changed).send(.get("https://example.com/a"))
+                    throw Failure()
+                }
+            }
+        }
+        let found = issues.withLock { $0 }
+        #expect(found.count == 3)
+        #expect(found.first == "expectation")
+        for text in found.dropFirst() {
+            #expect(text.contains("status  was 200, is 404"))
+            // The test ended early, so the second request is no difference.
+            #expect(!text.contains("no longer requested"))
+        }
+        let ended = try report.report()
+        #expect(ended.counts.changed == 2)
+        #expect(ended.cassettes.first?.changed.first?.request == "GET https://example.com/a")
+        #expect(
+            ended.description.contains("  changed   GET https://example.com/a\n              status  was 200, is 404"))
+    }
+
     @Test func `A miss that a test swallows fails that test`() async throws {
         defer { removeCassette("miss") }
         #expect(try await runShared("miss", mode: .once, [["/a"]]) == [])

@@ -65,7 +65,7 @@ import Testing
         try FileManager.default.removeItem(at: folder.appending(path: "other.json"))
     }
 
-    @Test func `What was never played is a warning where the rules ask for one`() async throws {
+    @Test func `A recording that was never played is a warning where the rules ask for one`() async throws {
         defer { try? FileManager.default.removeItem(at: folder.appending(path: "unused.json")) }
         try await withCassette("unused", mode: .append) { cassette in
             _ = try await CassetteConnection(cassette, recording: Self.stub).send(.get("https://example.com/"))

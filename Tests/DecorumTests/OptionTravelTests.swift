@@ -45,7 +45,7 @@ import Testing
         return options
     }
 
-    @Test func `What belongs to a call stays in it`() throws {
+    @Test func `Options that belong to a call stay in it`() throws {
         let options = try everyOption()
         for kind in Self.kinds {
             let other = options.travelling(kind)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `What says who asks, and how, goes to every request`() throws {
+    @Test func `Options about the caller and the way of asking go to every request`() throws {
         let options = try everyOption()
         for kind in Self.kinds {
             let other = options.travelling(kind)

@@ -12,6 +12,10 @@ import Testing
         ("https://example.com/%7Euser/a%2Fb?x=%20#part", "https", "example.com", "/%7Euser/a%2Fb?x=%20"),
         ("https://example.com/?", "https", "example.com", "/?"),
         ("https://example.com/caf\u{E9}", "https", "example.com", "/caf%C3%A9"),
+        // Browsers read these in another way.
+        ("https://example.com:443/a/../b/./c", "https", "example.com:443", "/a/../b/./c"),
+        ("https://example.com/a\\b?c|d", "https", "example.com", "/a%5Cb?c%7Cd"),
+        ("https://0x7f.1/", "https", "0x7f.1", "/"),
     ]) func `A URL becomes a target, byte for byte`(
         url: String, scheme: String, authority: String, path: String
     ) throws {
@@ -47,6 +51,9 @@ import Testing
         ("https://example.com/\r\nX-Injected: 1", .invalidURL),
         ("https://example.com/\u{0}", .invalidURL),
         ("https://[::1/", .invalidHost),
+        ("https:/example.com/", .invalidHost),
+        (" https://example.com/", .invalidURL),
+        ("https://example.com\\@evil.example/", .userinfo),
     ]) func `A URL that cannot be sent to throws`(url: String, reason: InvalidRequestError.Reason) {
         let error = #expect(throws: InvalidRequestError.self) { try Request.get(url) }
         #expect(error?.reason == reason)

@@ -48,7 +48,43 @@ import Testing
         }
     }
 
+    /// A plain URL is split without a parser, so its parts have to be those that Foundation's parser finds.
+    @Test func `A URL without a parser has the parts that a parser finds`() throws {
+        let generator = SeededGenerator(seed: 3987)
+        var plain = 0
+        for _ in 0..<5000 {
+            let text =
+                ["http://", "https://"][Int(generator.next() % 2)] + Self.text(of: Self.plainParts, from: generator)
+            guard PlainURL(text) != nil else { continue }
+            plain += 1
+            let url = try #require(URL(string: text), "\(text.debugDescription)")
+            #expect(try Target(text) == Target(url), "\(text.debugDescription)")
+        }
+        #expect(plain > 1500)
+    }
+
+    @Test(arguments: [
+        "http://", "http:///", "https://A/", "HTTP://a/", "http://a:b@c/", "http://a/%", "http://a/%2", "http://a/%2g",
+        "http://a/ ", "http://a/ü", "http://a/#b#c", "http://a/\\b", "http://a/[b]", "http://a/\"", "http://a\\b",
+        "http://a:8x/", "ftp://a/", "http://[::1]/", "http://a%41/", "http:/a", "",
+    ])
+    func `Another URL needs a parser`(text: String) {
+        #expect(PlainURL(text) == nil)
+    }
+
     private static let base = "http://a/b/c/d;p?q"
+    private static let plainParts = [
+        "a", "z", "0", "9", "-", ".", ":", "/", "?", "#", "%20", "%aF", "~", "!", "$", "&", "'", "(", ")", "*", "+",
+        ",",
+        ";", "=", "@", "_", "A", "..", "//", ":80",
+    ]
+
+    private static func text(of parts: [String], from generator: some RandomGenerator) -> String {
+        let host = "h" + (generator.next() % 2 == 0 ? "" : ":8080")
+        return host
+            + (0..<Int(generator.next() % 12)).map { _ in parts[Int(generator.next() % UInt64(parts.count))] }
+            .joined()
+    }
 
     private static func hostileText(from generator: some RandomGenerator) -> String {
         let alphabet = Array("/.?#:;@%[]\\ ab0\u{0}\r\n\u{7F}ü\u{202E}-_~")

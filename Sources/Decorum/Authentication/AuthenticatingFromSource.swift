@@ -57,8 +57,15 @@ struct SourceAuthenticatingConnection<Base: Connection, Source: CredentialSource
             name: "authenticating",
             role: .authentication,
             settings: [Layer.Setting("from", Source.self), binding.setting],
-            facts: [.addsCredentials, .bindsToOrigins, .changesSignedParts, .variesPerSend, .readsClock],
-            secretFields: source.secretFields)
+            facts: facts, secretFields: source.secretFields,
+            longestWait: .unbounded)
+    }
+
+    private var facts: Set<Layer.Fact> {
+        let facts: Set<Layer.Fact> = [
+            .addsCredentials, .bindsToOrigins, .changesSignedParts, .variesPerSend, .readsStatus,
+        ]
+        return facts.union(source.servesOneUser ? [] : [.changesUsers]).union(Layer.facts(of: watch.clock))
     }
 
     func send(_ request: consuming Request) async throws -> Response {

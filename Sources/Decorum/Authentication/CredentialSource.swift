@@ -23,6 +23,12 @@ public protocol CredentialSource: Sendable {
     /// soon as the source has given them.
     var secretFields: Set<HTTPField.Name> { get }
 
+    /// Whether all credentials of the source are of one user, who stays the same; by default false.
+    ///
+    /// A stack whose principal is fixed by ``Connection/acting(for:)`` is sound only with such a source: see
+    /// ``Hazard/principalOfChangingUsers``.
+    var servesOneUser: Bool { get }
+
     /// Returns the credentials for one attempt.
     ///
     /// The source is asked for each attempt, each hop of a redirection and each request in the background, but only for
@@ -46,6 +52,9 @@ public protocol CredentialSource: Sendable {
 extension CredentialSource {
     /// `Authorization`.
     public var secretFields: Set<HTTPField.Name> { [.authorization] }
+
+    /// False.
+    public var servesOneUser: Bool { false }
 
     /// Learns nothing.
     public func learn(from answer: AuthenticationAnswer) async {}

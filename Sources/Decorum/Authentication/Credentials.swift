@@ -91,7 +91,10 @@ extension Credentials {
     var facts: Set<Layer.Fact> {
         switch source {
         case .fields: [.addsCredentials, .bindsToOrigins]
-        case .signer: [.addsCredentials, .bindsToOrigins, .signs, .changesSignedParts, .variesPerSend]
+        case .signer:
+            [
+                .addsCredentials, .bindsToOrigins, .signs, .changesSignedParts, .variesPerSend, .readsStatus,
+            ]
         }
     }
 }

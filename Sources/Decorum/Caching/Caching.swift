@@ -94,12 +94,14 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         baseAddsCredentials = base.addsCredentials
     }
 
+    // A caller may wait for the requests of others, one after another, if these are cancelled.
     var layer: Layer {
         if policy.mode == .validating {
             return Layer(
                 name: "revalidating", role: .caching, settings: [.init("answering", policy.notModifiedAnswer)],
                 facts: policy.notModifiedAnswer == .notModified ? facts.subtracting([.changesResponse]) : facts,
-                sends: 0...2, bytesHeld: bytesHeld, sharedState: sharedState)
+                sends: 0...2, longestWait: .unbounded, longestReading: .atMost(Body.discardTime),
+                bytesHeld: bytesHeld, sharedState: sharedState)
         }
         return Layer(
             name: "caching", role: .caching,
@@ -108,11 +110,17 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
                 .init("staleIfUnreachable", policy.staleIfUnreachable),
                 .init("staleIfSlow", policy.staleIfSlow.map(String.init(describing:)) ?? "never"),
             ],
-            facts: facts, sends: 0...2, bytesHeld: bytesHeld, sharedState: sharedState)
+            facts: facts, sends: 0...2, longestWait: .unbounded, longestReading: .atMost(Body.discardTime),
+            bytesHeld: bytesHeld, sharedState: sharedState)
     }
 
     /// The answer that it invents is the 504 to a request with `only-if-cached`.
-    private var facts: Set<Layer.Fact> { [.inventsAnswers, .changesSignedParts, .changesResponse, .readsClock] }
+    private var facts: Set<Layer.Fact> {
+        let facts: Set<Layer.Fact> = [
+            .inventsAnswers, .changesSignedParts, .changesResponse, .readsStatus, .sharesResponses,
+        ]
+        return facts.union(Layer.facts(of: cache.clock))
+    }
 
     /// A body that is about to be stored, and what waits of it for a slow reader.
     private var bytesHeld: Layer.Bound<Int> {

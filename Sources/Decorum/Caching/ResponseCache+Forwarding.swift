@@ -45,7 +45,7 @@ extension ResponseCache {
         let task = spawner.spawn { [self] in
             let unwanted = await wait.deliver { try await share(forwarded, over: base) }
             // When the caller has already used the stale response, an error is not reported, and the store is unchanged.
-            if case .success(let response)? = unwanted { await finish(response) }
+            if case .success(let response)? = unwanted { _ = try? await finish(response) }
         }
         let response = try await wait.value(watchedBy: watch) { task.cancel() }
         // Later callers must not wait for a request that only goes on in the background.
@@ -71,8 +71,8 @@ extension ResponseCache {
             let outcome: BackgroundValidations.Outcome
             do {
                 let response = try await share(forwarded, over: base)
-                outcome = .init(response.head, at: clock.date)
-                await finish(response)
+                let isWhole = try await finish(response)
+                outcome = isWhole ? .init(response.head, at: clock.date) : .failure(asking: nil)
             } catch {
                 outcome = .init(error)
             }
@@ -81,10 +81,10 @@ extension ResponseCache {
         return beginning
     }
 
-    /// Reads a response without a waiting caller to its end, so that it is stored.
-    private func finish(_ response: Response) async {
-        guard response.metadata.storedResponse == nil, response.metadata.cacheStatus?.isStored == true else { return }
-        _ = try? await response.body.drain(upTo: store.bodyLimit)
+    /// Reads a response without a waiting caller to its end, so that it is stored; returns false where it cannot be read.
+    private func finish(_ response: Response) async throws -> Bool {
+        let isStored = response.metadata.storedResponse == nil && response.metadata.cacheStatus?.isStored == true
+        return isStored ? try await response.body.drain(upTo: store.bodyLimit) : true
     }
 
     /// Sends a request once for all callers that have the same request at the same time.

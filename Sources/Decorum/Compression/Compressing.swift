@@ -97,7 +97,7 @@ struct CompressingConnection<Base: Connection>: ComposedConnection {
             name: "compressing", role: .preparation,
             settings: [.init("coding", policy.coding), .init("minimumLength", policy.minimumLength)],
             facts: [.changesSignedParts, .changesContent], sends: 1...2,
-            bytesHeld: .atMost(CompressionDecision.wholeLimit))
+            longestReading: .atMost(Body.discardTime), bytesHeld: .atMost(CompressionDecision.wholeLimit))
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

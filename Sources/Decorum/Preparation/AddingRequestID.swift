@@ -49,7 +49,7 @@ struct RequestIDConnection<Base: Connection>: ComposedConnection {
     var layer: Layer {
         Layer(
             name: "addingRequestID", role: .preparation, settings: [.init("as", name.rawName)],
-            facts: [.changesSignedParts, .variesPerSend])
+            facts: [.changesSignedParts, .variesPerSend, .identifiesCalls])
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

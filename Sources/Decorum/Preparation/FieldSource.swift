@@ -19,7 +19,10 @@ enum FieldSource: Sendable {
     var facts: Set<Layer.Fact> {
         var facts: Set<Layer.Fact> = [.changesSignedParts]
         if !secretFields.isEmpty { facts.insert(.addsCredentials) }
-        if case .computed = self { facts.insert(.variesPerSend) }
+        if case .computed = self {
+            facts.insert(.variesPerSend)
+            if !secretFields.isEmpty { facts.insert(.changesUsers) }
+        }
         return facts
     }
 

@@ -47,7 +47,7 @@ struct ResolvingConnection<Base: Connection>: ComposedConnection {
         let place = baseURL.origin.description + baseURL.path
         return Layer(
             name: "resolving", role: .preparation, settings: [Layer.Setting("against", place)],
-            facts: [.changesSignedParts])
+            facts: [.changesSignedParts, .setsOrigin])
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

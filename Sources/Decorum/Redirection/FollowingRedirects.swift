@@ -88,12 +88,16 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
         if let memory { settings.append(.init("remembering", memory)) }
         return Layer(
             name: "followingRedirects", role: .redirection, settings: settings,
-            facts: facts, sends: 1...longestChain, sharedState: memory.map { [Layer.StateIdentity($0)] } ?? [])
+            facts: facts, sends: 1...longestChain,
+            longestReading: longestChain < 1 << 30
+                ? .atMost(RedirectionPolicy.bodyTime * (longestChain - 1)) : .unbounded,
+            sharedState: memory.map { [Layer.StateIdentity($0)] } ?? [])
     }
 
     private var facts: Set<Layer.Fact> {
         guard limit > 0 else { return [] }
-        return memory == nil ? [.changesSignedParts] : [.changesSignedParts, .readsClock]
+        let facts: Set<Layer.Fact> = [.changesSignedParts, .readsStatus]
+        return memory == nil ? facts : facts.union(Layer.facts(of: clock))
     }
 
     /// The number of requests of one call; a chain that began with remembered redirections may start anew.

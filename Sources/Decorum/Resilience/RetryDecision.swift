@@ -76,7 +76,7 @@ extension RetryPolicy {
         return key?.value.isEmpty == false
     }
 
-    private func backoff(afterRetries retries: Int) -> ClosedRange<Duration> {
+    func backoff(afterRetries retries: Int) -> ClosedRange<Duration> {
         // In floating point, a large number of retries gives infinity instead of an overflow.
         let growth = factor > 1 ? pow(factor, Double(retries)) : 1
         let base = max(baseDelay, .zero) / .seconds(1)

@@ -111,7 +111,36 @@ extension RetryPolicy {
 
 extension RetryPolicy {
     /// How often a request is sent: once, once for each retry, and once for a loss that costs no retry.
-    var sends: ClosedRange<Int> { retries > 0 ? 1...(min(retries, .max - 2) + 2) : 1...1 }
+    var sends: ClosedRange<Int> { retries > 0 ? 1...(min(allowedRetries, .max - 2) + 2) : 1...1 }
+
+    /// The sum of the longest waits before all retries.
+    var longestWait: Layer.Bound<Duration> {
+        let asked = maximumRetryAfter < .zero ? .zero : AskedWait.spread(maximumRetryAfter).upperBound
+        let longest = max(.zero, maximumDelay, asked)
+        guard longest < .seconds(1 << 30), allowedRetries < 1 << 30 else { return .unbounded }
+        let first = min(allowedRetries, 64)
+        let growing = (0..<first).reduce(Duration.zero) { $0 + max(backoff(afterRetries: $1).upperBound, asked) }
+        return .atMost(growing + longest * (allowedRetries - first))
+    }
+
+    /// The time for reading the responses after which a request is sent again.
+    var longestReading: Layer.Bound<Duration> {
+        sends.upperBound < 1 << 30 ? .atMost(Body.discardTime * (sends.upperBound - 1)) : .unbounded
+    }
+
+    private var allowedRetries: Int {
+        guard case .perCall(let limit) = budget.kind else { return max(0, retries) }
+        return max(0, min(retries, limit))
+    }
+
+    /// The effects that other layers have to know.
+    var layerFacts: Set<Layer.Fact> {
+        guard retries > 0 else { return [] }
+        var facts: Set<Layer.Fact> = [.readsStatus]
+        if !methods.isSubset(of: Self.idempotentMethods) { facts.insert(.repeatsUnsafeMethods) }
+        if budget == .unlimited { facts.insert(.resendsWithoutBudget) }
+        return facts
+    }
 
     /// The number of retries, and the settings that differ from the standard.
     var layerSettings: [Layer.Setting] {

@@ -31,7 +31,8 @@ extension Connection {
     /// The caller gets the response or the error of the last attempt, which counts the attempts in
     /// ``TransportError/attempts``. All other responses and errors pass unchanged. A response whose body fails later is
     /// not retried, because it has been returned by then. ``RequestOptions/retryPolicy`` replaces the policy for one request.
-    /// The ``CallContext/history`` of a call says why each retry was made, or was not.
+    /// The ``CallContext/history`` of a call says why each retry was made, or was not. The description of a ``StatusError``
+    /// and ``TransportError/retryRefusal`` say why there was no further one.
     ///
     /// Place it inside of redirects and caching, so that only a failed hop is repeated, and outside of authentication
     /// and signing, so that each attempt is signed again. Two of these layers in a stack multiply their attempts. See
@@ -70,16 +71,9 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
     var layer: Layer {
         Layer(
             name: "retrying", role: .resilience, settings: policy.layerSettings,
-            facts: [.readsClock], sends: policy.sends, longestWait: longestWait,
+            facts: policy.layerFacts.union(Layer.facts(of: clock)), sends: policy.sends,
+            longestWait: policy.longestWait, longestReading: policy.longestReading,
             sharedState: accounts(of: policy.budget).map { [Layer.StateIdentity($0)] } ?? [])
-    }
-
-    private var longestWait: Layer.Bound<Duration> {
-        guard policy.retries > 0 else { return .atMost(.zero) }
-        let asked = AskedWait.spread(max(.zero, policy.maximumRetryAfter)).upperBound
-        let longest = max(.zero, policy.maximumDelay, asked)
-        guard longest < .seconds(1 << 30), policy.retries < 1 << 30 else { return .unbounded }
-        return .atMost(longest * policy.retries)
     }
 
     // Nearly every response is returned here: what a retry needs is in functions of its own, since an instant costs an

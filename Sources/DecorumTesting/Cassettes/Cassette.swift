@@ -39,10 +39,16 @@ public final class Cassette: Sendable {
     let shared: SharedCassettes?
     /// Whether other tests of the suite may play the interactions that this one leaves.
     let isShared: Bool
+    /// Whether a test has named the file, so that others may use it too, and no suite tells that they do.
+    let isNamedAlone: Bool
+    /// The test to which new recordings belong, where a suite shares the file; else nil.
+    let test: String?
     /// The content of the file before the suite began.
     let original: CassetteContent
     /// The interactions that are recorded again instead of being played.
     let mended: Set<Int>
+    /// The interactions of other tests, which are not played while this test records, or while it has its own.
+    let foreign: Set<Int>
     /// Explains each request; nil where nobody asks for it.
     let explainer: RequestExplainer?
     /// The report of the run; nil where nobody asks for one.
@@ -62,6 +68,8 @@ public final class Cassette: Sendable {
         var isReported = false
         /// The requests that the cassette failed, whatever became of their errors.
         var failures: [any Error] = []
+        /// The differences that ``CassetteMode/verify`` has found.
+        var drifts: [CassetteDriftError.Drift] = []
     }
 
     let state: Mutex<State>
@@ -84,13 +92,14 @@ public final class Cassette: Sendable {
     ) throws {
         try self.init(
             at: path, mode: mode, rules: rules, clock: clock, spawner: spawner, suite: CassetteDefaults.current.shared,
-            isShared: true)
+            isShared: true, test: nil)
     }
 
-    /// Opens a cassette, which other tests of a suite may share.
+    /// Opens a cassette, which other tests of a suite may share; `test` is the one that opens it, if it is known.
     init(
         at path: String, mode: CassetteMode?, rules: CassetteRules, clock: any DatedClock,
-        spawner: any TaskSpawner = SystemSpawner(), suite shared: SharedCassettes?, isShared: Bool
+        spawner: any TaskSpawner = SystemSpawner(), suite shared: SharedCassettes?, isShared: Bool,
+        test: String?
     ) throws {
         let file = URL(filePath: path)
         let environment = ProcessInfo.processInfo.environment
@@ -102,12 +111,12 @@ public final class Cassette: Sendable {
         opened = found ?? .none
         // A cassette that is passed by says nothing about the file.
         let shared = wanted == .live ? nil : shared
-        let suiteFound = shared.map { $0.open(file, holding: found) }
-        let original = (suiteFound ?? found) ?? .none
+        let opening = shared.map { $0.open(file, holding: found, for: isShared ? test : nil) }
+        let original = (opening?.original ?? found) ?? .none
         do {
             self.mode = try CassetteCourse.mode(
                 for: .init(
-                    wanted: wanted, exists: stamp != nil, wasAbsent: suiteFound.map { $0 == nil } ?? false,
+                    wanted: wanted, exists: stamp != nil, wasAbsent: opening.map { $0.original == nil } ?? false,
                     isOutdated: original.isOutdated(before: rules.renewal(at: clock.date)),
                     readOnlyFormat: opened.readOnlyFormat))
             // A file that is written anew is not matched, and may be unreadable.
@@ -123,17 +132,21 @@ public final class Cassette: Sendable {
         self.spawner = spawner
         self.shared = shared
         self.isShared = isShared && shared != nil
+        isNamedAlone = isShared && shared == nil && test != nil
+        self.test = opening?.test
         self.original = original
         redactor = CassetteRedactor(rules)
         explainer = RequestExplainer(rules, environment: environment)
         let redactor = redactor
-        var index = PlaybackIndex(count: content.count, rules: rules)
-        let mended = self.mode == .append ? content.mendable(expiry: rules.renewal(at: clock.date)) : []
-        self.mended = mended
+        foreign = content.foreign(to: self.test)
+        // A test that records gets answers of its own, since those of others may not fit.
+        let skipped = self.mode == .append ? foreign.union(content.mendable(expiry: rules.renewal(at: clock.date))) : []
+        mended = skipped.subtracting(foreign)
+        var index = PlaybackIndex(count: content.count, rules: rules, lowRanked: foreign)
         content.forEachTarget { target in
             let url = target.url
             target.url = redactor.matchable(url: url)
-            index.append(target, writtenAs: url, isPlayable: !mended.contains(index.count))
+            index.append(target, writtenAs: url, isPlayable: !skipped.contains(index.count))
         }
         state = Mutex(State(index: index))
         reportFile = CassetteDefaults.current.report ?? .current(in: environment)

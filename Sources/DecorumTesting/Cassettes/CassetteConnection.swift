@@ -86,6 +86,7 @@ public struct CassetteConnection: Connection {
             if cassette.rules.liveHosts.contains(request.head) {
                 guard let outcome = try cassette.playIfRecorded(recorded) else {
                     try cassette.checkSafety(of: request)
+                    try cassette.checkPlaceholders(in: recorded)
                     request.body = request.body.replay == .once ? Body(recorded.body.bytes) : request.body
                     return try await connection.send(request)
                 }
@@ -102,6 +103,7 @@ public struct CassetteConnection: Connection {
                 return try await cassette.played(outcome, for: recorded, to: request)
             }
             try cassette.checkSafety(of: request)
+            try cassette.checkPlaceholders(in: recorded)
             request.body = request.body.replay == .once ? Body(recorded.body.bytes) : request.body
             return try await send(
                 request, through: connection,
@@ -153,6 +155,10 @@ private final class Upstream: Sendable {
 public struct NoCassetteError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The cause and the remedy.
     public var description: String {
-        "No test with a cassette runs in this task; write @Test(.cassette), or use withCassette."
+        """
+        This task belongs to no test with a cassette.
+        fix: write `@Test(.cassette)`, or use `withCassette`; in a task of `Task.detached`, or of a queue, make the \
+        connection before the task starts, or pass `Cassette.current` to it and use `CassetteConnection(_:recording:)`
+        """
     }
 }

@@ -18,6 +18,14 @@ enum CassetteContent: Sendable {
 
     init(reading file: URL, as form: CassetteRules.Content, formats: [any ForeignFormat] = []) throws {
         let bytes = try Self.bytes(of: file)
+        do {
+            try self.init(bytes, of: file, as: form, formats: formats)
+        } catch {
+            throw Self.conflict(in: bytes, of: file) ?? error
+        }
+    }
+
+    private init(_ bytes: [UInt8], of file: URL, as form: CassetteRules.Content, formats: [any ForeignFormat]) throws {
         if CassetteReader.recognizes(bytes) {
             self = .file(try CassetteReader(bytes, of: file))
         } else {
@@ -47,6 +55,17 @@ enum CassetteContent: Sendable {
     private static func isJSON(_ bytes: [UInt8]) -> Bool {
         let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         return bytes[start...].first { $0 > 0x20 } == UInt8(ascii: "{")
+    }
+
+    /// The error of a file in which a merge has left the marks of a conflict; nil if it has none.
+    private static func conflict(in bytes: [UInt8], of file: URL) -> CassetteError? {
+        let mark = Array("<<<<<<< ".utf8)
+        let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
+        guard let index = lines.firstIndex(where: { $0.starts(with: mark) }) else { return nil }
+        return CassetteError(
+            file: file.relativePath, place: "line \(index + 1)",
+            reason: "a merge has left a conflict there; keep the interactions of both sides and delete the lines with "
+                + "`<<<<<<<`, `=======` and `>>>>>>>`, or delete the file and record it again")
     }
 
     private static func bytes(of file: URL) throws(CassetteError) -> [UInt8] {
@@ -167,6 +186,25 @@ enum CassetteContent: Sendable {
         case .file(let reader): reader.recordedAt(index)
         case .imported(let interactions, _), .rewritten(let interactions): interactions[index].recordedAt
         }
+    }
+
+    /// The tests of a suite that have recorded an interaction; empty if it belongs to none.
+    func tests(of index: Int) -> [String] {
+        switch self {
+        case .none: []
+        case .file(let reader): reader.tests(of: index)
+        case .imported(let interactions, _), .rewritten(let interactions): interactions[index].tests
+        }
+    }
+
+    /// The interactions that belong to other tests than a given one; empty for nil.
+    func foreign(to test: String?) -> Set<Int> {
+        guard let test else { return [] }
+        return Set(
+            (0..<count).filter { ordinal in
+                let tests = tests(of: ordinal)
+                return !tests.isEmpty && !tests.contains(test)
+            })
     }
 
     /// The line on which an interaction begins; nil in any format but "cassette 1".

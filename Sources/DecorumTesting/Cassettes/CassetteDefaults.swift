@@ -42,14 +42,15 @@ public struct CassetteDefaults: Sendable {
     ///   - mode: The mode of the test; nil for the default.
     ///   - clock: The clock that dates recordings and times the pauses between chunks.
     ///   - isShared: Whether other tests of the scope may open the same file.
+    ///   - test: The name of the test, to which the recordings of a shared file belong; nil if it is unknown.
     /// - Returns: The cassette.
     /// - Throws: The errors of ``Cassette/init(at:mode:rules:clock:spawner:)``.
     public func cassette(
         at path: String, rules: CassetteRules?, mode: CassetteMode?, clock: any DatedClock = SystemClock(),
-        isShared: Bool = true
+        isShared: Bool = true, test: String? = nil
     ) throws -> Cassette {
         try Cassette(
             at: path, mode: mode ?? self.mode, rules: rules ?? self.rules ?? CassetteRules(), clock: clock,
-            suite: shared, isShared: isShared)
+            suite: shared, isShared: isShared, test: test)
     }
 }

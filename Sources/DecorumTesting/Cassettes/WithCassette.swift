@@ -35,11 +35,35 @@ public func withCassette<Result>(
     function: String = #function,
     _ body: (Cassette) async throws -> Result
 ) async throws -> Result {
+    try await withCassette(
+        name, rules: rules, mode: mode, clock: clock, hasFailed: hasFailed(), filePath: filePath, function: function,
+        test: nil, onDrift: { FileHandle.standardError.write(Data("\($0)\n".utf8)) }, body)
+}
+
+/// Runs a test with a cassette; `test` is its name, if the framework knows more than the function.
+///
+/// `onDrift` receives the differences that ``CassetteMode/verify`` has found in a test that has failed.
+package func withCassette<Result>(
+    _ name: String?, rules: CassetteRules?, mode: CassetteMode?, clock: any DatedClock,
+    hasFailed: @autoclosure () -> Bool, filePath: String, function: String, test: String?,
+    onDrift: (CassetteDriftError) -> Void, _ body: (Cassette) async throws -> Result
+) async throws -> Result {
     let path = CassettePath.path(name ?? CassettePath.name(ofFunction: function), beside: filePath)
     let cassette = try CassetteDefaults.current.cassette(
-        at: path, rules: rules, mode: mode, clock: clock, isShared: name != nil)
-    let result = try await Cassette.$current.withValue(cassette) { try await body(cassette) }
-    if !hasFailed() { try await cassette.finish() }
+        at: path, rules: rules, mode: mode, clock: clock, isShared: name != nil,
+        test: test ?? CassettePath.name(ofFunction: function))
+    let result: Result
+    do {
+        result = try await Cassette.$current.withValue(cassette) { try await body(cassette) }
+    } catch {
+        if let drift = await cassette.driftOfFailedTest() { onDrift(drift) }
+        throw error
+    }
+    if hasFailed() {
+        if let drift = await cassette.driftOfFailedTest() { onDrift(drift) }
+    } else {
+        try await cassette.finish()
+    }
     return result
 }
 

@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test(arguments: Layer.allCases)
-    func `What belongs to one caller is left out of a shared request`(layer: Layer) async throws {
+    func `A shared request leaves out the options that belong to one caller`(layer: Layer) async throws {
         gate.open()
         let stub = stub()
         let call = CallContext(id: 7)

@@ -218,7 +218,7 @@ import Testing
         let layer = try #require(StubConnection().coalescing().layers.first)
         #expect(layer.description == "coalescing(backlogLimit: 5242880, patience: 1.0 seconds)")
         #expect(layer.role == .resilience)
-        #expect(layer.facts == [.answers])
+        #expect(layer.facts == [.answers, .sharesResponses, .waits])
     }
 }
 

@@ -97,7 +97,7 @@ import Testing
         let stub = StubConnection()
         #expect("\(stub.addingIdempotencyKey().layers[0])" == "addingIdempotencyKey(to: PATCH POST)")
         #expect("\(stub.addingRequestID().layers[0])" == "addingRequestID(as: X-Request-ID)")
-        #expect(stub.addingRequestID().layers[0].facts == [.changesSignedParts, .variesPerSend])
+        #expect(stub.addingRequestID().layers[0].facts == [.changesSignedParts, .variesPerSend, .identifiesCalls])
     }
 
     private func name(_ text: String) throws -> HTTPField.Name { try #require(HTTPField.Name(text)) }

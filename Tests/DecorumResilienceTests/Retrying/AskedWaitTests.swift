@@ -6,7 +6,7 @@ import Testing
 /// The waits of clients that a server has given one date.
 @Suite struct AskedWaitTests {
     @Test(arguments: [(0, 1), (1, 2), (2, 3), (10, 15), (40, 60), (60, 80), (3600, 3620)])
-    func `Nobody comes earlier than asked, and nobody later than half of it or 20 seconds`(asked: Int, latest: Int) {
+    func `No client comes earlier than asked, or later than half of it or 20 seconds`(asked: Int, latest: Int) {
         #expect(AskedWait.spread(.seconds(asked)) == .seconds(asked) ... .seconds(latest))
     }
 

@@ -211,7 +211,9 @@ import Testing
         let layer = StubConnection().retrying(policy).layers.first
 
         #expect(layer?.description == description)
-        #expect(layer?.facts == (policy.retries > 0 ? [.resends, .waits, .readsClock] : [.readsClock]))
+        #expect(
+            layer?.facts.subtracting([.repeatsUnsafeMethods])
+                == (policy.retries > 0 ? [.resends, .waits, .readsClock, .readsStatus] : [.readsClock]))
         #expect(layer?.sends == 1...(policy.retries > 0 ? policy.retries + 2 : 1))
         let asked = policy.maximumRetryAfter
         let longest = asked + min(max(asked / 2, .seconds(1)), .seconds(20))

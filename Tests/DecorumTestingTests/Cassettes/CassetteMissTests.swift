@@ -55,7 +55,7 @@ import Testing
                   url  same
                   body  differs
                     $.page  1  →  2
-                fix: CASSETTE=append records it, CASSETTE=rewrite records everything anew
+                fix: `CASSETTE=append` records it, `CASSETTE=rewrite` records everything anew
                 file: feed.json:8
                 """)
     }
@@ -108,7 +108,7 @@ import Testing
         let text = try await miss(
             .get("https://api.example.com/feed", fields: [.userAgent: "client \(Self.token)"]), rules: rules)
         #expect(!text.contains(Self.token.prefix(12)), "\(text)")
-        #expect(text.contains("nothing  →  client __secret__"))
+        #expect(text.contains("the recording has none  →  client __secret__"))
     }
 
     @Test func `Unplayed and drifted interactions are reported without secrets`() async throws {
@@ -134,7 +134,7 @@ import Testing
     @Test func `A repeat tells of the one that is played`() async throws {
         let request = try Request.get("https://api.example.com/feed")
         let text = try await miss(request, after: [request])
-        #expect(text.contains("interaction 1 matches, but is already played (repeats: .last"))
+        #expect(text.contains("interaction 1 matches, but is already played (`rules.repeats = .last`"))
     }
 
     @Test func `A request out of order says so`() async throws {

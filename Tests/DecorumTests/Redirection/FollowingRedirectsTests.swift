@@ -186,7 +186,7 @@ import Testing
         #expect(asked.withLock { $0 } == 0)
     }
 
-    @Test func `What a rule throws reaches the caller`() async throws {
+    @Test func `The error of a rule reaches the caller`() async throws {
         let stub = StubConnection(.to("/2"), .ok)
         let policy = RedirectionPolicy("failing") { _ in throw BodyLengthError() }
 
@@ -292,7 +292,7 @@ import Testing
         let layers = StubConnection().followingRedirects(upTo: 5, policy: .sameOrigin).layers
 
         #expect(layers.first?.description == "followingRedirects(upTo: 5, policy: sameOrigin)")
-        #expect(layers.first?.facts == [.resends, .changesSignedParts])
+        #expect(layers.first?.facts == [.resends, .changesSignedParts, .readsStatus])
     }
 
     private static let onlyB = RedirectionPolicy("b alone") { $0.to.host() == "b.example" }

@@ -235,6 +235,6 @@ import Testing
         #expect(
             connection.layers.first?.description
                 == "followingRedirects(upTo: 20, policy: standard, remembering: 0 of 0)")
-        #expect(connection.layers.first?.facts == [.resends, .changesSignedParts, .readsClock])
+        #expect(connection.layers.first?.facts == [.resends, .changesSignedParts, .readsStatus, .readsClock])
     }
 }

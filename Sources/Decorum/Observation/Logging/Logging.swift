@@ -65,7 +65,7 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
     var layer: Layer {
         Layer(
             name: "logging", role: .observation, settings: [Layer.Setting("detail", detail)],
-            facts: redaction == .none ? [.readsClock, .records] : [.readsClock, .records, .redacts],
+            facts: Layer.facts(of: clock).union(redaction == .none ? [.records] : [.records, .redacts]),
             bytesHeld: detail.bodyLimit > Int.max / 2 ? .unbounded : .atMost(2 * detail.bodyLimit))
     }
 

@@ -81,7 +81,9 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
     var layer: Layer {
         Layer(
             name: "pacing", role: .resilience, settings: [.init("longestWait", policy.longestWait)],
-            facts: [.readsClock], longestWait: .atMost(max(.zero, policy.longestWait)), sharedState: [.init(pauses)])
+            facts: Layer.facts(of: clock).union([.readsStatus, .waitsUntilDeadline]),
+            longestWait: .atMost(max(.zero, policy.longestWait)),
+            sharedState: [.init(pauses)])
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

@@ -125,7 +125,7 @@ public struct CurlConnection: ClosableConnection {
         if let proxies { settings.append(.init("proxies", proxies)) }
         if let unixSocket { settings.append(.init("unixSocket", unixSocket)) }
         layer = Layer(
-            name: "CurlConnection", role: .transport, settings: settings, facts: [.readsClock],
+            name: "CurlConnection", role: .transport, settings: settings, facts: Layer.facts(of: clock),
             longestWait: .atMost(max(.zero, idleTimeout)),
             bytesHeld: .atMost(protocols == .http1 ? 256 << 10 : 32 << 20))
     }

@@ -149,7 +149,7 @@ public struct URLSessionConnection: ClosableConnection {
             settings.append(.init("additionalFields", names.map(\.rawName).sorted().joined(separator: " ")))
         }
         let holdsSecret = additionalFields.contains { Redaction.standard.isSecret($0, secretFields: []) }
-        var facts: Set<Layer.Fact> = [.readsClock, .changesSignedParts, .decodesContent, .changesResponse]
+        var facts = Layer.facts(of: watch.clock).union([.changesSignedParts, .decodesContent, .changesResponse])
         if holdsSecret { facts.insert(.addsCredentials) }
         return [
             Layer(

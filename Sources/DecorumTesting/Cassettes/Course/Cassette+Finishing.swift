@@ -54,13 +54,27 @@ extension Cassette {
 
     private func unused(_ ordinals: Set<Int>) throws -> UnusedInteractionsError {
         let scanner = SecretScanner(rules)
+        let ordinals = ordinals.sorted()
         return UnusedInteractionsError(
             file: file.relativePath,
-            requests: try ordinals.sorted().map { ordinal in
+            requests: try ordinals.map { ordinal in
                 let request = redactor.matchable(try content.request(at: ordinal))
                 return scanner.masked("\(request.method) \(request.url)")
             },
-            advice: adviceToRecord(or: "CASSETTE=rewrite records it anew"))
+            places: ordinals.map(place),
+            advice: adviceToRecordOrShare(
+                or: test == nil
+                    ? "`CASSETTE=rewrite` records it anew"
+                    : "`CASSETTE=rewrite` records each test anew; delete what belongs to a test that no longer exists"))
+    }
+
+    /// The line of an interaction, and the tests that recorded it; empty if neither is known.
+    private func place(of ordinal: Int) -> String {
+        let tests = content.tests(of: ordinal)
+        let parts =
+            (content.line(of: ordinal).map { ["line \($0)"] } ?? [])
+            + (tests.isEmpty ? [] : ["recorded by \(tests.joined(separator: ", "))"])
+        return parts.joined(separator: ", ")
     }
 }
 

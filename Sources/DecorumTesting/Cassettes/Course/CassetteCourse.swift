@@ -14,6 +14,8 @@
 /// append    as it was opened, or absent                    the file and the recordings
 /// rewrite   as it was opened, or absent                    the recordings
 /// both      changed, or written before by this suite       the union of both
+/// append    shared by the tests of a suite                 the file and the recordings, each known to its tests
+/// rewrite   shared by the tests of a suite                 the recordings in place of those of the same test
 /// ```
 enum CassetteCourse {
     /// The state in which a cassette is opened.
@@ -38,7 +40,7 @@ enum CassetteCourse {
         let mode = resolved(opening)
         switch mode {
         case .replay, .verify:
-            guard opening.exists else { throw Refusal(reason: "it does not exist; CASSETTE=once records it") }
+            guard opening.exists else { throw Refusal(reason: "it does not exist; `CASSETTE=once` records it") }
         case .append, .rewrite:
             guard let format = opening.readOnlyFormat else { break }
             throw Refusal(reason: "it is a cassette of \(format), which is only replayed; record on another file")
@@ -69,6 +71,8 @@ enum CassetteCourse {
         var hasRecordings = true
         /// Whether the file that was opened has interactions.
         var hadInteractions = true
+        /// The test to which the recordings belong, where several share the file.
+        var test: String?
     }
 
     /// The new content of a file.
@@ -81,6 +85,8 @@ enum CassetteCourse {
         case replacement
         /// Each interaction of the file and of the recordings, as often as the one that has it more often has it.
         case union
+        /// The interactions of all tests, with those of one test added to or replaced.
+        case test(String, isReplaced: Bool)
     }
 
     /// How the recordings become the new content of the file.
@@ -92,6 +98,7 @@ enum CassetteCourse {
         case .append, .rewrite: break
         case .replay, .once, .verify, .live: return .nothing
         }
+        if let test = saving.test { return .test(test, isReplaced: saving.mode == .rewrite) }
         if saving.file == .changed || saving.isWrittenBySuite && saving.file != .absent { return .union }
         return saving.mode == .append ? .addition : .replacement
     }

@@ -10,6 +10,8 @@ public final class SharedCassettes: Sendable {
         /// The content of the file when the first test opened it; nil if there was no file.
         let original: CassetteContent?
         var isWritten = false
+        /// How often each test has opened the file.
+        var openings: [String: Int] = [:]
         /// The number of cassettes that were opened and are not finished, such as those of failed tests.
         var openCount = 0
         /// The interactions that no finished cassette has played; nil until one is finished.
@@ -43,14 +45,23 @@ public final class SharedCassettes: Sendable {
         }
     }
 
-    /// Notes that a test opens a file; returns the content that the file had when the first test opened it, or nil if
-    /// there was no file.
-    func open(_ file: URL, holding content: CassetteContent?) -> CassetteContent? {
+    /// Notes that a test opens a file.
+    ///
+    /// - Returns: The content that the file had when the first test opened it, or nil if there was no file; and the name
+    ///   of the test, with a number if it opens the file again.
+    func open(
+        _ file: URL, holding content: CassetteContent?, for test: String?
+    ) -> (original: CassetteContent?, test: String?) {
         courses.withLock { courses in
             var course = courses[file.path] ?? Course(original: content)
             course.openCount += 1
+            let name = test.map { test in
+                let number = course.openings[test, default: 0] + 1
+                course.openings[test] = number
+                return number == 1 ? test : "\(test) \(number)"
+            }
             courses[file.path] = course
-            return course.original
+            return (course.original, name)
         }
     }
 

@@ -17,6 +17,8 @@ final class RequestExplainer: Sendable {
         let played: Set<Int>
         /// Those that are recorded again instead of being played.
         let mended: Set<Int>
+        /// Those of other tests, which a test that records does not play.
+        let foreign: Set<Int>
     }
 
     private static let shownCount = 5
@@ -107,10 +109,11 @@ final class RequestExplainer: Sendable {
             let count = difference.agreements.count + difference.disagreements.count
             return "agrees in \(difference.agreements.count) of \(count) rules"
         }
+        if before.foreign.contains(ordinal) { return "matches, and was recorded by another test" }
         if before.mended.contains(ordinal) { return "matches, and is to be recorded again" }
         if before.played.contains(ordinal) { return "matches, and is already played" }
         return answer == nil
-            ? "matches, and is not the next one in order (the rules ask for .strict)"
+            ? "matches, and is not the next one in order (the rules ask for `.strict`)"
             : "matches, and comes later in the file"
     }
 }

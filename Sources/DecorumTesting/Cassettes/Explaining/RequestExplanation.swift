@@ -45,8 +45,14 @@ public struct RequestExplanation: Sendable, Hashable {
 }
 
 extension RequestExplanation: CustomStringConvertible {
-    /// The request, the recording that answered it, and the nearest others with their reasons.
+    /// One line with the request and the recording that answered it; for a request that none answered, ``details``.
     public var description: String {
+        guard case .answered(let number) = outcome else { return details }
+        return "\(file), request \(self.number)  \(request)  →  interaction \(number)\(Self.place(line))"
+    }
+
+    /// The request, the recording that answered it, and the nearest others with their reasons.
+    public var details: String {
         var lines = ["\(file), request \(number)", "  \(request)", "  \(answer)"]
         for other in others {
             lines.append("  not by interaction \(other.number)\(Self.place(other.line)): it \(other.reason)")

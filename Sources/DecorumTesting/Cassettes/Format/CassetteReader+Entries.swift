@@ -55,6 +55,7 @@ extension CassetteReader {
             var response: Range<Int>?
             var failure: Range<Int>?
             var day: Range<Int>?
+            var tests: Range<Int>?
             try scanner.object { name, scanner in
                 switch name {
                 case "request":
@@ -69,6 +70,9 @@ extension CassetteReader {
                 case "at":
                     try expectFirst(day == nil, name, scanner)
                     day = try scanner.skipValue()
+                case "tests":
+                    try expectFirst(tests == nil, name, scanner)
+                    tests = try scanner.skipValue()
                 default: _ = try scanner.skipValue()
                 }
             }
@@ -80,6 +84,7 @@ extension CassetteReader {
             found.response = response
             found.failure = failure
             found.day = day
+            found.tests = tests
             entries.append(found)
         }
         return entries

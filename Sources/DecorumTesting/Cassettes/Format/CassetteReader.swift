@@ -15,6 +15,7 @@ final class CassetteReader: Sendable {
         var response: Range<Int>?
         var failure: Range<Int>?
         var day: Range<Int>?
+        var tests: Range<Int>?
         let method: String
         let url: String
         /// Whether the request has content, or anything else beyond its target and its fields.
@@ -44,7 +45,7 @@ final class CassetteReader: Sendable {
     func interaction(at index: Int) throws(CassetteError) -> Interaction {
         try Self.located(bytes, in: cassette, place: index) {
             let members = try CassetteMembers(bytes, in: entries[index].range)
-            return Interaction(
+            var interaction = Interaction(
                 request: try Self.request(CassetteMembers(bytes, in: entries[index].request), files),
                 response: try members.members("response").map { try Self.response($0, files) },
                 failure: try members.members("error").map(Self.failure),
@@ -52,6 +53,8 @@ final class CassetteReader: Sendable {
                     guard let day = RecordedDay(text) else { throw members.fault("its day is not a valid date") }
                     return day.date
                 })
+            interaction.tests = try members.lines("tests")
+            return interaction
         }
     }
 
@@ -85,6 +88,15 @@ final class CassetteReader: Sendable {
         guard let range = entries[index].day else { return nil }
         var scanner = JSONScanner(bytes, range: range)
         return (try? scanner.string()).flatMap(RecordedDay.init)?.date
+    }
+
+    /// The tests that have recorded an interaction.
+    func tests(of index: Int) -> [String] {
+        guard let range = entries[index].tests else { return [] }
+        var scanner = JSONScanner(bytes, range: range)
+        var tests: [String] = []
+        try? scanner.array { tests.append(try $0.string()) }
+        return tests
     }
 
     /// The paths of the files beside the cassette that interactions name, so far as they can be read.

@@ -71,6 +71,10 @@ struct CassetteWriter {
             page.member("at")
             page.string(RecordedDay(date).description)
         }
+        if !interaction.tests.isEmpty {
+            page.member("tests")
+            page.line(interaction.tests.map { JSONText.quoted($0) })
+        }
     }
 
     private mutating func write(_ request: RecordedRequest, to page: inout JSONPage) {

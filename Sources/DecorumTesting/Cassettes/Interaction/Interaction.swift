@@ -12,6 +12,10 @@ public struct Interaction: Sendable, Hashable {
     public var failure: RecordedFailure?
     /// The day of the recording, or its exact time if the format has one.
     public var recordedAt: Date?
+    /// The tests of a suite that have recorded it, in alphabetical order, where the suite shares the cassette; else empty.
+    ///
+    /// A test is answered by its own recordings before those of others, and recording it anew replaces them alone.
+    public var tests: [String] = []
 
     /// Creates an interaction.
     ///

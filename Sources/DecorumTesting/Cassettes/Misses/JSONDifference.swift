@@ -75,18 +75,38 @@ struct JSONDifference: Hashable {
 
 extension JSONDifference {
     /// Whether the live value may hold the secret of which the recorded one holds the placeholder.
-    private var hidesSecret: Bool { recorded?.string?.contains(Pseudonym.erasedText) == true && live != nil }
+    private var hidesSecret: Bool { recorded?.string?.contains(Pseudonym.erasedText) == true }
 
     /// The place and both values, as they may be shown to a person.
     func line(masking scanner: SecretScanner) -> String {
-        let values = [recorded, live].map { $0?.excerpt(masking: scanner) ?? "nothing" }
+        let place = scanner.masked(path)
+        guard let recorded else { return "\(place)  the recording has none  →  \(shown(live, masking: scanner))" }
+        let old = recorded.excerpt(masking: scanner)
+        guard let live else { return "\(place)  \(old)  →  this request has none" }
+        let new = live.excerpt(masking: scanner)
         // Two masked secrets would look the same.
-        let isHidden = hidesSecret || values[0] == values[1]
-        return "\(scanner.masked(path))  \(values[0])  →  \(isHidden ? "another value" : values[1])"
+        guard hidesSecret || old == new else { return "\(place)  \(old)  →  \(new)" }
+        return "\(place)  \(old)  →  \(live.string.map(RequestLines.unshown) ?? live.kind)"
+    }
+
+    private func shown(_ value: JSONValue?, masking scanner: SecretScanner) -> String {
+        value?.excerpt(masking: scanner) ?? ""
     }
 }
 
 extension JSONValue {
+    /// The words for a value that is not shown.
+    fileprivate var kind: String {
+        switch self {
+        case .null: "null"
+        case .bool: "a boolean"
+        case .number: "another number"
+        case .string: "a text"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+
     /// The value in few characters, with secrets masked before anything is cut off.
     fileprivate func excerpt(masking scanner: SecretScanner) -> String {
         switch self {

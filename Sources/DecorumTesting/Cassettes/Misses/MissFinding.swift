@@ -34,16 +34,16 @@ extension CassetteMissError {
                     : Self.compared(difference, nearest, isPlayed: !unplayed.contains(nearest))
             } ?? "the cassette holds no interaction",
             report: report,
-            advice: cassette.adviceToRecord(
-                or: "CASSETTE=append records it, CASSETTE=rewrite records everything anew"))
+            advice: cassette.adviceToRecordOrShare(
+                or: "`CASSETTE=append` records it, `CASSETTE=rewrite` records everything anew"))
     }
 
     private static func exhausted(_ finding: PlaybackIndex.Finding, _ nearest: Int, _ rules: CassetteRules) -> String {
         guard case .played(let ordinals) = finding else {
-            return "interaction \(nearest + 1) matches, but is not the next one in order (the rules ask for .strict)"
+            return "interaction \(nearest + 1) matches, but is not the next one in order (the rules ask for `.strict`)"
         }
         let list = ordinals.map { String($0 + 1) }.joined(separator: ", ")
-        return "interaction \(list) matches, but is already played (repeats: .last plays the last one again)"
+        return "interaction \(list) matches, but is already played (`rules.repeats = .last` plays the last one again)"
     }
 
     private static func compared(_ difference: RequestDifference, _ nearest: Int, isPlayed: Bool) -> String {
@@ -66,5 +66,14 @@ extension Cassette {
     func adviceToRecord(or modes: String) -> String {
         guard let format = opened.readOnlyFormat else { return modes }
         return "record on another file, since a cassette of \(format) is only replayed"
+    }
+
+    /// The advice to record, and for a file that a test has named, how several tests share it.
+    func adviceToRecordOrShare(or modes: String) -> String {
+        guard isNamedAlone else { return adviceToRecord(or: modes) }
+        let name = file.deletingPathExtension().lastPathComponent
+        return adviceToRecord(or: modes)
+            + "; if several tests share the cassette \(name.debugDescription), first put the trait `.cassettes()` on "
+            + "their suite, as in `@Suite(.cassettes()) struct FeedTests`: without it, each test takes the file for its own"
     }
 }

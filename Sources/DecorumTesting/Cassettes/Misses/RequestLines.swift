@@ -1,14 +1,12 @@
 import Decorum
-import DecorumArchive
 import Foundation
-import HTTPTypes
 
 /// The lines that describe the differences of two requests, as they may be shown to a person.
 ///
 /// Requests are redacted before this. A secret without a name is masked here, in the whole text and before anything is
 /// cut off.
 struct RequestLines {
-    private static let limit = 8
+    static let limit = 8
 
     let scanner: SecretScanner
 
@@ -19,24 +17,36 @@ struct RequestLines {
         switch rule.subject {
         case .method: [change(recorded.method, live.method)]
         case .url: url(scanner.masked(recorded.url), scanner.masked(live.url))
-        case .body: body(recorded, live)
+        case .body: ContentLines(lines: self).of(recorded, live)
         case .other: [change(masked(keys.0), masked(keys.1))]
         }
     }
 
-    /// Both texts, masked and shortened.
-    private func change(_ recorded: String, _ live: String) -> String {
-        // Where the recorded text has a placeholder, the live one may still have the secret.
-        let hidesSecret = recorded.contains(Pseudonym.erasedText) && !live.contains(Pseudonym.erasedText)
-        return "\(excerpt(recorded))  →  \(hidesSecret || recorded == live ? "another text" : excerpt(live))"
+    /// Both texts, masked and shortened; nil or an empty one is told as absent.
+    func change(_ recorded: String?, _ live: String?) -> String {
+        let recorded = recorded ?? ""
+        let live = live ?? ""
+        if recorded.isEmpty { return "the recording has none  →  \(excerpt(live))" }
+        if live.isEmpty { return "\(excerpt(recorded))  →  this request has none" }
+        return "\(excerpt(recorded))  →  \(hides(recorded, live) ? Self.unshown(live) : excerpt(live))"
     }
 
-    private func excerpt(_ text: String) -> String {
+    /// Whether a live text may hold the secret of which the recorded one holds the placeholder, or looks the same.
+    func hides(_ recorded: String, _ live: String) -> Bool {
+        recorded.contains(Pseudonym.erasedText) && !live.contains(Pseudonym.erasedText) || recorded == live
+    }
+
+    /// The words for a live text that may be a secret.
+    static func unshown(_ live: String) -> String {
+        "another text of \(live.count) characters, not shown, as the recording has a secret there"
+    }
+
+    func excerpt(_ text: String) -> String {
         let shown = text.count > 60 ? "\(text.prefix(60))…" : text
-        return text.isEmpty ? "nothing" : shown.withoutControls
+        return shown.isEmpty ? "\"\"" : shown.withoutControls
     }
 
-    private func masked(_ bytes: [UInt8]) -> String {
+    func masked(_ bytes: [UInt8]) -> String {
         String(decoding: scanner.masked(bytes) ?? bytes, as: UTF8.self)
     }
 
@@ -52,31 +62,6 @@ struct RequestLines {
 
     private func items(_ parts: [Substring]) -> [String] {
         parts.count < 2 ? [] : parts[1].split(separator: "&").map(String.init)
-    }
-
-    private func body(_ recorded: RecordedRequest, _ live: RecordedRequest) -> [String] {
-        let contents = (Array(recorded.body.bytes), Array(live.body.bytes))
-        if let old = try? JSONValue(parsing: contents.0), let new = try? JSONValue(parsing: contents.1) {
-            return JSONDifference.all(old, new, limit: Self.limit).map { $0.line(masking: scanner) }
-        }
-        let offset = commonLength(contents.0, contents.1)
-        let counts = "\(contents.0.count) bytes  →  \(contents.1.count) bytes, different from byte \(offset) on"
-        // Coded content cannot be searched for secrets.
-        if recorded.fields.contains(.contentEncoding) || live.fields.contains(.contentEncoding) { return [counts] }
-        let texts = (scanner.masked(contents.0) ?? contents.0, scanner.masked(contents.1) ?? contents.1)
-        guard !String(decoding: texts.0, as: UTF8.self).contains(Pseudonym.erasedText) else {
-            return [counts, "not shown, since a secret stands in the recorded one"]
-        }
-        let start = commonLength(texts.0, texts.1)
-        return [counts, change(excerpt(texts.0, from: start), excerpt(texts.1, from: start))]
-    }
-
-    private func commonLength(_ one: [UInt8], _ other: [UInt8]) -> Int {
-        zip(one, other).prefix { $0 == $1 }.count
-    }
-
-    private func excerpt(_ content: [UInt8], from offset: Int) -> String {
-        String(decoding: content.dropFirst(offset).prefix(40), as: UTF8.self)
     }
 }
 

@@ -18,7 +18,7 @@ extension UnsafeRequestError: DescribableError {
         """
         The request was not sent, because its method may change the server, and the rules refuse that.
           \(request)
-        fix: record with rules.refusesUnsafeMethods = false, against a server that may be changed
+        fix: record with `rules.refusesUnsafeMethods = false`, against a server that may be changed
         file: \(file)
         """
     }

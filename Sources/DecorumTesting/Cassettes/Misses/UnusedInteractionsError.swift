@@ -9,6 +9,8 @@ public struct UnusedInteractionsError: Error, Hashable, Sendable {
     public let file: String
     /// The method and the URL of each, redacted.
     public let requests: [String]
+    /// The line of each in the file, and the tests that recorded it.
+    let places: [String]
     /// How to fix the cassette.
     let advice: String
 }
@@ -16,7 +18,9 @@ public struct UnusedInteractionsError: Error, Hashable, Sendable {
 extension UnusedInteractionsError: DescribableError {
     /// Their number, their requests, and how to fix the cassette.
     public var description: String {
-        "Of the cassette \(file), \(requests.count) recorded interactions were never played:\(listed(requests))\n"
-            + "fix: \(advice); or let the rules have unused: .allow"
+        let lines = zip(requests, places).map { $1.isEmpty ? $0 : "\($0)  (\($1))" }
+        return
+            "Of the cassette \(file), \(requests.count) recorded interactions were never played:\(listed(lines))\n"
+            + "fix: \(advice); or set `rules.unused = .allow`"
     }
 }

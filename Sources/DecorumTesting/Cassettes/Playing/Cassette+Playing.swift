@@ -7,9 +7,9 @@ extension Cassette {
     ///
     /// - Throws: ``CassetteMissError`` if no interaction does.
     func play(_ request: RecordedRequest) throws -> RecordedOutcome {
-        let (finding, number) = try take(request, orElse: .missed)
-        if case .interaction(let ordinal) = finding { return try content.outcome(at: ordinal) }
-        return try missed(matchable(request), finding, number: number)
+        let taken = try take(request, orElse: .missed)
+        if case .interaction(let ordinal) = taken.finding { return try content.outcome(at: ordinal) }
+        return try missed(taken.matched ?? matchable(request), taken.finding, number: taken.number)
     }
 
     /// Takes the interaction that answers one of several versions of a request; of several, the first in the file.
@@ -18,31 +18,37 @@ extension Cassette {
     func play(anyOf versions: [RecordedRequest]) throws -> RecordedOutcome {
         let versions = versions.map(matchable)
         let first = versions.first ?? RecordedRequest(method: "", url: "")
-        let (finding, number) = try take(first, orElse: .missed) { try $0.take(anyOf: versions, recorded: $1) }
-        if case .interaction(let ordinal) = finding { return try content.outcome(at: ordinal) }
-        return try missed(first, finding, number: number)
+        let taken = try take(first, matched: first, orElse: .missed) { try $0.take(anyOf: versions, recorded: $1) }
+        if case .interaction(let ordinal) = taken.finding { return try content.outcome(at: ordinal) }
+        return try missed(first, taken.finding, number: taken.number)
     }
 
     /// Takes the interaction that answers a request; nil if there is none.
     func playIfRecorded(_ request: RecordedRequest) throws -> RecordedOutcome? {
-        let finding = try take(request, orElse: .sent).finding
-        guard case .interaction(let ordinal) = finding else { return nil }
+        guard case .interaction(let ordinal) = try take(request, orElse: .sent).finding else { return nil }
         return try content.outcome(at: ordinal)
     }
 
+    /// The request as it is matched; a closure of the rules sees each request once.
     private func matchable(_ request: RecordedRequest) -> RecordedRequest {
         redactor.matchable(rules.rewritten(request))
     }
 
-    private func take(
-        _ request: RecordedRequest, orElse outcome: RequestExplanation.Outcome
-    ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
+    /// The result of the search for a request.
+    private struct Taken {
+        let finding: PlaybackIndex.Finding
+        let number: Int
+        /// The request as it is matched; nil if that was not needed.
+        let matched: RecordedRequest?
+    }
+
+    private func take(_ request: RecordedRequest, orElse outcome: RequestExplanation.Outcome) throws -> Taken {
         guard request.body.bytes.isEmpty, !rules.readsFields, rules.beforeMatching == nil else {
             let matched = matchable(request)
-            return try take(request, orElse: outcome) { try $0.take(matched, recorded: $1) }
+            return try take(request, matched: matched, orElse: outcome) { try $0.take(matched, recorded: $1) }
         }
         // Neither a rule nor the content needs the fields, and most URLs are those of a recording.
-        return try take(request, orElse: outcome) { index, recorded in
+        return try take(request, matched: nil, orElse: outcome) { index, recorded in
             try index.take(written: request, recorded: recorded)
                 ?? index.take(
                     RecordedRequest(method: request.method, url: redactor.matchable(url: request.url)),
@@ -51,10 +57,10 @@ extension Cassette {
     }
 
     private func take(
-        _ request: RecordedRequest, orElse outcome: RequestExplanation.Outcome,
+        _ request: RecordedRequest, matched: RecordedRequest?, orElse outcome: RequestExplanation.Outcome,
         _ take: (_ index: inout PlaybackIndex, _ recorded: (Int) throws -> RecordedRequest) throws ->
             PlaybackIndex.Finding
-    ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
+    ) throws -> Taken {
         let (finding, number, played) = try state.withLock { state in
             state.requestCount += 1
             let played = explainer == nil ? [] : state.index.played
@@ -70,10 +76,10 @@ extension Cassette {
             let answer: RequestExplanation.Outcome? =
                 if case .interaction(let ordinal) = finding { .answered(by: ordinal + 1) } else { nil }
             try explainer.explain(
-                matchable(request), number: number, answer ?? outcome, before: .init(played: played, mended: mended),
-                in: self)
+                matched ?? matchable(request), number: number, answer ?? outcome,
+                before: .init(played: played, mended: mended, foreign: foreign), in: self)
         }
-        return (finding, number)
+        return Taken(finding: finding, number: number, matched: matched)
     }
 
     /// The reaction to a request without a recording.
@@ -120,7 +126,7 @@ extension Cassette {
         let error = RecordingEndedError(
             request: SecretScanner(rules).masked("\(request.method) \(request.url)"),
             length: response.body.bytes.count, file: file.relativePath,
-            advice: adviceToRecord(or: "CASSETTE=append records it again"))
+            advice: adviceToRecord(or: "`CASSETTE=append` records it again"))
         keep(error)
         return error
     }

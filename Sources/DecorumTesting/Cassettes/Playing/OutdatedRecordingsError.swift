@@ -17,7 +17,7 @@ extension OutdatedRecordingsError: DescribableError {
     /// Their number, their days and requests, and how to record them anew.
     public var description: String {
         "Of the cassette \(file), \(recordings.count) recordings are older than the rules allow:\(listed(recordings))\n"
-            + "fix: \(advice); or raise rules.expiry"
+            + "fix: \(advice); or raise `rules.expiry`"
     }
 }
 
@@ -34,6 +34,6 @@ extension Cassette {
                 let day = content.recordedAt(ordinal).map { RecordedDay($0).description } ?? ""
                 return scanner.masked("\(day)  \(request.method) \(request.url)")
             },
-            advice: adviceToRecord(or: "CASSETTE=rewrite records it anew"))
+            advice: adviceToRecord(or: "`CASSETTE=rewrite` records it anew"))
     }
 }

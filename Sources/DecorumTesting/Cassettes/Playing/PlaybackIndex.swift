@@ -96,6 +96,8 @@ struct PlaybackIndex: Sendable {
     }
 
     private let rules: CassetteRules
+    /// The interactions that answer a request only if no other one matches it: those of other tests.
+    private let lowRanked: Set<Int>
     /// The key by all other rules of a request without content, if no rule reads fields.
     private var contentlessKey = Key()
     private var groups: [Group] = []
@@ -111,16 +113,17 @@ struct PlaybackIndex: Sendable {
     private(set) var played: Set<Int> = []
 
     /// Creates an empty index, with room for a number of interactions.
-    init(count: Int, rules: CassetteRules) {
+    init(count: Int, rules: CassetteRules, lowRanked: Set<Int> = []) {
         self.rules = rules
+        self.lowRanked = lowRanked
         groups.reserveCapacity(count)
         contentlessKey = key(of: RecordedRequest(method: "", url: ""), forTarget: false)
         groupNumbers.reserveCapacity(count)
     }
 
     /// Creates an index; `targets` are requests of which only method and URL count.
-    init(_ targets: some Collection<RecordedRequest>, rules: CassetteRules) {
-        self.init(count: targets.count, rules: rules)
+    init(_ targets: some Collection<RecordedRequest>, rules: CassetteRules, lowRanked: Set<Int> = []) {
+        self.init(count: targets.count, rules: rules, lowRanked: lowRanked)
         for target in targets { append(target) }
     }
 
@@ -241,8 +244,16 @@ struct PlaybackIndex: Sendable {
 
     private func queues(of group: Group, _ recorded: (Int) throws -> RecordedRequest) throws -> Queues {
         var queues = Queues()
-        queues.append(group.first, to: key(of: try recorded(group.first), forTarget: false))
-        for ordinal in group.others { queues.append(ordinal, to: key(of: try recorded(ordinal), forTarget: false)) }
+        let ordinals = [group.first] + group.others
+        for ordinal in ordinals where !lowRanked.contains(ordinal) {
+            queues.append(ordinal, to: key(of: try recorded(ordinal), forTarget: false))
+        }
+        guard !lowRanked.isEmpty else { return queues }
+        let ranked = queues
+        for ordinal in ordinals where lowRanked.contains(ordinal) {
+            let key = key(of: try recorded(ordinal), forTarget: false)
+            if ranked[key] == nil { queues.append(ordinal, to: key) }
+        }
         return queues
     }
 

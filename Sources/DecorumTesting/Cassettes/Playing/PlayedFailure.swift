@@ -51,7 +51,7 @@ extension RecordingEndedError: DescribableError {
     public var description: String {
         """
         The recording of \(request) ends here, after \(length) bytes, because the recorded test had dropped the response.
-        fix: \(advice); an endless response ends at the limits of rules.remainder
+        fix: \(advice); an endless response ends at the limits of `rules.remainder`
         file: \(file)
         """
     }

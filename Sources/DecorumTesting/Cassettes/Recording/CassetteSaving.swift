@@ -9,7 +9,7 @@ extension Cassette {
         func saving(_ file: CassetteCourse.Saving.File, isWrittenBySuite: Bool = false) -> CassetteCourse.Saving {
             .init(
                 mode: mode, file: file, isWrittenBySuite: isWrittenBySuite, hasRecordings: !recorded.isEmpty,
-                hadInteractions: opened.count > 0)
+                hadInteractions: opened.count > 0, test: test)
         }
         guard CassetteCourse.merge(for: saving(.unchanged)) != .nothing else { return }
         let directory = file.deletingLastPathComponent()
@@ -78,7 +78,7 @@ extension Cassette {
             try body()
         } catch let error as CocoaError {
             throw CassetteError(
-                file: file.relativePath, reason: "it cannot be written to the disk (error \(error.errorCode))")
+                file: file.relativePath, reason: "it cannot be written, because \(DiskFailure.words(for: error))")
         }
     }
 }

@@ -21,8 +21,8 @@ extension CassetteSizeError: DescribableError {
         let shown = largest.map { "\n  \($0)" }.joined()
         return
             "The cassette \(file) would have \(size) bytes, and at most \(limit) are written. The largest are:\(shown)\n"
-            + "fix: leave one out with rules.beforeRecording or rules.passedHosts, ask the server for less, or raise "
-            + "rules.sizeLimit"
+            + "fix: leave one out with `rules.beforeRecording` or `rules.passedHosts`, ask the server for less, or raise "
+            + "`rules.sizeLimit`"
     }
 }
 

@@ -45,8 +45,8 @@ extension Interaction {
             throw CassetteError(
                 file: file, place: place,
                 reason: "its Content-Encoding is \(coding.debugDescription), which cannot be undone, so that secrets "
-                    + "in its content would not be found; ask for another coding in Accept-Encoding, let "
-                    + "rules.content be .coded, or let rules.beforeRecording make something else of it")
+                    + "in its content would not be found; ask for another coding in Accept-Encoding, set "
+                    + "`rules.content = .coded`, or let `rules.beforeRecording` make something else of it")
         }
     }
 }

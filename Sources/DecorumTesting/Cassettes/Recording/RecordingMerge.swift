@@ -10,6 +10,9 @@ enum SavedInteraction: Sendable {
 }
 
 /// Merges the interactions of a file with new recordings.
+///
+/// Two recordings are the same only if both their requests and their answers are: equal requests with other answers stay,
+/// one after the other, so that none is lost.
 struct RecordingMerge {
     let rules: CassetteRules
     let redactor: CassetteRedactor
@@ -33,6 +36,8 @@ struct RecordingMerge {
                 try ordinal.map { try original.interaction(at: $0) } ?? interaction
             }
             return try sorted(joined(recorded, isUnion: true))
+        case .test(let test, let isReplaced):
+            return try sorted(joined(recorded, of: test, isReplaced: isReplaced))
         }
     }
 
@@ -43,14 +48,10 @@ struct RecordingMerge {
         _ recorded: [Interaction], since earlier: CassetteContent
     ) -> [(interaction: Interaction, ordinal: Int?)] {
         guard earlier.count > 0 else { return recorded.map { ($0, nil) } }
-        let existing = (0..<earlier.count).compactMap { ordinal in
-            (try? key(of: earlier, at: ordinal)).map { (ordinal: ordinal, key: $0) }
-        }
-        var known = Dictionary(grouping: existing) { $0.key }.mapValues { $0[...] }
+        var known = ordinals(of: earlier)
         return recorded.map { interaction in
-            guard let old = known[key(of: redactor.matchable(interaction.request))]?.popFirst()?.ordinal,
-                !earlier.isMendable(at: old, expiry: expiry), let known = try? earlier.interaction(at: old),
-                known.isSame(as: interaction)
+            guard let old = known[key(of: redactor.matchable(interaction.request))]?.popFirst(),
+                isSame(interaction, at: old, of: earlier)
             else { return (interaction, nil) }
             return (interaction, old)
         }
@@ -59,16 +60,17 @@ struct RecordingMerge {
     /// The interactions of the file and the recordings.
     ///
     /// A recording takes the place of an incomplete or outdated interaction for the same request. In a union, it counts
-    /// as one that the file has, if the file has one for the same request.
+    /// as one that the file has, if the file has one for the same request with the same answer.
     private func joined(_ recorded: [Interaction], isUnion: Bool) throws -> [SavedInteraction] {
         let keys = recorded.map { key(of: redactor.matchable($0.request)) }
         var waiting = Dictionary(grouping: recorded.indices) { keys[$0] }.mapValues { $0[...] }
         var used: Set<Int> = []
         let existing: [SavedInteraction] = try (0..<content.count).map { ordinal in
             let isMendable = content.isMendable(at: ordinal, expiry: expiry)
-            guard isUnion || isMendable, let match = waiting[try key(of: content, at: ordinal)]?.popFirst() else {
-                return .existing(ordinal)
-            }
+            guard isUnion || isMendable, let match = waiting[try key(of: content, at: ordinal)]?.first,
+                isMendable || isSame(recorded[match], at: ordinal, of: content)
+            else { return .existing(ordinal) }
+            waiting[keys[match]]?.removeFirst()
             used.insert(match)
             guard isMendable, try recorded[match].mends(content.interaction(at: ordinal), expiry: expiry) else {
                 return .existing(ordinal)
@@ -90,30 +92,46 @@ struct RecordingMerge {
         return interactions.indices.sorted { (texts[$0], $0) < (texts[$1], $1) }.map { interactions[$0] }
     }
 
+    /// Whether a recording has the same answer as an interaction of a file that may stay.
+    func isSame(_ recorded: Interaction, at ordinal: Int, of earlier: CassetteContent) -> Bool {
+        guard !earlier.isMendable(at: ordinal, expiry: expiry), let old = try? earlier.interaction(at: ordinal) else {
+            return false
+        }
+        return old.isSame(as: recorded)
+    }
+
+    /// The places of the interactions of a file, by their keys, without those that cannot be read.
+    func ordinals(of content: CassetteContent) -> [[[UInt8]]: ArraySlice<Int>] {
+        let keys = (0..<content.count).compactMap { ordinal in
+            (try? key(of: content, at: ordinal)).map { (ordinal: ordinal, key: $0) }
+        }
+        return Dictionary(grouping: keys) { $0.key }.mapValues { $0.map(\.ordinal)[...] }
+    }
+
     /// The key of a request of a file, as it is matched.
-    private func key(of content: CassetteContent, at ordinal: Int) throws -> [[UInt8]] {
+    func key(of content: CassetteContent, at ordinal: Int) throws -> [[UInt8]] {
         key(of: redactor.matchable(try content.request(at: ordinal, for: rules.matching)))
     }
 
-    private func key(of request: RecordedRequest) -> [[UInt8]] {
+    func key(of request: RecordedRequest) -> [[UInt8]] {
         rules.matching.map { $0.key(request) }
     }
 }
 
 extension Interaction {
     /// Whether the interaction is better than an older one: it is whole, has more content, or the older one is outdated.
-    fileprivate func mends(_ older: Interaction, expiry: Date?) -> Bool {
+    func mends(_ older: Interaction, expiry: Date?) -> Bool {
         if let expiry, let date = older.recordedAt, date < expiry { return true }
         guard failure?.kind == RecordedFailure.abandoned else { return true }
         return (response?.body.bytes.count ?? 0) > (older.response?.body.bytes.count ?? 0)
     }
-}
-extension Interaction {
-    /// Whether both have the same content, regardless of the time of recording.
+
+    /// Whether both have the same content, regardless of the time of recording and the tests that recorded it.
     fileprivate func isSame(as other: Interaction) -> Bool {
         func essence(_ interaction: Interaction) -> Interaction {
             var interaction = interaction
             interaction.recordedAt = nil
+            interaction.tests = []
             interaction.response?.chunks = []
             for name in [.date, .age, .expires, .lastModified] as [HTTPField.Name] {
                 interaction.response?.fields[name] = nil

@@ -18,8 +18,11 @@ struct ContentGate {
 
         var decoded = interaction
         decoded.decodeContent()
-        try checkKind(decoded.request.body.bytes, decoded.request.fields)
-        if let response = decoded.response { try checkKind(response.body.bytes, response.fields) }
+        let exchange = "\(decoded.request.method) \(decoded.request.url)"
+        try checkKind(decoded.request.body.bytes, decoded.request.fields, exchange)
+        if let response = decoded.response {
+            try checkKind(response.body.bytes, response.fields, "the answer to " + exchange)
+        }
         if decoded.request.body != interaction.request.body {
             try checkUnredacted(decoded.request.body.bytes, decoded.request.fields)
         }
@@ -28,9 +31,9 @@ struct ContentGate {
         }
     }
 
-    private func checkKind(_ content: Data, _ fields: HTTPFields) throws {
+    private func checkKind(_ content: Data, _ fields: HTTPFields, _ exchange: String) throws {
         guard UnsearchedContent.includes(Array(content), mediaType: fields[.contentType]) else { return }
-        try scanner.checkUnsearched(file: file)
+        try scanner.checkUnsearched(file: file, exchange: exchange)
     }
 
     private func check(_ content: Data, _ fields: HTTPFields) throws {

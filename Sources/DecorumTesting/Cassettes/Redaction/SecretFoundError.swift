@@ -34,14 +34,33 @@ public struct SecretFoundError: Error, Sendable, Hashable, DescribableError {
     /// The places, in their order in the file.
     public let findings: [Finding]
 
+    /// The method and the URL of the request, redacted, whose content or whose answer is not searched; nil if unknown.
+    var exchange: String?
+
     /// The file, the places and the remedy.
     public var description: String {
-        let listed = findings.prefix(Self.listLimit).map { "  \($0)" }.joined(separator: "\n")
-        let rest = findings.count - Self.listLimit
+        let secrets = findings.filter { $0.kind != .unsearchedContent }
+        return secrets.isEmpty ? unsearched : found(secrets)
+    }
+
+    private func found(_ secrets: [Finding]) -> String {
+        let listed = secrets.prefix(Self.listLimit).map { "  \($0)" }.joined(separator: "\n")
+        let rest = secrets.count - Self.listLimit
         return """
             The file \(file) is not written, because it would hold what looks like a secret:
             \(listed)\(rest > 0 ? "\n  and \(rest) more" : "")
-            Redact the place by its name, or allow the value if it is made up.
+            fix: replace it by the name of its place, as in `rules.redaction.jsonPaths.insert("user.pin")`, or in \
+            `rules.beforeRecording`; if it is made up, `rules.allowedSecrets.append("the value")` leaves it
             """
+    }
+
+    /// Such content is no secret, but might hold one.
+    private var unsearched: String {
+        """
+        The file \(file) is not written, because \(exchange.map { "the content of \($0)" } ?? "some content") is an \
+        archive or has a binary format, in which no secret would be found.
+        fix: if it holds none, `rules.allowedSecrets.append(.kind(.unsearchedContent))` records it as it is; or let \
+        `rules.beforeRecording` replace it
+        """
     }
 }

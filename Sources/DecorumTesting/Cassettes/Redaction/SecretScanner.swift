@@ -54,10 +54,12 @@ package struct SecretScanner: Sendable {
     }
 
     /// Throws because content cannot be searched, unless the rules allow it.
-    func checkUnsearched(file: String) throws {
+    ///
+    /// `exchange` is the method and the URL of its request, redacted.
+    func checkUnsearched(file: String, exchange: String) throws {
         guard !allowedKinds.contains(.unsearchedContent) else { return }
         let finding = SecretFoundError.Finding(kind: .unsearchedContent, variable: nil, path: nil, line: 1)
-        throw SecretFoundError(file: file, findings: [finding])
+        throw SecretFoundError(file: file, findings: [finding], exchange: masked(exchange))
     }
 
     /// Finds texts that look like secrets.

@@ -29,10 +29,13 @@ extension Cassette {
                     number: ordinal + 1, request: request.map { scanner.masked("\($0.method) \($0.url)") } ?? "")
             }
         }
-        let (replayed, saved, failures) = state.withLock { ($0.replayCount, $0.saved, $0.failures) }
+        let (replayed, saved, failures, drifts) = state.withLock {
+            ($0.replayCount, $0.saved, $0.failures, $0.drifts)
+        }
         return CassetteReport.Ending(
             isFinished: isFinished, recorded: saved.count, replayed: replayed,
-            missed: failures.compactMap { ($0 as? CassetteMissError)?.request }, outdated: recordings(outdated),
+            missed: failures.compactMap { ($0 as? CassetteMissError)?.request },
+            changed: drifts.map { .init(request: $0.request, changes: $0.changes) }, outdated: recordings(outdated),
             unplayed: isFinished && mode == .replay ? recordings(unplayed) : nil,
             masked: saved.replacements.map { .init(place: $0.place, placeholder: $0.placeholder) })
     }

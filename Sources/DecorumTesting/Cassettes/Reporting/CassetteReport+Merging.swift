@@ -5,6 +5,7 @@ extension CassetteReport {
         var recorded = 0
         var replayed = 0
         var missed: [String] = []
+        var changed: [Change] = []
         var outdated: [Recording] = []
         /// The recordings that the test has not played; nil if it has failed, or has not replayed the file.
         var unplayed: [Recording]?
@@ -26,6 +27,7 @@ extension CassetteReport {
             cassette.recorded += ending.recorded
             cassette.replayed += ending.replayed
             cassette.missed += ending.missed
+            cassette.changed += ending.changed
             for recording in ending.outdated where !cassette.outdated.contains(recording) {
                 cassette.outdated.append(recording)
             }
@@ -50,6 +52,7 @@ extension CassetteReport {
             counts.recorded += cassette.recorded
             counts.replayed += cassette.replayed
             counts.missed += cassette.missed.count
+            counts.changed += cassette.changed.count
             counts.outdated += cassette.outdated.count
             counts.masked += cassette.masked.count
         }

@@ -12,6 +12,14 @@ public struct CassetteReport: Sendable, Hashable, Codable {
         public let request: String
     }
 
+    /// A request to which the server no longer answers as recorded, found by ``CassetteMode/verify``.
+    public struct Change: Sendable, Hashable, Codable {
+        /// The method and the URL, redacted.
+        public let request: String
+        /// The changes, with JSON paths and without values.
+        public let changes: [String]
+    }
+
     /// A value that was replaced when a cassette was written.
     public struct Mask: Sendable, Hashable, Codable {
         /// The first place at which it was found, such as `choices.token in JSON`.
@@ -36,6 +44,8 @@ public struct CassetteReport: Sendable, Hashable, Codable {
         public internal(set) var replayed = 0
         /// The requests that had no recording.
         public internal(set) var missed: [String] = []
+        /// The requests to which the server no longer answers as recorded.
+        public internal(set) var changed: [Change] = []
         /// The recordings that were played although they are older than the rules allow.
         public internal(set) var outdated: [Recording] = []
         /// The recordings that no test has played; nil where no test that passed has replayed the file.
@@ -66,6 +76,8 @@ public struct CassetteReport: Sendable, Hashable, Codable {
         public internal(set) var replayed = 0
         /// The requests that had no recording.
         public internal(set) var missed = 0
+        /// The requests to which the server no longer answers as recorded.
+        public internal(set) var changed = 0
         /// The outdated recordings that were played.
         public internal(set) var outdated = 0
         /// The recordings that no test has used.
@@ -100,7 +112,8 @@ extension CassetteReport: CustomStringConvertible {
         var lines = [
             """
             \(cassettes.count) cassettes in \(counts.tests) tests: \(counts.recorded) recorded, \(counts.replayed) replayed, \
-            \(counts.missed) missed, \(counts.outdated) outdated, \(counts.unused) unused, \(counts.masked) secrets masked
+            \(counts.missed) missed, \(counts.changed) changed, \(counts.outdated) outdated, \(counts.unused) unused, \
+            \(counts.masked) secrets masked
             """
         ]
         if isPartial { lines.append("Only some of the tests ran, so unused recordings are not listed.") }
@@ -120,6 +133,9 @@ extension CassetteReport.Cassette {
         var lines = ["", "\(file) (\(modes)): \(recorded) recorded, \(replayed) replayed"]
         if finished < opened { lines.append("  not finished by \(opened - finished) of \(opened) tests") }
         lines += missed.map { "  missed    \($0)" }
+        lines += changed.flatMap { change in
+            ["  changed   \(change.request)"] + change.changes.map { "              \($0)" }
+        }
         lines += outdated.map { "  outdated  interaction \($0.number)  \($0.request)" }
         lines += unused.map { "  unused    interaction \($0.number)  \($0.request)" }
         lines += masked.map { "  masked    \($0.place): \($0.placeholder)" }

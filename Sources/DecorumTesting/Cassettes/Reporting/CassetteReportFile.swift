@@ -83,7 +83,7 @@ public struct CassetteReportFile: Sendable, Hashable {
                 try Data(report.description.utf8).write(to: text, options: .atomic)
             }
         } catch {
-            let cause = (error as? CocoaError).map { "error \($0.errorCode)" } ?? "\(error)"
+            let cause = (error as? CocoaError).map(DiskFailure.words) ?? "\(error)"
             let line = "The report \(json.relativePath) cannot be written: \(cause)\n"
             FileHandle.standardError.write(Data(line.utf8))
         }

@@ -1,15 +1,50 @@
 public import Decorum
 import DecorumArchive
 import Foundation
+import Synchronization
 
 extension Cassette {
-    /// Compares the live answers with the recorded ones.
+    /// Throws if the live answers differ from the recorded ones.
     ///
     /// - Returns: The recorded interactions whose requests were not made; other tests of the suite may make them.
     func verify() throws -> Set<Int> {
+        var (drifts, unmade) = try drifts()
+        if !isShared, rules.unused == .fail {
+            let scanner = SecretScanner(rules)
+            drifts += try unmade.sorted().map { ordinal in
+                let request = redactor.matchable(try content.request(at: ordinal))
+                return .init(
+                    request: scanner.masked("\(request.method) \(request.url)"),
+                    changes: ["is recorded, and no longer requested"])
+            }
+        }
+        if let error = error(of: drifts) { throw error }
+        return isShared ? unmade : []
+    }
+
+    /// The differences of the live answers in ``CassetteMode/verify``, for a test that has failed and so does not finish
+    /// its cassette; nil if there are none.
+    ///
+    /// A request that was not made is no difference then, since the test may have ended early.
+    package func driftOfFailedTest() async -> CassetteDriftError? {
+        guard mode == .verify else { return nil }
+        await endRecordings()
+        return (try? drifts()).flatMap { error(of: $0.drifts) }
+    }
+
+    /// The error for differences, which are kept for the report of the run.
+    private func error(of drifts: [CassetteDriftError.Drift]) -> CassetteDriftError? {
+        guard !drifts.isEmpty else { return nil }
+        state.withLock { $0.drifts = drifts }
+        return CassetteDriftError(
+            file: file.relativePath, drifts: drifts, advice: adviceToRecord(or: "`CASSETTE=rewrite` records it anew"))
+    }
+
+    private func drifts() throws -> (drifts: [CassetteDriftError.Drift], unmade: Set<Int>) {
         let live = try matchable(recorded().interactions)
         let recorded = try matchable(content.interactions())
-        var index = PlaybackIndex(recorded.lazy.map(\.request), rules: rules)
+        var index = PlaybackIndex(
+            recorded.lazy.map(\.request), rules: rules, lowRanked: content.foreign(to: test))
         let scanner = SecretScanner(rules)
         var drifts: [CassetteDriftError.Drift] = []
         for interaction in live {
@@ -22,21 +57,7 @@ extension Cassette {
             let changes = recorded[ordinal].drift(to: interaction)
             if !changes.isEmpty { drifts.append(.init(request: request, changes: changes.map(scanner.masked))) }
         }
-        let unmade = Set(recorded.indices).subtracting(index.played)
-        if !isShared, rules.unused == .fail {
-            drifts += unmade.sorted().map { ordinal in
-                let request = recorded[ordinal].request
-                return .init(
-                    request: scanner.masked("\(request.method) \(request.url)"),
-                    changes: ["is recorded, and no longer requested"])
-            }
-        }
-        guard drifts.isEmpty else {
-            throw CassetteDriftError(
-                file: file.relativePath, drifts: drifts,
-                advice: adviceToRecord(or: "CASSETTE=rewrite records it anew"))
-        }
-        return isShared ? unmade : []
+        return (drifts, Set(recorded.indices).subtracting(index.played))
     }
 
     private func matchable(_ interactions: [Interaction]) -> [Interaction] {

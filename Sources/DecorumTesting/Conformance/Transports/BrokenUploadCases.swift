@@ -25,7 +25,9 @@ extension TransportCase {
     ) { subject in
         let bench = try await subject.bench()
         for knowsLength in [true, false] {
-            let body = BodyProbe().body(chunks: 20, knowingLength: knowsLength, failure: UploadFailure())
+            // The failure takes the place of the last chunk: behind it, all content of a known length has been sent.
+            let probe = BodyProbe(.bytes(BytePattern.bytes(80 << 10)))
+            let body = probe.body(chunks: 5, knowingLength: knowsLength, failure: UploadFailure())
             try await requireUnreadable(body, UploadFailure.self, on: bench)
         }
         try requireEqual(bench.origin.requests.count(where: \.isComplete), 0, "The number of complete requests")

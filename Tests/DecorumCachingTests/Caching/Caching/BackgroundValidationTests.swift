@@ -57,6 +57,21 @@ import Testing
         #expect(try await askedSeconds(of: connection, stub, within: 70) == [0, 1, 3, 7, 15, 31, 63])
     }
 
+    @Test func `A response whose body breaks off is a failure, too`() async throws {
+        let (connection, stub) = cache()
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(10))
+        let chunks = AsyncThrowingStream<Data, any Error> {
+            $0.finish(throwing: TransportError(.connectionLost, at: .body))
+        }
+        outcomes.withLock { [stale] in
+            var broken = stale
+            broken.body = Body(chunks: chunks)
+            $0 = [broken]
+        }
+        #expect(try await askedSeconds(of: connection, stub, within: 8) == [0, 1, 3, 7])
+    }
+
     @Test func `A response to a request of the user ends the pause that a server has asked for`() async throws {
         let (connection, stub) = cache()
         _ = try await connection.send(get())

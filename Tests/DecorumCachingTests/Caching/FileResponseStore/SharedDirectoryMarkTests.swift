@@ -48,7 +48,7 @@ import Testing
         #expect(try fileSystem.status(of: path, mayWait: true).time == 1)
     }
 
-    @Test func `What is kept in memory is not used after the clock was set and removals were marked`() async throws {
+    @Test func `Responses in memory are not used after the clock was set and removals were marked`() async throws {
         let (store, other) = (store(), folder.store())
         let key = try SampleResponse.key(1, fields: Self.secret)
         fileSystem.setClock(by: Self.year)
@@ -99,7 +99,7 @@ import Testing
         #expect(await responses.responses(for: key).map { $0.selectingFields[.accept] } == ["c"])
     }
 
-    @Test func `What is kept in memory is not used when the marks cannot be read`() async throws {
+    @Test func `Responses in memory are not used when the marks cannot be read`() async throws {
         let store = store()
         let key = try SampleResponse.key(1, fields: Self.secret)
         await store.store(SampleResponse.response(1), for: key)

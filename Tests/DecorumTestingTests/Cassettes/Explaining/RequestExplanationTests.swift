@@ -53,7 +53,7 @@ import Testing
         let found = try await explanations(of: "feed.json") { connection in
             _ = try await connection.send(search(#"{"page":2,"q":"a"}"#))
         }
-        let text = try #require(found.first).description.replacing(folder.url.path + "/", with: "")
+        let text = try #require(found.first).details.replacing(folder.url.path + "/", with: "")
         #expect(
             text == """
                 feed.json, request 1
@@ -73,9 +73,11 @@ import Testing
                     url  differs
                       https://api.example.com/other  →  https://api.example.com/search
                     body  differs
-                      0 bytes  →  18 bytes, different from byte 0 on
-                      nothing  →  {"page":2,"q":"a"}
+                      the recording has none  →  {"page":2,"q":"a"}
                 """)
+        #expect(
+            try #require(found.first).description.replacing(folder.url.path + "/", with: "")
+                == "feed.json, request 1  POST https://api.example.com/search  →  interaction 3 (line 6)")
     }
 
     @Test func `The reasons tell a played recording, one out of order and one that is recorded again`() async throws {
@@ -116,7 +118,7 @@ import Testing
         #expect(found[0].outcome == .answered(by: 1235))
         #expect(found[0].others.count == 5)
         #expect(found[0].omittedCount == 1995)
-        #expect(found[0].description.contains("nor by 1995 others, which are less similar"))
+        #expect(found[0].details.contains("nor by 1995 others, which are less similar"))
         #expect(found[1].others.first?.number == 2001)
         #expect(found[1].others.first?.differences == ["url  differs", "  recorded  page=1", "  now       page=2"])
     }
@@ -157,6 +159,21 @@ import Testing
             #expect(!explanation.description.contains(token.prefix(12).suffix(8)), "\(explanation)")
             #expect(!explanation.description.contains("hidden-value"), "\(explanation)")
         }
+    }
+
+    @Test func `A request is shown once to the rules that rewrite it`() async throws {
+        try write([("GET", "/a", nil)], to: "feed.json")
+        let seen = Mutex<[String]>([])
+        var rules = CassetteRules()
+        rules.beforeMatching = { interaction in
+            if interaction.response == nil { seen.withLock { $0.append(interaction.request.url) } }
+            return interaction
+        }
+        _ = try await explanations(of: "feed.json", rules: rules) { connection in
+            _ = try await connection.send(.get("https://api.example.com/a"))
+            _ = try? await connection.send(.get("https://api.example.com/b"))
+        }
+        #expect(seen.withLock { $0 } == ["https://api.example.com/a", "https://api.example.com/b"])
     }
 
     @Test func `The environment asks for it by a name that replays, also where CI is set`() throws {

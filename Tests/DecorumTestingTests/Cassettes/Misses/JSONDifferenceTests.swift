@@ -14,8 +14,14 @@ import Testing
     @Test(
         arguments: [
             (#"{"a":1,"b":2}"#, #"{"b":2,"a":1}"#, []), ("[1,2]", "[1,2.0]", []),
-            (#"{"a":{"b":[1,2]}}"#, #"{"a":{"b":[1,3,4]}}"#, ["$.a.b[1]  2  →  3", "$.a.b[2]  nothing  →  4"]),
-            (#"{"a":1}"#, #"{"c":true}"#, ["$.a  1  →  nothing", "$.c  nothing  →  true"]),
+            (
+                #"{"a":{"b":[1,2]}}"#, #"{"a":{"b":[1,3,4]}}"#,
+                ["$.a.b[1]  2  →  3", "$.a.b[2]  the recording has none  →  4"]
+            ),
+            (
+                #"{"a":1}"#, #"{"c":true}"#,
+                ["$.a  1  →  this request has none", "$.c  the recording has none  →  true"]
+            ),
             (#"{"a":1,"a":2}"#, #"{"a":1,"a":3}"#, ["$.a  2  →  3"]),
             (#"{"a":[]}"#, #"{"a":{}}"#, ["$.a  [0 elements]  →  {0 members}"]),
         ] as [(String, String, [String])])

@@ -108,7 +108,7 @@ import Testing
         let error = await #expect(throws: CassetteError.self) { try await record(request, over: base) }
         #expect(error?.place == "the response to request 1")
         #expect(error?.reason.contains("Content-Encoding is \"\(coding)\"") == true)
-        #expect(error?.reason.contains("rules.content be .coded") == true)
+        #expect(error?.reason.contains("`rules.content = .coded`") == true)
         #expect(!FileManager.default.fileExists(atPath: folder.path("feed.json")))
 
         let upload = try Request.post(

@@ -143,7 +143,7 @@ import Testing
         #expect(error?.length == 10)
         let text = try #require(error).description
         #expect(text.contains("The recording of GET https://example.com/events ends here, after 10 bytes"))
-        #expect(text.contains("CASSETTE=append records it again"))
+        #expect(text.contains("`CASSETTE=append` records it again"))
         await #expect(throws: RecordingEndedError.self) { try await cassette.finish() }
     }
 

@@ -79,7 +79,8 @@ import Testing
 
         let text = try folder.text("report.txt")
         #expect(
-            text.hasPrefix("3 cassettes in 4 tests: 2 recorded, 4 replayed, 1 missed, 1 outdated, 0 unused, 1 secrets"))
+            text.hasPrefix(
+                "3 cassettes in 4 tests: 2 recorded, 4 replayed, 1 missed, 0 changed, 1 outdated, 0 unused, 1 secrets"))
         #expect(text.contains("  missed    GET https://api.example.com/missing\n"))
         #expect(text.contains("  not finished by 1 of 2 tests\n"))
         #expect(text.contains("  outdated  interaction 1  GET https://api.example.com/old\n"))

@@ -41,6 +41,7 @@ extension HAR.Entry {
         }
         if interaction.request.url != request.url { add("url", .string(interaction.request.url)) }
         if interaction.recordedAt == nil { add("isDated", .bool(false)) }
+        if !interaction.tests.isEmpty { add("tests", .array(interaction.tests.map { .string($0) })) }
         if interaction.request.body.exactness != .exact {
             add("requestExactness", .string(interaction.request.body.exactness.rawValue))
         }
@@ -117,6 +118,7 @@ extension Interaction {
         // A value that was changed in the archive itself takes precedence over the custom field.
         if let url = more["url"]?.string, HAR.written(url) == entry.request.url { request.url = url }
         if more["isDated"] == .bool(false) { recordedAt = nil }
+        tests = more["tests"]?.array?.compactMap(\.string) ?? []
         if let exactness = more["requestExactness"]?.exactness { request.body.exactness = exactness }
         if let trailers = more["requestTrailers"] { request.trailers = try trailers.fields(within: budget) }
         if let exactness = more["exactness"]?.exactness { response?.body.exactness = exactness }

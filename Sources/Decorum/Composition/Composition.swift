@@ -1,0 +1,139 @@
+/// The layers of a stack, with the findings about them and the layers of which nothing is known.
+///
+/// ```swift
+/// print(connection.composition)
+/// // error    1 authenticating(with: signer, for: https://api.example.com:443)
+/// //          2 retrying(retries: 3)
+/// // …
+/// ```
+///
+/// See <doc:checking-a-stack>.
+public struct Composition: Sendable {
+    /// The layers, outermost first.
+    public let layers: [Layer]
+    /// The findings, without those of accepted hazards, most serious first.
+    public let findings: [Finding]
+    /// The layers whose authors have declared nothing: the check does not know whether they are at the right place.
+    public let unknownLayers: [LayerPlace]
+    /// The hazards that are accepted, with the reasons.
+    public let accepted: [Hazard: String]
+    private let tree: LayerTree
+    private let allFindings: [Finding]
+
+    /// Checks the layers of a connection.
+    ///
+    /// - Parameter layers: The layers, outermost first.
+    public init(of layers: [Layer]) {
+        let tree = LayerTree(layers)
+        let findings = CompositionRule.all.flatMap { $0.findings(tree) }
+        self.init(layers, tree, findings, accepting: [:])
+    }
+
+    private init(_ layers: [Layer], _ tree: LayerTree, _ findings: [Finding], accepting accepted: [Hazard: String]) {
+        self.layers = layers
+        self.tree = tree
+        self.accepted = accepted
+        allFindings = findings
+        let found = Set(findings.map(\.hazard))
+        let needless = accepted.keys.filter { !found.contains($0) }.sorted { $0.name < $1.name }.map(Finding.needless)
+        let remaining = findings.filter { accepted[$0.hazard] == nil } + needless
+        // Rules have an order of their own, which the sort keeps among equals.
+        self.findings = Finding.Severity.allCases.reversed().flatMap { severity in
+            remaining.filter { $0.severity == severity }
+        }
+        unknownLayers = tree.nodes.map(\.place).filter { !$0.layer.isDeclared }
+    }
+
+    /// The composition without the findings about hazards that are intended, for the given reasons.
+    ///
+    /// ```swift
+    /// let composition = connection.composition.accepting([.unlimitedCall: "The job that calls has a deadline."])
+    /// ```
+    ///
+    /// A hazard that the stack does not have becomes the finding ``Hazard/needlessAcceptance``.
+    ///
+    /// - Parameter reasons: The hazards, each with the reason.
+    /// - Returns: The composition with the other findings.
+    public func accepting(_ reasons: [Hazard: String]) -> Composition {
+        Composition(layers, tree, allFindings, accepting: accepted.merging(reasons) { $1 })
+    }
+
+    /// The composition without the findings about a hazard that is intended.
+    ///
+    /// - Parameters:
+    ///   - hazard: The hazard.
+    ///   - reason: The reason.
+    /// - Returns: The composition with the other findings.
+    public func accepting(_ hazard: Hazard, because reason: String) -> Composition {
+        accepting([hazard: reason])
+    }
+
+    /// The layers, one a line, outermost first; the layers of a branch are indented.
+    ///
+    /// A layer of a finding is marked with the severity, and one of which nothing is known with `unknown`.
+    public var markedLayers: String {
+        let width = "information".count
+        return tree.nodes.flatMap { node in
+            let mark = mark(of: node.place)
+            let indentation = String(repeating: "    ", count: node.depth)
+            let number =
+                String(repeating: " ", count: max(0, 3 - "\(node.place.number)".count)) + "\(node.place.number)"
+            let line = mark + String(repeating: " ", count: width - mark.count) + number + " " + indentation
+            let heading = node.branch.map {
+                [String(repeating: " ", count: width + 4) + indentation.dropLast(2) + "\($0):"]
+            }
+            return (heading ?? []) + [line + node.layer.ownDescription]
+        }.joined(separator: "\n")
+    }
+
+    private func mark(of place: LayerPlace) -> String {
+        let severity = findings.filter { $0.places.contains(place) }.map(\.severity).max()
+        return severity?.description ?? (place.layer.isDeclared ? "" : "unknown")
+    }
+}
+
+extension Composition: CustomStringConvertible, CustomDebugStringConvertible {
+    /// The marked layers, and below them the findings, the unknown layers and the accepted hazards.
+    public var description: String {
+        let unknown = unknownLayers.map { place in
+            "unknown, layer \(place.number): \(place.layer.quotedName) declares nothing, so the check cannot tell whether "
+                + "its place is right."
+        }
+        let accepted = accepted.sorted { $0.key.name < $1.key.name }.map { "accepted, \($0.key): \($0.value)" }
+        let notes = findings.map(\.description) + unknown + accepted
+        return ([markedLayers] + (notes.isEmpty ? ["No findings."] : notes)).joined(separator: "\n")
+    }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+}
+
+extension Finding {
+    /// An acceptance of a hazard that the stack does not have.
+    fileprivate static func needless(_ hazard: Hazard) -> Finding {
+        Finding(
+            hazard: .needlessAcceptance, severity: .information, places: [],
+            consequence: "The hazard `\(hazard)` is accepted, and the stack does not have it.",
+            change: "Remove the acceptance, so that it hides no later mistake.")
+    }
+}
+
+extension Layer {
+    /// The name and the settings, without the branches.
+    fileprivate var ownDescription: String {
+        let settings = settings.map { "\($0.name): \($0.value)" }.joined(separator: ", ")
+        return settings.isEmpty ? name : "\(name)(\(settings))"
+    }
+}
+
+extension Connection {
+    /// The layers of the connection with what the check of their order and settings finds.
+    ///
+    /// `print(connection.composition)` shows the stack, marks the layers concerned, and lists the findings.
+    public var composition: Composition { Composition(of: layers) }
+
+    /// The mistakes in the stack that its layers show, most serious first.
+    ///
+    /// See ``Composition`` for the layers of which nothing is known.
+    public var findings: [Finding] { composition.findings }
+}

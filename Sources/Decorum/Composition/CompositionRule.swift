@@ -1,0 +1,110 @@
+/// A kind of mistake, and the way to find it in the layers of a stack.
+struct CompositionRule: Sendable {
+    let hazard: Hazard
+    let findings: @Sendable (_ tree: LayerTree) -> [Finding]
+
+    /// All rules, in the order in which their findings are shown.
+    static let all = credentials + signatures + retries + deadlines + fields + caching + observation + testing
+
+    /// Finds layers that stand outside of others and belong inside of them.
+    ///
+    /// - Parameters:
+    ///   - hazard: The hazard.
+    ///   - severity: The severity of a finding.
+    ///   - isHazard: Returns whether a layer must not stand outside of another.
+    ///   - consequence: The consequence, by the name of the layer and the names of the others.
+    /// - Returns: The rule.
+    static func tooFarOut(
+        _ hazard: Hazard, _ severity: Finding.Severity,
+        where isHazard: @escaping @Sendable (_ layer: Layer, _ other: Layer) -> Bool,
+        consequence: @escaping @Sendable (_ layer: String, _ others: String) -> String
+    ) -> CompositionRule {
+        CompositionRule(hazard: hazard) { tree in
+            tree.nodes.compactMap { node in
+                let others = tree.layers(insideOf: node).filter { isHazard(node.layer, $0.layer) }
+                guard let innermost = others.last else { return nil }
+                let (name, bound) = (node.layer.quotedName, innermost.layer.quotedName)
+                return Finding(
+                    hazard: hazard, severity: severity, places: [node.place] + others,
+                    consequence: consequence(name, others.map(\.layer.quotedName).listed),
+                    change: "Move \(name) inside of \(bound): its line belongs above that of \(bound).")
+            }
+        }
+    }
+
+    /// Finds layers that stand inside of others and belong outside of them.
+    ///
+    /// - Parameters:
+    ///   - hazard: The hazard.
+    ///   - severity: The severity of a finding.
+    ///   - isHazard: Returns whether a layer must not stand inside of another.
+    ///   - consequence: The consequence, by the name of the layer and the names of the others.
+    /// - Returns: The rule.
+    static func tooFarIn(
+        _ hazard: Hazard, _ severity: Finding.Severity,
+        where isHazard: @escaping @Sendable (_ layer: Layer, _ other: Layer) -> Bool,
+        consequence: @escaping @Sendable (_ layer: String, _ others: String) -> String
+    ) -> CompositionRule {
+        CompositionRule(hazard: hazard) { tree in
+            tree.nodes.compactMap { node in
+                let others = tree.layers(outsideOf: node).filter { isHazard(node.layer, $0.layer) }
+                guard let outermost = others.first else { return nil }
+                let (name, bound) = (node.layer.quotedName, outermost.layer.quotedName)
+                return Finding(
+                    hazard: hazard, severity: severity, places: [node.place] + others,
+                    consequence: consequence(name, others.map(\.layer.quotedName).listed),
+                    change: "Move \(name) outside of \(bound): its line belongs below that of \(bound).")
+            }
+        }
+    }
+
+    /// Finds layers by what is outside and inside of them.
+    ///
+    /// - Parameters:
+    ///   - hazard: The hazard.
+    ///   - isConcerned: Returns whether a layer can be at fault.
+    ///   - fault: Returns the rest of the finding, if there is one; it gets the layers outside and inside of the layer.
+    /// - Returns: The rule.
+    static func each(
+        _ hazard: Hazard, where isConcerned: @escaping @Sendable (_ layer: Layer) -> Bool,
+        fault: @escaping @Sendable (_ place: LayerPlace, _ outer: [LayerPlace], _ inner: [LayerPlace]) -> Fault?
+    ) -> CompositionRule {
+        CompositionRule(hazard: hazard) { tree in
+            tree.nodes.filter { isConcerned($0.layer) }.compactMap { node in
+                let fault = fault(node.place, tree.layers(outsideOf: node), tree.layers(insideOf: node))
+                return fault.map { fault in
+                    Finding(
+                        hazard: hazard, severity: fault.severity, places: [node.place] + fault.others,
+                        consequence: fault.consequence, change: fault.change)
+                }
+            }
+        }
+    }
+
+    /// The part of a finding that a rule of ``each(_:where:fault:)`` decides.
+    struct Fault {
+        let severity: Finding.Severity
+        var others: [LayerPlace] = []
+        let consequence: String
+        let change: String
+    }
+}
+
+extension Layer {
+    /// The name in code font.
+    var quotedName: String { "`\(name)`" }
+
+    func has(_ fact: Fact) -> Bool { facts.contains(fact) }
+
+    var isTransport: Bool { role == .transport }
+    /// Whether the layer sends again after a failure; a transport that does so is the transport's own affair.
+    var retries: Bool { role == .resilience && has(.resends) }
+    /// Whether the layer lets requests wait, and does not send again.
+    var onlyWaits: Bool { has(.waits) && !has(.resends) && !isTransport }
+}
+
+extension Sequence<LayerPlace> {
+    func contains(_ isWanted: (Layer) -> Bool) -> Bool { contains { isWanted($0.layer) } }
+
+    func having(_ fact: Layer.Fact) -> [LayerPlace] { filter { $0.layer.has(fact) } }
+}

@@ -1,0 +1,46 @@
+extension CompositionRule {
+    /// Responses in a cache that are not those of the server.
+    static let caching = [
+        tooFarOut(.cacheOutsideOfRedirections, .error) { layer, other in
+            layer.role == .caching && other.role == .redirection
+        } consequence: { layer, others in
+            "\(layer) takes the response to which \(others) was led for that of the first URL, also after the redirection has "
+                + "ended, and remembers no permanent redirection."
+        },
+        tooFarOut(.cacheOutsideOfDecoding, .warning) { layer, other in
+            layer.role == .caching && other.has(.decodesContent) && !other.isTransport
+        } consequence: { layer, others in
+            "\(layer) stores the content that \(others) has decoded: it takes more room, and has the `ETag` and the ranges of "
+                + "the coded content."
+        },
+        tooFarOut(.cacheOutsideOfChanges, .warning) { layer, other in
+            layer.role == .caching && other.has(.changesResponse)
+                && !other.isTransport && other.role != .caching && !other.has(.decodesContent)
+                && !other.has(.inventsAnswers)
+        } consequence: { layer, others in
+            "\(layer) stores the responses as \(others) has changed them, so that a change of the fields may let it keep what "
+                + "the server forbids to keep."
+        },
+        tooFarOut(.cacheOutsideOfInvention, .error) { layer, other in
+            layer.role == .caching && other.has(.inventsAnswers) && !other.isTransport && other.role != .caching
+        } consequence: { layer, others in
+            "\(layer) stores the answers that \(others) invents, and gives them when the server can be reached again."
+        },
+        each(
+            .stateUsedTwice, where: { $0.role == .caching || $0.role == .redirection },
+            fault: { place, _, inner in
+                let others = inner.filter { other in
+                    other.layer.role == place.layer.role
+                        && !other.layer.sharedState.isDisjoint(with: place.layer.sharedState)
+                }
+                guard !others.isEmpty else { return nil }
+                let names = ([place] + others).map(\.layer.quotedName).listed
+                return Fault(
+                    severity: .warning, others: others,
+                    consequence:
+                        "\(names) use the same store, so that the inner one answers the outer one's question whether a "
+                        + "response has changed, in place of the server.",
+                    change: "Remove one of them, or give it a store of its own.")
+            }),
+    ]
+}

@@ -1,0 +1,66 @@
+extension CompositionRule {
+    /// Credentials that go too far or nowhere, and users who are not told apart.
+    static let credentials = [
+        each(
+            .credentialsForEveryOrigin, where: { $0.has(.addsCredentials) && !$0.has(.bindsToOrigins) },
+            fault: { place, outer, _ in
+                let redirections = outer.filter { $0.layer.role == .redirection }
+                guard let redirection = redirections.first else { return nil }
+                return Fault(
+                    severity: .error, others: redirections,
+                    consequence: "\(place.layer.quotedName) adds its credential to every request, also to those that "
+                        + "\(redirection.layer.quotedName) sends to another server, which a response has named.",
+                    change:
+                        "Add the credential with `authenticating(with:for:)`, which binds it to its origins. A layer of "
+                        + "your own that compares the origin declares the fact `bindsToOrigins`.")
+            }),
+        tooFarIn(.originSetTooLate, .error) { layer, other in
+            layer.has(.setsOrigin)
+                && (other.has(.bindsToOrigins) || other.has(.sharesResponses) || other.role == .redirection)
+        } consequence: { layer, others in
+            "A relative request has no origin before it reaches \(layer), so \(others) cannot tell which server it is for: "
+                + "it gets no credentials, and no stored response."
+        },
+        each(
+            .principalMissing, where: { $0.has(.sharesResponses) },
+            fault: { place, outer, inner in
+                let credentials = inner.having(.addsCredentials)
+                guard let first = credentials.first, !(outer + inner).contains({ $0.has(.setsPrincipal) }) else {
+                    return nil
+                }
+                return Fault(
+                    severity: .information, others: credentials,
+                    consequence:
+                        "\(first.layer.quotedName) adds credentials, so \(place.layer.quotedName) stores and shares "
+                        + "nothing for a request without a principal.",
+                    change: "Write `.acting(for: Principal(…))` below the line of \(place.layer.quotedName), or set "
+                        + "`options.principal` of each request.")
+            }),
+        tooFarIn(.principalSetTooLate, .warning) { layer, other in
+            layer.has(.setsPrincipal) && other.has(.sharesResponses)
+        } consequence: { layer, others in
+            "\(others) cannot tell users apart by the principal that \(layer) sets further in, and stores and shares nothing."
+        },
+        each(
+            .principalOfChangingUsers, where: { $0.has(.setsPrincipal) },
+            fault: { place, _, inner in
+                guard let sharing = inner.firstIndex(where: { $0.layer.has(.sharesResponses) }) else { return nil }
+                let changing = inner[sharing...].having(.changesUsers)
+                guard let credentials = changing.first else { return nil }
+                return Fault(
+                    severity: .warning, others: [inner[sharing]] + changing,
+                    consequence:
+                        "\(credentials.layer.quotedName) may add the credentials of another user to each request, and "
+                        + "\(inner[sharing].layer.quotedName) gives a response to all requests of the one principal.",
+                    change:
+                        "Set `options.principal` of each request in place of \(place.layer.quotedName), or declare that the "
+                        + "credentials are of one user: `servesOneUser` of a `CredentialSource`.")
+            }),
+        tooFarOut(.credentialsOutsideOfRetries, .warning) { layer, other in
+            layer.has(.addsCredentials) && layer.has(.variesPerSend) && !layer.has(.signs)
+                && (other.retries || other.onlyWaits)
+        } consequence: { layer, others in
+            "\(layer) gives each call its credentials once, so that they may expire while \(others) waits and sends again."
+        },
+    ]
+}

@@ -1,0 +1,48 @@
+extension CompositionRule {
+    /// Secrets that are written down, content that is held without a limit, and calls that are not seen.
+    static let observation = [
+        each(
+            .secretsRecorded, where: { $0.has(.records) && !$0.has(.redacts) },
+            fault: { place, outer, inner in
+                let fields = (outer + inner).reduce(into: place.layer.secretFields) {
+                    $0.formUnion($1.layer.secretFields)
+                }
+                let names = fields.map { "`\($0.rawName)`" }.sorted()
+                return Fault(
+                    severity: .error,
+                    consequence: "\(place.layer.quotedName) writes secrets down as they are"
+                        + (names.isEmpty ? "." : ", such as the values of \(names.listed)."),
+                    change:
+                        "Leave out `redacting: .none`. A layer of your own that hides secrets declares the fact `redacts`."
+                )
+            }),
+        each(
+            .unboundedMemory, where: { !$0.isTransport && $0.bytesHeld == .unbounded },
+            fault: { place, _, _ in
+                Fault(
+                    severity: .warning,
+                    consequence:
+                        "\(place.layer.quotedName) holds content in memory without a limit, so that one long response "
+                        + "fills the memory.",
+                    change: "Give \(place.layer.quotedName) a limit.")
+            }),
+        CompositionRule(hazard: .callsUnseen) { tree in
+            let observers = tree.nodes.filter { $0.layer.role == .observation }
+            let hiding = observers.compactMap { observer in
+                tree.layers(outsideOf: observer).first { $0.layer.retries || $0.layer.role == .caching }
+            }
+            guard let observer = observers.first, let outermost = hiding.first, hiding.count == observers.count else {
+                return []
+            }
+            let name = outermost.layer.quotedName
+            return [
+                Finding(
+                    hazard: .callsUnseen, severity: .information, places: [observer.place, outermost],
+                    consequence:
+                        "\(observer.layer.quotedName) sees each request that \(name) sends, and nothing shows how long "
+                        + "a call takes, or a call that \(name) answers.",
+                    change: "Observe the calls too, as by `.observing(…)` or `.logging(…)` below the line of \(name).")
+            ]
+        },
+    ]
+}

@@ -1,0 +1,93 @@
+/// Where the parts of a URL end that no parser would change.
+///
+/// It has `http` or `https` in lower case, a host of letters in lower case, digits, hyphens and dots, perhaps a port, and
+/// after that only characters that are allowed where they stand (RFC 3986, sections 3.3 to 3.5). One pass over the bytes
+/// shows it, so that the URLs of most requests need no parser.
+struct PlainURL: Sendable, Equatable {
+    /// The offset of the colon after the scheme.
+    let schemeEnd: Int
+    /// The offset after the host and the port.
+    let authorityEnd: Int
+    /// The offset of the number sign; nil without a fragment.
+    let fragmentStart: Int?
+
+    /// Looks for the parts; returns nil where the URL needs a parser.
+    init?(_ text: String) {
+        let schemeEnd = text.hasPrefix("https://") ? 5 : 4
+        guard schemeEnd == 5 || text.hasPrefix("http://") else { return nil }
+        // This is safe because the bytes are read only inside the closure.
+        let ends = unsafe text.utf8.withContiguousStorageIfAvailable { bytes in
+            unsafe Self.ends(in: bytes, from: schemeEnd + 3)
+        }
+        guard let ends = ends ?? nil else { return nil }
+        self.schemeEnd = schemeEnd
+        (authorityEnd, fragmentStart) = ends
+    }
+
+    private static func ends(
+        in bytes: UnsafeBufferPointer<UInt8>, from start: Int
+    ) -> (authorityEnd: Int, fragmentStart: Int?)? {
+        var position = start
+        while position < bytes.count, unsafe bytes[position].isPlainInHost { position += 1 }
+        guard position > start else { return nil }
+        if position < bytes.count, unsafe bytes[position] == UInt8(ascii: ":") {
+            position += 1
+            while position < bytes.count, unsafe bytes[position].isDigit { position += 1 }
+        }
+        let authorityEnd = position
+        guard position < bytes.count else { return (authorityEnd, nil) }
+        switch unsafe bytes[position] {
+        case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"): break
+        default: return nil
+        }
+
+        var fragmentStart: Int?
+        while position < bytes.count {
+            switch unsafe bytes[position] {
+            case UInt8(ascii: "#"):
+                guard fragmentStart == nil else { return nil }
+                fragmentStart = position
+            case UInt8(ascii: "%"):
+                guard position + 2 < bytes.count, unsafe bytes[position + 1].isHexadecimalDigit,
+                    unsafe bytes[position + 2].isHexadecimalDigit
+                else { return nil }
+            case let byte where byte.isPlainInPath: break
+            default: return nil
+            }
+            position += 1
+        }
+        return (authorityEnd, fragmentStart)
+    }
+}
+
+extension String {
+    /// Whether this is a path, perhaps with a query, of characters that stay as they are, so that no parser would change it.
+    var isPlainReference: Bool {
+        utf8.first == UInt8(ascii: "/") && !hasPrefix("//") && allUTF8(\.isPlainInPath)
+    }
+}
+
+extension UInt8 {
+    fileprivate var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
+    fileprivate var isHexadecimalDigit: Bool { isDigit || (self | 0x20) &- UInt8(ascii: "a") < 6 }
+    fileprivate var isLetter: Bool { (self | 0x20) &- UInt8(ascii: "a") < 26 }
+
+    /// Whether this is a character of most hosts.
+    fileprivate var isPlainInHost: Bool {
+        // The range has the hyphen, the dot, the slash and the digits.
+        self &- UInt8(ascii: "a") < 26 || (0x2D...0x39).contains(self) && self != UInt8(ascii: "/")
+    }
+
+    /// Whether this is allowed in a path and in a query, as a percent sign is with two digits after it only.
+    fileprivate var isPlainInPath: Bool {
+        // The ranges have the unreserved characters, the delimiters of parts (`sub-delims`), the colon, the at sign, the
+        // slash and the question mark.
+        switch self {
+        case UInt8(ascii: "&")...UInt8(ascii: ";"), UInt8(ascii: "?")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        case UInt8(ascii: "!"), UInt8(ascii: "$"), UInt8(ascii: "="), UInt8(ascii: "_"), UInt8(ascii: "~"): true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import Decorum
+import DecorumArchive
+import Foundation
+import HTTPTypes
+
+/// The lines that describe the differences of two contents, by their kind: JSON by its members, a form by its fields, a
+/// multipart body by its parts, text by its first line that differs, and all else by its length and its first byte that
+/// differs.
+struct ContentLines {
+    /// The content of a request or of a part of one.
+    private struct Content {
+        let bytes: [UInt8]
+        let mediaType: String?
+
+        init(_ bytes: some Sequence<UInt8>, _ mediaType: String?) {
+            self.bytes = Array(bytes)
+            self.mediaType = mediaType
+        }
+
+        /// The content as text; nil if it is none.
+        var text: String? { bytes.contains(0) ? nil : String(validating: bytes, as: UTF8.self) }
+    }
+
+    let lines: RequestLines
+
+    func of(_ recorded: RecordedRequest, _ live: RecordedRequest) -> [String] {
+        let contents = [recorded, live].map { Content($0.body.bytes, $0.fields[.contentType]) }
+        // Coded content cannot be searched for secrets.
+        if recorded.fields.contains(.contentEncoding) || live.fields.contains(.contentEncoding) {
+            return [counted(contents[0], contents[1])]
+        }
+        return Array(differences(contents[0], contents[1]).prefix(RequestLines.limit))
+    }
+
+    private func differences(_ recorded: Content, _ live: Content) -> [String] {
+        if recorded.bytes.isEmpty { return ["the recording has none  →  \(summary(of: live))"] }
+        if live.bytes.isEmpty { return ["\(summary(of: recorded))  →  this request has none"] }
+        let kinds = [recorded, live].map { ContentKind(mediaType: $0.mediaType) }
+        if kinds == [.form, .form] { return form(recorded, live) }
+        if kinds == [.multipart, .multipart] { return multipart(recorded, live) }
+        if let old = try? JSONValue(parsing: recorded.bytes), let new = try? JSONValue(parsing: live.bytes) {
+            return JSONDifference.all(old, new, limit: RequestLines.limit).map { $0.line(masking: lines.scanner) }
+        }
+        guard let old = recorded.text, let new = live.text else { return [counted(recorded, live)] }
+        return [text(lines.masked(Array(old.utf8)), lines.masked(Array(new.utf8)))]
+    }
+
+    /// The kind of content, and its beginning if it is text.
+    private func summary(of content: Content) -> String {
+        guard let text = content.text, ContentKind(mediaType: content.mediaType) != .multipart else {
+            return "\(content.bytes.count) bytes"
+        }
+        return lines.excerpt(lines.masked(Array(text.utf8)))
+    }
+
+    private func counted(_ recorded: Content, _ live: Content) -> String {
+        let offset = zip(recorded.bytes, live.bytes).prefix { $0 == $1 }.count
+        let counts = "\(recorded.bytes.count) bytes  →  \(live.bytes.count) bytes"
+        return "\(counts), which differ from byte \(offset + 1) on"
+    }
+
+    /// The first line that differs, of texts that are masked.
+    private func text(_ recorded: String, _ live: String) -> String {
+        let (old, new) = (Self.lines(of: recorded), Self.lines(of: live))
+        let number = zip(old, new).prefix { $0 == $1 }.count
+        let pair = [old, new].map { number < $0.count ? $0[number] : nil }
+        let place = old.count > 1 || new.count > 1 ? "line \(number + 1)  " : ""
+        // Where the recorded text has a placeholder, the live one may have the secret in any line.
+        if recorded.contains(Pseudonym.erasedText), let line = pair[1], pair[0] != nil {
+            let shown = lines.excerpt(pair[0] ?? "")
+            return "\(place)\(shown)  →  \(RequestLines.unshown(line))"
+        }
+        guard let first = pair[0], let second = pair[1] else {
+            let counts = "\(old.count) lines  →  \(new.count) lines"
+            return recorded.contains(Pseudonym.erasedText)
+                ? counts : "\(counts), line \(number + 1)  \(lines.change(pair[0], pair[1]))"
+        }
+        // The start of long lines may be the same.
+        let common = zip(first, second).prefix { $0 == $1 }.count
+        let start = common > 40 ? common - 10 : 0
+        let ellipsis = start > 0 ? "…" : ""
+        return place
+            + lines.change(ellipsis + first.dropFirst(start), ellipsis + second.dropFirst(start))
+    }
+
+    private static func lines(of text: String) -> [String] {
+        text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(String.init)
+    }
+
+    private func form(_ recorded: Content, _ live: Content) -> [String] {
+        func items(_ content: Content) -> [(name: String, content: Content)] {
+            content.bytes.split(separator: UInt8(ascii: "&")).map { item in
+                let name = item.prefix { $0 != UInt8(ascii: "=") }
+                let value = PercentCoding.decode(item.dropFirst(name.count + 1), plusIsBlank: true)
+                let decoded = PercentCoding.decode(name, plusIsBlank: true)
+                return (String(decoding: decoded, as: UTF8.self), Content(value, "text/plain"))
+            }
+        }
+        return named("field", items(recorded), items(live))
+    }
+
+    private func multipart(_ recorded: Content, _ live: Content) -> [String] {
+        func parts(_ content: Content) -> [(name: String, content: Content)] {
+            var parts: [(name: String, content: Content)] = []
+            _ = MultipartPart.replacing(in: Data(content.bytes), mediaType: content.mediaType ?? "") { part in
+                let name = part.name.isEmpty ? "\(parts.count + 1)" : String(decoding: part.name, as: UTF8.self)
+                parts.append((name, Content(part.content, part.mediaType)))
+                return nil
+            }
+            return parts
+        }
+        let found = (parts(recorded), parts(live))
+        guard !found.0.isEmpty, !found.1.isEmpty else { return [counted(recorded, live)] }
+        let differences = named("part", found.0, found.1)
+        return differences.isEmpty ? ["the fields or the order of the parts differ"] : differences
+    }
+
+    /// The differences of fields or parts that have names; those of one name are compared in their order.
+    private func named(
+        _ kind: String, _ recorded: [(name: String, content: Content)], _ live: [(name: String, content: Content)]
+    ) -> [String] {
+        var rest = Dictionary(grouping: live) { $0.name }.mapValues { $0.map(\.content)[...] }
+        func line(_ name: String, _ text: String) -> String { "\(kind) \(lines.scanner.masked(name))  \(text)" }
+        var found: [String] = []
+        for (name, old) in recorded {
+            guard let new = rest[name]?.popFirst() else {
+                found.append(line(name, "\(summary(of: old))  →  this request has none"))
+                continue
+            }
+            if old.bytes != new.bytes { found += differences(old, new).map { line(name, $0) } }
+        }
+        for (name, _) in live {
+            guard let new = rest[name]?.popFirst() else { continue }
+            found.append(line(name, "the recording has none  →  \(summary(of: new))"))
+        }
+        return found
+    }
+}

@@ -1,0 +1,87 @@
+/// The merging of a cassette that the tests of a suite share: each interaction belongs to the tests that recorded it.
+extension RecordingMerge {
+    /// An interaction of the file while the recordings of a test are merged with it.
+    fileprivate struct Kept {
+        var tests: [String]
+        var isDropped = false
+        /// The recording that takes its place for the test.
+        var mending: Interaction?
+    }
+
+    /// The interactions of all tests, where the recordings of one test are added to its earlier ones, or replace them.
+    ///
+    /// A recording with the request and the answer of another test's is the same interaction, and belongs to both. The
+    /// equal requests of a test keep their order, so a recording is never the same as one before an interaction that
+    /// the test has got already. An interaction of no test is replaced if the test has recorded its request.
+    func joined(_ recorded: [Interaction], of test: String, isReplaced: Bool) throws -> [SavedInteraction] {
+        var kept = (0..<content.count).map { Kept(tests: content.tests(of: $0)) }
+        let ordinals = ordinals(of: content)
+        var candidates = ordinals
+        if !isReplaced {
+            // What the test has played stays as it is; a further recording comes after it.
+            for key in candidates.keys { candidates[key]?.removeAll { kept[$0].belongs(to: test) } }
+        }
+        var mended = ordinals.mapValues { places in
+            places.filter { !isReplaced && kept[$0].belongs(to: test) && content.isMendable(at: $0, expiry: expiry) }[
+                ...]
+        }
+        var added: [Interaction] = []
+        var matched: Set<Int> = []
+        for var interaction in recorded {
+            let key = key(of: redactor.matchable(interaction.request))
+            interaction.tests = [test]
+            if let old = mended[key]?.popFirst() {
+                if try interaction.mends(content.interaction(at: old), expiry: expiry) {
+                    kept[old].mending = interaction
+                    kept[old].leave(test)
+                }
+                continue
+            }
+            guard let same = first(of: &candidates[key], sameAs: interaction) else {
+                added.append(interaction)
+                continue
+            }
+            matched.insert(same)
+            kept[same].tests = Set(kept[same].tests + [test]).sorted()
+        }
+        if isReplaced {
+            let asked = Set(recorded.map { key(of: redactor.matchable($0.request)) })
+            for (key, places) in ordinals {
+                for place in places where !matched.contains(place) {
+                    if kept[place].tests.contains(test) || kept[place].tests.isEmpty && asked.contains(key) {
+                        kept[place].leave(test)
+                    }
+                }
+            }
+        }
+        return try kept.enumerated().flatMap(saved) + added.map { .recorded($0) }
+    }
+
+    /// Takes candidates up to the first one with the same answer; nil if there is none.
+    private func first(of candidates: inout ArraySlice<Int>?, sameAs interaction: Interaction) -> Int? {
+        while let candidate = candidates?.popFirst() {
+            if isSame(interaction, at: candidate, of: content) { return candidate }
+        }
+        return nil
+    }
+
+    private func saved(_ ordinal: Int, _ kept: Kept) throws -> [SavedInteraction] {
+        let mending = kept.mending.map { [SavedInteraction.recorded($0)] } ?? []
+        guard !kept.isDropped else { return mending }
+        guard kept.tests != content.tests(of: ordinal) else { return [.existing(ordinal)] + mending }
+        var interaction = try content.interaction(at: ordinal)
+        interaction.tests = kept.tests
+        return [.recorded(interaction)] + mending
+    }
+}
+
+extension RecordingMerge.Kept {
+    /// Whether a test is answered by it before all others.
+    fileprivate func belongs(to test: String) -> Bool { tests.isEmpty || tests.contains(test) }
+
+    /// Takes the interaction from a test; one that then belongs to no test is dropped.
+    fileprivate mutating func leave(_ test: String) {
+        tests.removeAll { $0 == test }
+        isDropped = tests.isEmpty
+    }
+}

@@ -1,0 +1,124 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// The check of a whole stack: branches, unknown layers, accepted hazards, and the texts.
+@Suite struct CompositionTests {
+    private let stub = StubConnection()
+
+    /// Sends through one of two connections.
+    private struct Routing<Base: Connection>: ComposedConnection {
+        let base: Base
+        let other: any Connection
+        var carriesRequests = true
+
+        var layer: Layer {
+            Layer(name: "routing", branches: [.init("other", other.layers, carriesRequests: carriesRequests)])
+        }
+
+        func send(_ request: consuming Request) async throws -> Response { try await base.send(request) }
+    }
+
+    private struct Tagging<Base: Connection>: ComposedConnection {
+        let base: Base
+
+        func send(_ request: consuming Request) async throws -> Response { try await base.send(request) }
+    }
+
+    @Test func `A mistake across a branch is found, and none where the branch has requests of its own`() {
+        let other = stub.followingRedirects()
+        let carrying = Routing(base: stub, other: other).caching(in: MemoryResponseStore())
+        let own = Routing(base: stub, other: other, carriesRequests: false).caching(in: MemoryResponseStore())
+
+        #expect(carrying.findings.map(\.hazard) == [.cacheOutsideOfRedirections])
+        #expect(carrying.findings.first?.places.map(\.number) == [1, 3])
+        #expect(own.findings.isEmpty)
+        let beside = Routing(base: stub.followingRedirects(), other: stub.caching(in: MemoryResponseStore()))
+        #expect(beside.findings.isEmpty)
+    }
+
+    @Test func `A layer that declares nothing is unknown, and no finding`() {
+        let connection = Tagging(base: stub).intercepting("timing") { try await $1.send($0) }
+        #expect(connection.findings.isEmpty)
+        #expect(connection.composition.unknownLayers.map(\.layer.name) == ["timing", "Tagging"])
+        #expect(connection.composition.description.contains("unknown, layer 1: `timing` declares nothing"))
+        let declared = stub.intercepting("timing", facts: []) { try await $1.send($0) }
+        #expect(declared.composition.unknownLayers.isEmpty)
+    }
+
+    @Test func `A stack that is chosen in a closure is unknown, unless the closure names its connections`() {
+        let (one, two) = (stub.retrying(.tool), stub.validatingStatus())
+        let hidden = ClosureConnection { request in
+            request.head.path == "/" ? try await one.send(request) : try await two.send(request)
+        }
+        let shown = ClosureConnection(choosingFrom: [.init("one", one.layers), .init("two", two.layers)]) { request in
+            request.head.path == "/" ? try await one.send(request) : try await two.send(request)
+        }
+
+        let (unknown, known) = (hidden.retrying(.tool).limitingTime(), shown.retrying(.tool).limitingTime())
+        #expect(unknown.findings.isEmpty)
+        #expect(unknown.composition.unknownLayers.map(\.layer.name) == ["ClosureConnection"])
+        let hazards = Set(known.findings.map(\.hazard))
+        #expect(hazards.isSuperset(of: [.retriesMultiply, .statusErrorTooEarly]))
+        #expect(known.composition.unknownLayers.isEmpty)
+    }
+
+    @Test func `An erased and a conditional stack are checked as they are`() {
+        var connection: any Connection = stub.retrying(.tool)
+        connection = connection.retrying(.tool)
+        #expect(connection.findings.contains { $0.hazard == .retriesMultiply })
+        #expect(AnyConnection(connection).findings == connection.findings)
+    }
+
+    @Test func `The check throws the errors, and the warnings if they are refused too`() throws {
+        let sound = stub.retrying(.tool, clock: ImpatientClock()).limitingTime()
+        #expect(try sound.checked(refusing: .information).layers == sound.layers)
+        let warned = stub.retrying(.tool, clock: ImpatientClock())
+        #expect(try warned.checked().layers == warned.layers)
+        let error = #expect(throws: CompositionError.self) { try warned.checked(refusing: .warning) }
+        #expect(error?.refused.map(\.hazard) == [.unlimitedCall])
+
+        let wrong = warned.logging(to: LogSink { _ in }, redacting: .none).caching(in: MemoryResponseStore())
+            .retrying(.tool, clock: ImpatientClock())
+        let all = #expect(throws: CompositionError.self) { try wrong.checked() }
+        #expect(all?.refused.map(\.hazard) == [.retriesOutsideOfCache, .secretsRecorded])
+        #expect(all.map { all in wrong.findings.allSatisfy(all.composition.findings.contains) } == true)
+    }
+
+    @Test func `An intended hazard is accepted with a reason, and a needless acceptance is told`() throws {
+        let connection = stub.retrying(.tool, clock: ImpatientClock())
+        let reasons = [Hazard.unlimitedCall: "The job has a deadline."]
+        #expect(try connection.checked(refusing: .information, accepting: reasons).layers == connection.layers)
+        let composition = connection.composition.accepting(.unlimitedCall, because: "The job has a deadline.")
+        #expect(composition.findings.isEmpty)
+        #expect(composition.description.hasSuffix("accepted, unlimitedCall: The job has a deadline."))
+
+        let needless = stub.composition.accepting(reasons)
+        #expect(needless.findings.map(\.hazard) == [.needlessAcceptance])
+        #expect(try stub.checked(accepting: reasons).layers == stub.layers)
+    }
+
+    @Test func `The description marks the layers and lists the findings`() throws {
+        let connection = Routing(base: Tagging(base: stub), other: stub.validatingStatus()).followingRedirects(upTo: 5)
+        #expect(
+            connection.composition.description == """
+                error        1 followingRedirects(upTo: 5, policy: standard)
+                             2 routing
+                                 other:
+                error        3     validatingStatus(accepted: 2xx, 304)
+                             4     StubConnection
+                unknown      5 Tagging
+                             6 StubConnection
+                error, statusErrorTooEarly, layers 1 and 3: `validatingStatus` throws before `followingRedirects` sees the \
+                response, which then neither reacts to its status nor decodes the words of the server. Move \
+                `validatingStatus` outside of `followingRedirects`: its line belongs below that of `followingRedirects`.
+                unknown, layer 5: `Tagging` declares nothing, so the check cannot tell whether its place is right.
+                """)
+        #expect(stub.composition.description == "             1 StubConnection\nNo findings.")
+        let error = #expect(throws: CompositionError.self) { try connection.checked() }
+        #expect(
+            error?.description.hasPrefix("The check of the stack has a finding:\nerror, statusErrorTooEarly") == true)
+    }
+}

@@ -1,0 +1,103 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// Signatures that do not fit the request that is sent: the harm on the wire, the finding, and the mended stack.
+@Suite(.timeLimit(.minutes(3))) struct SignatureHazardTests {
+    private let clock = ImpatientClock()
+
+    private func signing(_ base: some Connection) -> some Connection {
+        base.authenticating(with: .signer(VisibleSigner(clock: clock)), for: site)
+    }
+
+    @Test func `All attempts have the nonce of one signature`() async throws {
+        let (once, anew) = (StubConnection { _ in .busy }, StubConnection { _ in .busy })
+        let policy = RetryPolicy(retries: 2, budget: .perCall(2))
+        let wrong = signing(once.retrying(policy, clock: clock))
+        let mended = signing(anew).retrying(policy, clock: clock)
+
+        _ = try await wrong.send(.page)
+        _ = try await mended.send(.page)
+
+        #expect(once.requests.count == 3 && Set(once.values(of: .authorization)).count == 1)
+        #expect(anew.requests.count == 3 && Set(anew.values(of: .authorization)).count == 3)
+        expectFinding(of: .signatureOutsideOfRetries, in: wrong, naming: ["authenticating", "retrying"], notIn: mended)
+    }
+
+    @Test func `A signature of one path is sent to another`() async throws {
+        let server = { @Sendable (request: Request) -> Response in
+            request.head.path == "/" ? .redirection(to: "/2") : .page
+        }
+        let (old, new) = (StubConnection(server), StubConnection(server))
+        let wrong = signing(old.followingRedirects())
+        let mended = signing(new).followingRedirects()
+
+        _ = try await wrong.send(.page)
+        _ = try await mended.send(.page)
+
+        #expect(old.values(of: .authorization).last??.hasPrefix("path=/ ") == true)
+        #expect(new.values(of: .authorization).last??.hasPrefix("path=/2 ") == true)
+        expectFinding(
+            of: .signatureOutsideOfRedirections, in: wrong, naming: ["authenticating", "followingRedirects"],
+            notIn: mended)
+    }
+
+    @Test func `A signature grows old while the server asks for a pause`() async throws {
+        let pause = Response(status: .serviceUnavailable, fields: [.retryAfter: "30"])
+        for isWrong in [true, false] {
+            let clock = ImpatientClock()
+            let stub = StubConnection(
+                answers: [{ _ in pause }],
+                then: { request in
+                    let date = Int(clock.date.timeIntervalSince1970)
+                    let isNew = request.head.headerFields[.authorization]?.contains("date=\(date) ") == true
+                    return Response(status: isNew ? .ok : .forbidden)
+                })
+            let signer = Credentials.signer(VisibleSigner(clock: clock))
+            let wrong = stub.pacing(clock: clock).authenticating(with: signer, for: site)
+            let mended = stub.authenticating(with: signer, for: site).pacing(clock: clock)
+
+            let connection: any Connection = isWrong ? wrong : mended
+            _ = try await connection.send(.page)
+            #expect(try await connection.send(.page).status == (isWrong ? .forbidden : .ok))
+            expectFinding(of: .signatureOutsideOfWaits, in: wrong, naming: ["authenticating", "pacing"], notIn: mended)
+        }
+    }
+
+    @Test func `A signature does not cover what is added further in`() async throws {
+        let (uncovered, covered) = (StubConnection { _ in .page }, StubConnection { _ in .page })
+        let wrong = signing(try uncovered.acceptingLanguages(["en"]).addingRequestID())
+        let mended = try signing(covered).acceptingLanguages(["en"]).addingRequestID()
+
+        _ = try await wrong.send(.page)
+        _ = try await mended.send(.page)
+
+        #expect(uncovered.values(of: .authorization).first??.contains("names= ") == true)
+        #expect(covered.values(of: .authorization).first??.contains("names=accept-language x-request-id ") == true)
+        expectFinding(
+            of: .signatureOutsideOfChanges, in: wrong,
+            naming: ["authenticating", "addingRequestID", "acceptingLanguages"], notIn: mended)
+        let finding = try #require(wrong.findings.first { $0.hazard == .signatureOutsideOfChanges })
+        #expect(
+            finding.change
+                == "Move `authenticating` inside of `acceptingLanguages`: its line belongs above that of `acceptingLanguages`."
+        )
+    }
+
+    @Test(arguments: ["caching", "compressing", "decompressing", "resolving", "intercepting"])
+    func `Each layer that changes requests belongs outside of a signer`(name: String) throws {
+        let stub = StubConnection()
+        let changing: any Connection =
+            switch name {
+            case "caching": stub.caching(in: MemoryResponseStore())
+            case "compressing": stub.compressing()
+            case "decompressing": stub.decompressing()
+            case "resolving": try stub.resolving(against: "https://a.example/")
+            default: stub.intercepting(facts: [.changesSignedParts]) { try await $1.send($0) }
+            }
+        let found = signing(changing).findings.first { $0.hazard == .signatureOutsideOfChanges }
+        #expect(found?.places.map(\.layer.name) == ["authenticating", name])
+    }
+}

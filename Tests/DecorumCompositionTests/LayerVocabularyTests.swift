@@ -1,0 +1,60 @@
+import Decorum
+import Foundation
+import Testing
+
+/// Everything that a layer tells serves a rule or the description of a stack.
+@Suite struct LayerVocabularyTests {
+    private static let composition = Result { try SourceText.all(below: "Sources/Decorum/Composition") }
+
+    @Test(arguments: ["Layer.Fact.swift", "Layer.Role.swift"])
+    func `Each fact and each role is used by the check`(file: String) throws {
+        let names = try SourceText.file("Sources/Decorum/" + file).names(after: "public static let ")
+        let composition = try Self.composition.get()
+        // A layer without a role of its own has this one, and no rule about its role.
+        for name in names where name != "other" {
+            #expect(composition.contains(word: ".\(name)"), "No rule uses \(name).")
+        }
+        #expect(names.count > 8)
+    }
+
+    @Test func `Each property of a layer is used by the check`() throws {
+        let names = try SourceText.file("Sources/Decorum/Layer.swift").names(after: "\n    public let ")
+        let composition = try Self.composition.get()
+        for name in names { #expect(composition.contains(word: ".\(name)"), "No rule uses \(name).") }
+        #expect(Set(names).isSuperset(of: ["facts", "bytesHeld", "branches", "isDeclared"]))
+    }
+}
+
+/// The text of sources of this package.
+struct SourceText {
+    let text: String
+
+    static func file(_ path: String) throws -> SourceText {
+        SourceText(text: try String(contentsOf: root.appending(path: path), encoding: .utf8))
+    }
+
+    static func all(below path: String) throws -> SourceText {
+        let folder = root.appending(path: path)
+        let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }
+        return SourceText(text: try files.sorted().map { try file(path + "/" + $0).text }.joined(separator: "\n"))
+    }
+
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    /// The names that follow a text.
+    func names(after prefix: String) -> [String] {
+        text.ranges(of: prefix).map { range in
+            String(text[range.upperBound...].prefix { $0.isLetter || $0.isNumber })
+        }
+    }
+
+    func contains(_ part: String) -> Bool { text.contains(part) }
+
+    /// Whether a text is there, followed by nothing that a name could have.
+    func contains(word: String) -> Bool {
+        text.ranges(of: word).contains { range in
+            text[range.upperBound...].first.map { !$0.isLetter && !$0.isNumber } ?? true
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// Errors that a user reads when a file cannot be read or written.
+@Suite struct AdviceTests {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    @Test(arguments: ["", "{\"cassette\": 1,\n"]) func `The marks of a merge are told with their line`(start: String)
+        throws
+    {
+        try folder.write(
+            start + "<<<<<<< HEAD\n  \"interactions\": [\n=======\n  \"interactions\": []\n>>>>>>> main\n}",
+            to: "a.json")
+        let error = #expect(throws: CassetteError.self) { try Cassette(at: folder.path("a.json"), mode: .replay) }
+        #expect(error?.place == "line \(start.isEmpty ? 1 : 2)")
+        #expect(error?.reason.hasPrefix("a merge has left a conflict there") == true)
+    }
+
+    @Test func `Content that is not searched is not called a secret`() async throws {
+        let cassette = try Cassette(at: folder.path("a.json"), mode: .once)
+        let archive = Data([0x50, 0x4B, 0x03, 0x04, 0, 0])
+        _ = try await CassetteConnection(cassette, recording: StubConnection(Response(status: .ok)))
+            .send(
+                .post("https://example.com/upload", fields: [.contentType: "application/zip"], body: Body(archive)))
+        let error = await #expect(throws: SecretFoundError.self) { try await cassette.finish() }
+        let text = try #require(error).description
+        #expect(text.contains("the content of POST https://example.com/upload is an archive or has a binary format"))
+        #expect(text.contains("`rules.allowedSecrets.append(.kind(.unsearchedContent))`"))
+        #expect(!text.contains("looks like a secret"))
+    }
+
+    @Test func `A secret in a cassette is answered with the rules that replace or leave it`() async throws {
+        let cassette = try Cassette(at: folder.path("a.json"), mode: .once)
+        let token = "ghp_" + "x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1o"
+        let stub = StubConnection(Response(status: .ok, body: Body(Data("key \(token)".utf8))))
+        _ = try await CassetteConnection(cassette, recording: stub).send(.get("https://example.com/"))
+        let error = await #expect(throws: SecretFoundError.self) { try await cassette.finish() }
+        #expect(error?.description.contains("`rules.allowedSecrets.append(\"the value\")` leaves it") == true)
+    }
+
+    @Test func `A folder that cannot be made is told in words`() async throws {
+        try folder.write("x", to: "file")
+        let cassette = try Cassette(at: folder.path("file/a.json"), mode: .once)
+        _ = try await CassetteConnection(cassette, recording: StubConnection(Response(status: .ok)))
+            .send(.get("https://example.com/"))
+        let error = await #expect(throws: CassetteError.self) { try await cassette.finish() }
+        #expect(error?.reason.hasPrefix("it cannot be written, because ") == true)
+        #expect(error?.reason.contains("error ") == false, "\(error?.reason ?? "")")
+    }
+}

@@ -1,0 +1,94 @@
+import Decorum
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import DecorumTesting
+
+/// The lines about differences of content, by its kind.
+@Suite struct ContentLinesTests {
+    private func lines(_ recorded: String, _ live: String, as mediaType: String) -> [String] {
+        lines(Data(recorded.utf8), Data(live.utf8), as: mediaType)
+    }
+
+    private func lines(_ recorded: Data, _ live: Data, as mediaType: String) -> [String] {
+        let requests = [recorded, live].map { body in
+            RecordedRequest(
+                method: "POST", url: "https://example.com/", fields: [.contentType: mediaType], body: .init(body))
+        }
+        let lines = RequestLines(scanner: SecretScanner(environment: [:]))
+        return ContentLines(lines: lines).of(requests[0], requests[1])
+    }
+
+    @Test func `A form is compared field by field`() {
+        let found = lines(
+            "name=Ann+B&lang=de&old=1&tag=a&tag=b", "lang=en&tag=a&tag=c&name=Ann%20B&new=x%26y",
+            as: "application/x-www-form-urlencoded")
+        #expect(
+            found == [
+                "field lang  de  →  en", "field old  1  →  this request has none", "field tag  b  →  c",
+                "field new  the recording has none  →  x&y",
+            ])
+    }
+
+    @Test func `A multipart body is compared part by part`() {
+        func body(_ parts: [(head: String, content: String)], boundary: String) -> String {
+            parts.map { "--\(boundary)\r\n\($0.head)\r\n\r\n\($0.content)\r\n" }.joined() + "--\(boundary)--\r\n"
+        }
+        func part(_ name: String, _ type: String = "text/plain") -> String {
+            "Content-Disposition: form-data; name=\"\(name)\"\r\nContent-Type: \(type)"
+        }
+        let recorded = body(
+            [
+                (part("title"), "A\nB"), (part("meta", "application/json"), #"{"page":1}"#),
+                (part("image", "image/png"), "\u{0}PNG1"), (part("gone"), "x"),
+            ], boundary: "one")
+        let live = body(
+            [
+                (part("title"), "A\nC"), (part("meta", "application/json"), #"{"page":2}"#),
+                (part("image", "image/png"), "\u{0}PNG22"),
+            ], boundary: "one")
+        #expect(
+            lines(recorded, live, as: "multipart/form-data; boundary=one") == [
+                "part title  line 2  B  →  C", "part meta  $.page  1  →  2",
+                "part image  5 bytes  →  6 bytes, which differ from byte 5 on",
+                "part gone  x  →  this request has none",
+            ])
+    }
+
+    @Test(arguments: [
+        ("one\ntwo\nthree", "one\n2\nthree", "line 2  two  →  2"),
+        ("one\ntwo", "one\ntwo\nthree", "2 lines  →  3 lines, line 3  the recording has none  →  three"),
+        ("hello", "hallo", "hello  →  hallo"),
+        (
+            String(repeating: "x", count: 100) + "one", String(repeating: "x", count: 100) + "two",
+            "…xxxxxxxxxxone  →  …xxxxxxxxxxtwo"
+        ),
+        ("", "hallo", "the recording has none  →  hallo"), ("hello", "", "hello  →  this request has none"),
+        (
+            "a\ntoken __secret__", "a\ntoken unknown",
+            "line 2  token __secret__  →  another text of 13 characters, not shown, as the recording has a secret there"
+        ),
+    ])
+    func `Text is compared by its first line that differs`(recorded: String, live: String, expected: String) {
+        #expect(lines(recorded, live, as: "text/plain") == [expected])
+    }
+
+    @Test func `Binary content is compared by its length and its first byte that differs`() {
+        let found = lines(Data([0, 1, 2, 3]), Data([0, 1, 9]), as: "application/octet-stream")
+        #expect(found == ["4 bytes  →  3 bytes, which differ from byte 3 on"])
+    }
+
+    @Test func `An absent field says so`() {
+        let rule = MatchingRule.header(.accept)
+        let requests = [HTTPFields(), [.accept: "text/html"]].map { fields in
+            RecordedRequest(method: "GET", url: "https://example.com/", fields: fields)
+        }
+        func found(_ recorded: RecordedRequest, _ live: RecordedRequest) -> [String] {
+            RequestLines(scanner: SecretScanner(environment: [:]))
+                .of(rule, recorded, live, (rule.key(recorded), rule.key(live)))
+        }
+        #expect(found(requests[0], requests[1]) == ["the recording has none  →  text/html"])
+        #expect(found(requests[1], requests[0]) == ["text/html  →  this request has none"])
+    }
+}

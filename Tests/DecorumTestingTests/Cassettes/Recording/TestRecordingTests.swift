@@ -1,0 +1,187 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// A cassette that the tests of a suite share: each test has its own recordings in it.
+@Suite struct TestRecordingTests {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    /// What a test of the suite sends, and the answers of the server.
+    private struct Course {
+        let test: String
+        let exchanges: [(path: String, answer: String)]
+        var fails = false
+
+        init(_ test: String, _ exchanges: KeyValuePairs<String, String>, fails: Bool = false) {
+            self.test = test
+            self.exchanges = exchanges.map { ($0.key, $0.value) }
+            self.fails = fails
+        }
+    }
+
+    /// Runs tests one after the other with one cassette, and returns its interactions.
+    @discardableResult private func run(
+        _ mode: CassetteMode, day: Int = 1, rules: CassetteRules = CassetteRules(), _ courses: Course...
+    ) async throws -> [Interaction] {
+        let defaults = CassetteDefaults(shared: SharedCassettes(isPartial: true))
+        let clock = VirtualClock(date: Date(timeIntervalSince1970: Double(day) * 86_400))
+        for course in courses {
+            let cassette = try defaults.cassette(
+                at: folder.path("shared.json"), rules: rules, mode: mode, clock: clock, test: course.test)
+            for (path, answer) in course.exchanges {
+                let stub = StubConnection(Response(status: .ok, body: Body(Data(answer.utf8))))
+                let response = try await CassetteConnection(cassette, recording: stub)
+                    .send(.get("https://example.com" + path))
+                #expect(try await response.body.text(upTo: 100) == answer, "\(course.test), \(path)")
+            }
+            if !course.fails { try await cassette.finish() }
+        }
+        return try Cassette(at: folder.path("shared.json"), mode: .replay).interactions()
+    }
+
+    private func summary(_ interactions: [Interaction]) -> [String] {
+        interactions.map { interaction in
+            let path = interaction.request.url.replacing("https://example.com", with: "")
+            let answer = String(decoding: interaction.response?.body.bytes ?? Data(), as: UTF8.self)
+            return "\(path) \(answer) \(interaction.tests.joined(separator: ","))"
+        }
+    }
+
+    @Test func `Equal requests with other answers are kept, and each test plays its own`() async throws {
+        let guest = Course("guest", ["/me": "nobody", "/feed": "news"])
+        let member = Course("member", ["/me": "Ann", "/feed": "news"])
+        let recorded = try await run(.once, guest, member)
+        #expect(summary(recorded) == ["/feed news guest,member", "/me nobody guest", "/me Ann member"])
+        try await run(.replay, guest, member)
+        try await run(.replay, member, guest)
+        try await run(.verify, member, guest)
+        // A test that has recorded nothing plays what others have.
+        try await run(.replay, Course("new", ["/feed": "news"]))
+    }
+
+    @Test func `The answers of a test keep their order, whatever another test got in another order`() async throws {
+        let one = Course("one", ["/job": "waiting", "/job": "done", "/job": "done"])
+        let other = Course("other", ["/job": "done", "/job": "waiting"])
+        let recorded = try await run(.once, one, other)
+        #expect(
+            summary(recorded) == ["/job waiting one", "/job done one,other", "/job done one", "/job waiting other"])
+        try await run(.replay, one, other)
+        try await run(.replay, other, one)
+    }
+
+    @Test func `A rewrite of some tests keeps the recordings of all others`() async throws {
+        let kept = Course("kept", ["/a": "1", "/both": "x"])
+        try await run(.once, day: 1, kept, Course("changed", ["/a": "1", "/both": "x", "/gone": "y"]))
+        let recorded = try await run(.rewrite, day: 2, Course("changed", ["/a": "2", "/both": "x"]))
+        #expect(summary(recorded) == ["/a 1 kept", "/a 2 changed", "/both x changed,kept"])
+        #expect(recorded.map { $0.recordedAt?.timeIntervalSince1970 } == [86_400, 2 * 86_400, 86_400])
+        try await run(.replay, kept, Course("changed", ["/a": "2", "/both": "x"]))
+    }
+
+    @Test func `A test that fails in a rewrite keeps its earlier recordings`() async throws {
+        try await run(.once, Course("good", ["/a": "1"]), Course("bad", ["/b": "1"]))
+        let recorded = try await run(
+            .rewrite, Course("good", ["/a": "2"]), Course("bad", ["/b": "2"], fails: true))
+        #expect(summary(recorded) == ["/a 2 good", "/b 1 bad"])
+    }
+
+    @Test func `Processes that rewrite one file one after the other replace only their own tests`() async throws {
+        try await run(.once, Course("one", ["/a": "1"]), Course("other", ["/a": "1", "/b": "1"]))
+        // Each call has a suite of its own, as another process has.
+        try await run(.rewrite, Course("one", ["/a": "2"]))
+        let recorded = try await run(.rewrite, Course("other", ["/a": "3", "/b": "3"]))
+        #expect(summary(recorded) == ["/a 2 one", "/a 3 other", "/b 3 other"])
+    }
+
+    @Test func `Recording an unchanged server again changes no byte`() async throws {
+        let courses = [
+            Course("one", ["/a": "1", "/b": "1", "/a": "2"]), Course("other", ["/a": "2", "/a": "1", "/c": "1"]),
+        ]
+        try await run(.once, day: 1, courses[0], courses[1])
+        let before = try folder.text("shared.json")
+        try await run(.rewrite, day: 2, courses[0], courses[1])
+        #expect(try folder.text("shared.json") == before)
+        try await run(.rewrite, day: 3, courses[1], courses[0])
+        #expect(try folder.text("shared.json") == before)
+    }
+
+    @Test func `Recordings of no test are replaced by the first test that makes their requests`() async throws {
+        let interactions = ["/a", "/b"].map { path in
+            #"{"request": {"method": "GET", "url": "https://example.com\#(path)"}, "response": {"status": 200, "text": "old"}}"#
+        }
+        try folder.write(
+            #"{"cassette": 1, "interactions": [\#(interactions.joined(separator: ","))]}"#, to: "shared.json")
+        try await run(.replay, Course("one", ["/a": "old"]), Course("other", ["/b": "old"]))
+        let recorded = try await run(.rewrite, Course("one", ["/a": "new"]))
+        #expect(summary(recorded) == ["/a new one", "/b old "])
+    }
+
+    @Test func `A test that opens the file twice has recordings for each time`() async throws {
+        let first = Course("test", ["/a": "1"])
+        let second = Course("test", ["/a": "2"])
+        let recorded = try await run(.once, first, second)
+        #expect(summary(recorded) == ["/a 1 test", "/a 2 test 2"])
+        try await run(.replay, first, second)
+    }
+
+    @Test func `An archive keeps the tests of its recordings`() async throws {
+        let defaults = CassetteDefaults(shared: SharedCassettes(isPartial: true))
+        for test in ["one", "other"] {
+            let cassette = try defaults.cassette(
+                at: folder.path("shared.har"), rules: nil, mode: .append, test: test)
+            let stub = StubConnection(Response(status: .ok, body: Body(Data(test.utf8))))
+            _ = try await CassetteConnection(cassette, recording: stub).send(.get("https://example.com/"))
+            try await cassette.finish()
+        }
+        let read = try Cassette(at: folder.path("shared.har"), mode: .replay).interactions()
+        #expect(read.map(\.tests) == [["one"], ["other"]])
+    }
+
+    @Test func `Without a suite too, equal requests with other answers are both kept`() async throws {
+        let cassettes = try (0..<2).map { _ in try Cassette(at: folder.path("alone.json"), mode: .once) }
+        for (number, cassette) in cassettes.enumerated() {
+            let stub = StubConnection(Response(status: .ok, body: Body(Data("answer \(number)".utf8))))
+            _ = try await CassetteConnection(cassette, recording: stub).send(.get("https://example.com/"))
+        }
+        for cassette in cassettes { try await cassette.finish() }
+        let recorded = try Cassette(at: folder.path("alone.json"), mode: .replay).interactions()
+        #expect(recorded.map { $0.response?.body.bytes } == [Data("answer 0".utf8), Data("answer 1".utf8)])
+    }
+
+    @Test func `What no test plays is told with its line and its test`() async throws {
+        try await run(.once, Course("one", ["/a": "1", "/gone": "1"]))
+        let shared = SharedCassettes(isPartial: false)
+        let cassette = try CassetteDefaults(shared: shared).cassette(
+            at: folder.path("shared.json"), rules: nil, mode: .replay, test: "one")
+        _ = try await CassetteConnection(cassette).send(.get("https://example.com/a"))
+        try await cassette.finish()
+        let text = try #require(shared.unused().first).description
+        #expect(text.contains("GET https://example.com/gone  (line 16, recorded by one)"), "\(text)")
+        #expect(text.contains("delete what belongs to a test that no longer exists"))
+    }
+
+    @Test func `A name that tests share without the trait is answered with the trait`() async throws {
+        let file = folder.path("FeedTests.swift")
+        try await withCassette("feed", mode: .once, filePath: file, function: "one()") { cassette in
+            let stub = StubConnection(Response(status: .ok))
+            _ = try await CassetteConnection(cassette, recording: stub).send(.get("https://example.com/a"))
+        }
+        let miss = await #expect(throws: CassetteMissError.self) {
+            try await withCassette("feed", mode: .once, filePath: file, function: "other()") { cassette in
+                _ = try await CassetteConnection(cassette).send(.get("https://example.com/b"))
+            }
+        }
+        let unused = await #expect(throws: UnusedInteractionsError.self) {
+            try await withCassette("feed", mode: .once, filePath: file, function: "third()") { _ in }
+        }
+        for text in [miss?.description, unused?.description] {
+            #expect(text?.contains("put the trait `.cassettes()` on their suite") == true, "\(text ?? "")")
+        }
+    }
+}
