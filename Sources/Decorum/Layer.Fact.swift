@@ -38,9 +38,7 @@ extension Layer {
         public static let waits = Fact("waits")
         /// Lets a request with a deadline wait until then, also for longer than ``Layer/longestWait``.
         public static let waitsUntilDeadline = Fact("waits until the deadline")
-        /// Ends a call at a deadline, however long the layers further in wait and send again.
-        public static let limitsCalls = Fact("limits calls")
-        /// Gives a deadline to each attempt, or to the whole call where it stands outside of the attempts.
+        /// Gives the ``Layer/timeLimit`` to each attempt, or to the whole call where it stands outside of the attempts.
         public static let limitsAttempts = Fact("limits attempts")
 
         /// Changes parts of a request that a signature may cover.

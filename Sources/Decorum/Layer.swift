@@ -58,6 +58,8 @@ public struct Layer: Sendable, Hashable {
     /// Layers further in and the transport end their work then. For a transport, it is the longest time that it takes.
     public let timeLimit: Bound<Duration>
     /// The number of bytes of content that the layer holds in memory at most, for one request and its response.
+    ///
+    /// The chunk of a body that is being passed on is not counted.
     public let bytesHeld: Bound<Int>
     /// The state that the layer shares with other layers, such as the store of a cache.
     public let sharedState: Set<StateIdentity>

@@ -39,10 +39,11 @@ public func withCassette<Result>(
 ) async throws -> Result {
     let part = TestPart(isolation: #isolation, body: body)
     let watch = IssueWatch()
+    let recordDrift: (CassetteDriftError) -> Void = { Issue.record($0, sourceLocation: sourceLocation) }
     return try await DecorumTesting.withCassette(
         name, rules: rules, mode: mode, clock: clock, hasFailed: watch.hasFailed, filePath: filePath,
         function: function,
-        test: Test.current?.recorderName, onDrift: { Issue.record($0, sourceLocation: sourceLocation) }
+        test: Test.current?.recorderName, onDrift: recordDrift
     ) { cassette in
         defer { cassette.attachFailures(at: sourceLocation) }
         if let test = Test.current {

@@ -11,6 +11,10 @@ struct MessagePrintingConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let terminal: Terminal
 
+    var layer: Layer {
+        Layer(name: "printingMessages", role: .observation, facts: [.records, .redacts])
+    }
+
     func send(_ request: consuming Request) async throws -> Response {
         let head = Redaction.standard.applied(to: request.head)
         terminal.message("→ \(head.method) \(head.authority ?? "")\(head.path ?? "")")

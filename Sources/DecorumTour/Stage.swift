@@ -34,6 +34,8 @@ struct Stage {
             .addingDefaultFields([.accept: "*/*"])
             .overridingFields(with: [.cacheControl: "max-age=0"])
             .resolving(against: origin.url)
+            .acting(for: Principal("visitor"))
+            .limitingTime()
             .logging(to: LogSink(terminal.log))
             .observing(statistics)
             .validatingStatus()

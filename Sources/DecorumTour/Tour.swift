@@ -7,7 +7,7 @@ struct Tour {
     static let steps: [any Step] = [
         PlainAnswer(), Revalidation(), KeptResponses(), UnsafeRequest(), TwoUsers(), Redirection(), Retry(), Citizen(),
         CompressedAnswer(), SignedRequest(), ForeignRedirection(), CancelledTransfer(), LargeBody(), Analytics(),
-        SlowServer(), RecordedSession(),
+        SlowServer(), WrongOrder(), WorstCase(), RecordedSession(),
     ]
 
     private static let usage = """

@@ -108,6 +108,13 @@ import Testing
         #expect(try await response.body.collect(upTo: 10).data == Data("hello".utf8))
     }
 
+    @Test func `An own client of the app is unknown to the check, and one of a configuration is not`() async throws {
+        let client = HTTPClient(configuration: AsyncHTTPClientConnection.configuration())
+        #expect(AsyncHTTPClientConnection(client).composition.unknownLayers.count == 1)
+        #expect(connection.composition.unknownLayers.isEmpty)
+        try await client.shutdown()
+    }
+
     @Test func `The layers name the transport and its settings`() async throws {
         let client = HTTPClient(configuration: AsyncHTTPClientConnection.configuration())
         let own = AsyncHTTPClientConnection(client, idleTimeout: .seconds(5))

@@ -70,6 +70,7 @@ import Testing
         connection = connection.retrying(.tool)
         #expect(connection.findings.contains { $0.hazard == .retriesMultiply })
         #expect(AnyConnection(connection).findings == connection.findings)
+        #expect(throws: CompositionError.self) { try connection.checked(refusing: .information) }
     }
 
     @Test func `The check throws the errors, and the warnings if they are refused too`() throws {
@@ -120,5 +121,16 @@ import Testing
         let error = #expect(throws: CompositionError.self) { try connection.checked() }
         #expect(
             error?.description.hasPrefix("The check of the stack has a finding:\nerror, statusErrorTooEarly") == true)
+    }
+}
+
+/// The assertion for tests of any framework.
+@Suite struct RequiringNoFindingsTests {
+    @Test func `A stack with findings fails, and the error lists them`() throws {
+        let waiting = StubConnection().retrying(.tool).limitingTime()
+        let error = #expect(throws: CompositionError.self) { try requireNoFindings(in: waiting) }
+        #expect(error?.refused.map(\.hazard) == [.testWaits])
+        try requireNoFindings(in: waiting, accepting: [.testWaits: "No answer of the stub is tried again."])
+        try requireNoFindings(in: StubConnection().retrying(.tool, clock: ImpatientClock()).limitingTime())
     }
 }

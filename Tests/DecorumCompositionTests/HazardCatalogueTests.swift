@@ -85,16 +85,18 @@ import Testing
             ])),
         Row(
             32, "a retry while the last response is still open",
-            .impossible(tests: ["A body that nobody gets is read a little or dropped before the wait"])),
+            .impossible(tests: ["A discarded body is drained or dropped before the wait"])),
         Row(
             33, "a retry before the server allows it",
             .impossible(tests: [
                 "A Retry-After above the maximum is returned at once",
-                "Nobody comes earlier than asked, and nobody later than half of it or 20 seconds",
+                "No client comes earlier than asked, or later than half of it or 20 seconds",
             ])),
         Row(34, "a wait of hours", .found([.longWait, .manySends, .retriesWithoutBudget])),
-        Row(35, "no deadline outside of retries", .found([.unlimitedCall])),
-        Row(36, "the time of an attempt for a whole call", .found([.attemptLimitOutsideOfRetries])),
+        Row(35, "no deadline outside of retries", .found([.unlimitedCall, .callLimitTooFarIn])),
+        Row(
+            36, "the time of an attempt for a whole call",
+            .found([.attemptLimitOutsideOfRetries, .attemptLimitAboveCall])),
         Row(37, "the time of an attempt outside of a breaker", .needs(layer: "breaker")),
         Row(38, "a breaker outside of retries", .needs(layer: "breaker")),
         Row(39, "retries of the error of a breaker", .needs(layer: "breaker")),
@@ -169,8 +171,8 @@ import Testing
         #expect(Self.rows.map(\.number) == Array(1...70))
         var found = Set<Hazard>()
         for case .found(let hazards) in Self.rows.map(\.answer) { found.formUnion(hazards) }
-        found.formUnion([.principalOfChangingUsers, .unboundedMemory, .needlessAcceptance])
-        let declared = try SourceText.file("Sources/Decorum/Composition/Hazard.swift").names(
+        found.formUnion([.principalOfChangingUsers, .unboundedMemory, .sharingOutsideOfCache, .needlessAcceptance])
+        let declared = try SourceText.file("Sources/Decorum/Composition/Findings/Hazard.swift").names(
             after: "public static let ")
         #expect(declared.count > 30 && Set(declared) == Set(found.map(\.name)))
     }
@@ -179,16 +181,24 @@ import Testing
         let tests = try SourceText.all(below: "Tests")
         for row in Self.rows {
             guard case .impossible(let names) = row.answer else { continue }
-            for name in names { #expect(tests.contains("func `\(name)`"), "\(row.number): \(name)") }
+            for name in names { #expect(tests.text.contains("func `\(name)`") == true, "\(row.number): \(name)") }
         }
     }
 
     @Test func `Each hazard has a test that shows its harm`() throws {
         let tests = try SourceText.all(below: "Tests/DecorumCompositionTests/Hazards")
         let told: Set<Hazard> = [.needlessAcceptance]
-        for name in try SourceText.file("Sources/Decorum/Composition/Hazard.swift").names(after: "public static let ")
+        for name in try SourceText.file("Sources/Decorum/Composition/Findings/Hazard.swift").names(
+            after: "public static let ")
         where !told.contains(Hazard(name)) {
             #expect(tests.contains("of: .\(name),"), "\(name)")
         }
+    }
+
+    @Test func `The documentation lists each hazard`() throws {
+        let page = try SourceText.file("Sources/Decorum/Decorum.docc/checking-a-stack.md").text
+        let names = try SourceText.file("Sources/Decorum/Composition/Findings/Hazard.swift").names(
+            after: "public static let ")
+        for name in names { #expect(page.contains("| ``Hazard/\(name)`` |"), "\(name)") }
     }
 }

@@ -38,6 +38,35 @@ struct CassetteListings {
     }
 }
 
+private let clock = ImpatientClock()
+
+struct MediaTests {
+    @Test(.cassette(clock: clock)) func events() async throws {
+        let connection = try CassetteConnection().retrying(clock: clock)
+        let response = try await connection.send(.get("https://api.example.com/events"))
+        #expect(try await response.body.text(upTo: 1 << 20).contains("data: ready"))
+    }
+
+    @Test(.cassette) func upload() async throws {
+        let image = Body(Data([0x89, 0x50, 0x4E, 0x47])).typed(as: "image/png")
+        let response = try await CassetteConnection().send(.put("https://api.example.com/avatar", body: image))
+        #expect(response.status == .noContent)
+    }
+}
+
+@Suite(.cassettes()) struct AccountTests {
+    @Test(.cassette("account")) func guest() async throws {
+        let response = try await CassetteConnection().send(.get("https://api.example.com/me"))
+        #expect(response.status == .unauthorized)
+    }
+
+    @Test(.cassette("account")) func member() async throws {
+        let request = try Request.get("https://api.example.com/me", fields: [.authorization: "Bearer my-token"])
+        let response = try await CassetteConnection().send(request)
+        #expect(response.status == .ok)
+    }
+}
+
 extension CassetteRules {
     static let api = CassetteRules(
         matching: [.method, .url(ignoring: "ts"), .body(ignoring: "**.nonce"), .header(.accept)],

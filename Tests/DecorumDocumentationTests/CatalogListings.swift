@@ -38,11 +38,13 @@ import Testing
             .addingRequestID()
             .resolving(against: "https://api.example.com/v1/")
             .acting(for: Principal("user-42"))
+            .limitingTime()
             .observing(statistics)
             .validatingStatus()
 
         let names = [
-            "validatingStatus", "observing", "acting", "resolving", "addingRequestID", "addingDefaultFields",
+            "validatingStatus", "observing", "limitingTime", "acting", "resolving", "addingRequestID",
+            "addingDefaultFields",
             "followingRedirects", "decompressing", "caching", "retrying", "pacing", "authenticating", "observing",
             "logging",
         ]

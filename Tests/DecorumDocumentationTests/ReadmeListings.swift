@@ -49,6 +49,7 @@ import Testing
             names.drop { $0 != "decompressing" }.prefix(4)
                 == ["decompressing", "answeringOffline", "retrying", "limitingTime"])
         #expect(connection.bounds.requests.value == 63)
+        #expect(connection.findings.isEmpty && connection.composition.unknownLayers.isEmpty)
     }
 
     func value(name: String) throws -> Request {
@@ -140,6 +141,7 @@ import Testing
             throw TransportError(.unreachable, at: .connecting)
         }
         let connection = stub.answeringOffline(from: OfflineMemory())
+        #expect(connection.findings.isEmpty && connection.composition.unknownLayers.isEmpty)
 
         let first = try await connection.send(.get("https://example.com/feed"))
         #expect(first.metadata.source == .stub)
@@ -194,8 +196,8 @@ struct OfflineConnection<Base: Connection>: ComposedConnection {
 
     var layer: Layer {
         Layer(
-            name: "answeringOffline", role: .caching, facts: [.answers], sends: 1...1, bytesHeld: .atMost(1 << 20),
-            sharedState: [.init(memory)])
+            name: "answeringOffline", role: .caching, facts: [.answers, .sharesResponses], sends: 1...1,
+            bytesHeld: .atMost(1 << 20), sharedState: [.init(memory)])
     }
 
     func send(_ request: consuming Request) async throws -> Response {

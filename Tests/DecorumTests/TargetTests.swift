@@ -60,7 +60,7 @@ import Testing
             let url = try #require(URL(string: text), "\(text.debugDescription)")
             #expect(try Target(text) == Target(url), "\(text.debugDescription)")
         }
-        #expect(plain > 1500)
+        #expect(plain > 1000)
     }
 
     @Test(arguments: [

@@ -57,8 +57,7 @@ struct SourceAuthenticatingConnection<Base: Connection, Source: CredentialSource
             name: "authenticating",
             role: .authentication,
             settings: [Layer.Setting("from", Source.self), binding.setting],
-            facts: facts, secretFields: source.secretFields,
-            longestWait: .unbounded)
+            facts: facts, secretFields: source.secretFields, longestWait: .unbounded)
     }
 
     private var facts: Set<Layer.Fact> {

@@ -99,7 +99,8 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         if policy.mode == .validating {
             return Layer(
                 name: "revalidating", role: .caching, settings: [.init("answering", policy.notModifiedAnswer)],
-                facts: policy.notModifiedAnswer == .notModified ? facts.subtracting([.changesResponse]) : facts,
+                facts: policy.notModifiedAnswer == .notModified
+                    ? facts.subtracting([.changesResponse, .sharesResponses]) : facts,
                 sends: 0...2, longestWait: .unbounded, longestReading: .atMost(Body.discardTime),
                 bytesHeld: bytesHeld, sharedState: sharedState)
         }

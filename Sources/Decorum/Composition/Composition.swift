@@ -2,8 +2,8 @@
 ///
 /// ```swift
 /// print(connection.composition)
-/// // error    1 authenticating(with: signer, for: https://api.example.com:443)
-/// //          2 retrying(retries: 3)
+/// // error        1 authenticating(with: signer, for: https://api.example.com)
+/// // error        2 retrying(retries: 3)
 /// // …
 /// ```
 ///
@@ -17,6 +17,10 @@ public struct Composition: Sendable {
     public let unknownLayers: [LayerPlace]
     /// The hazards that are accepted, with the reasons.
     public let accepted: [Hazard: String]
+    /// All rules, in the order in which their findings are shown.
+    private static let rules =
+        CompositionRule.credentials + CompositionRule.signatures + CompositionRule.retries + CompositionRule.deadlines
+        + CompositionRule.fields + CompositionRule.caching + CompositionRule.observation + CompositionRule.testing
     private let tree: LayerTree
     private let allFindings: [Finding]
 
@@ -25,7 +29,7 @@ public struct Composition: Sendable {
     /// - Parameter layers: The layers, outermost first.
     public init(of layers: [Layer]) {
         let tree = LayerTree(layers)
-        let findings = CompositionRule.all.flatMap { $0.findings(tree) }
+        let findings = Self.rules.flatMap { $0.findings(tree) }
         self.init(layers, tree, findings, accepting: [:])
     }
 

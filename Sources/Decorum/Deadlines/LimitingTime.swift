@@ -68,12 +68,8 @@ struct LimitingTimeConnection<Base: Connection>: ComposedConnection {
         return Layer(
             name: "limitingTime", role: .resilience,
             settings: [.init("as", scope.rawValue)] + times.compactMap { name, time in time.map { .init(name, $0) } },
-            facts: facts, timeLimit: policy.duration(of: scope).map { .atMost(max(.zero, $0)) } ?? .unbounded)
-    }
-
-    private var facts: Set<Layer.Fact> {
-        guard policy.duration(of: scope) != nil else { return Layer.facts(of: clock) }
-        return Layer.facts(of: clock).union([scope == .call ? .limitsCalls : .limitsAttempts])
+            facts: Layer.facts(of: clock).union(scope == .attempt ? [.limitsAttempts] : []),
+            timeLimit: policy.duration(of: scope).map { .atMost(max(.zero, $0)) } ?? .unbounded)
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

@@ -112,7 +112,10 @@ public struct JSONSecrets: Sendable {
 
         guard frame.isObject else {
             let state = secret == nil ? matcher.step(frame.state, intoElement: frame.count) : []
+            _ = skipBlanks()
+            let start = position
             try scanValue(at: state, secrecy: nil, name: frame.name)
+            if secret == nil, !frame.name.isEmpty { addIfOpaque(start..<position, name: frame.name) }
             return
         }
         _ = skipBlanks()
@@ -135,10 +138,7 @@ public struct JSONSecrets: Sendable {
             if let role, last != UInt8(ascii: "{"), last != UInt8(ascii: "[") {
                 stack[stack.count - 1].pair.add(start..<position, as: role)
             }
-            if !redaction.opaqueNames.isEmpty, last == UInt8(ascii: "\""), redaction.opaqueNames.secrecy(of: key) != nil
-            {
-                addIfOpaque(start..<position, name: name)
-            }
+            addIfOpaque(start..<position, name: name)
         }
     }
 
@@ -158,9 +158,15 @@ public struct JSONSecrets: Sendable {
         }
     }
 
+    /// Adds a string that looks random, as the value of a name under which such a one is secret.
     private mutating func addIfOpaque(_ value: Range<Int>, name: Range<Int>) {
+        guard !redaction.opaqueNames.isEmpty, value.count > 2, bytes[value].last == UInt8(ascii: "\""),
+            redaction.opaqueNames.secrecy(of: bytes[name]) != nil
+        else { return }
         let content = JSONPair.content(of: value, in: bytes)
-        guard OpaqueText.isOpaque(bytes[content]), !OpaqueText.isUUID(bytes[content]) else { return }
+        guard OpaqueText.isOpaque(bytes[content]), !OpaqueText.isUUID(bytes[content]),
+            !OpaqueText.isPath(bytes[content])
+        else { return }
         addSecret(value, name: name, secrecy: .text)
     }
 

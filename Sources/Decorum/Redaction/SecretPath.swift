@@ -171,6 +171,15 @@ enum OpaqueText {
         }
     }
 
+    /// Whether a text is a path or the name of a file, as the key of an object in a store is.
+    static func isPath(_ text: ArraySlice<UInt8>) -> Bool {
+        if text.count(where: { $0 == UInt8(ascii: "/") }) > 1 { return true }
+        guard let dot = text.lastIndex(of: UInt8(ascii: ".")) else { return false }
+        let ending = text[(dot + 1)...]
+        return (1...5).contains(ending.count) && !text[..<dot].contains(UInt8(ascii: "."))
+            && ending.contains { !$0.isDecimalDigit }
+    }
+
     /// Whether a text is a UUID (RFC 9562).
     static func isUUID(_ text: ArraySlice<UInt8>) -> Bool {
         guard text.count == 36 else { return false }

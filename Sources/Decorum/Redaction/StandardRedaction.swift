@@ -18,7 +18,10 @@ extension Redaction {
         formNames: SecretNames(StandardName.names(in: .items)),
         fieldNames: SecretNames(StandardName.names(in: .fields).filter { $0.hasPrefix("*") }),
         secretPaths: true,
-        opaqueNames: ["code"]
+        opaqueNames: [
+            "api_keys", "backup_codes", "code", "codes", "key", "keys", "license_key", "recovery_codes", "secrets",
+            "ticket", "tickets",
+        ]
     )
 }
 
@@ -105,6 +108,7 @@ private struct StandardName: ExpressibleByStringLiteral {
         "X-Amz-Credential", "X-Amz-Signature", "X-Goog-Credential", "X-Goog-Signature",
         StandardName("auth", notIn: [.fields, .json]), StandardName("code", notIn: [.fields, .json]),
         StandardName("key", notIn: [.fields, .json]), StandardName("pass", notIn: [.fields, .json]),
+        StandardName("pin", notIn: .fields),
         StandardName("session", notIn: [.fields, .json]), StandardName("sid", notIn: [.fields, .json]),
         StandardName("sig", notIn: [.fields, .json]), StandardName("sign", notIn: [.fields, .json]),
         StandardName("signature", notIn: [.fields, .json]), StandardName("subscription-key", notIn: .json),

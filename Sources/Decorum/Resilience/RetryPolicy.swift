@@ -114,18 +114,20 @@ extension RetryPolicy {
     var sends: ClosedRange<Int> { retries > 0 ? 1...(min(allowedRetries, .max - 2) + 2) : 1...1 }
 
     /// The sum of the longest waits before all retries.
-    var longestWait: Layer.Bound<Duration> {
+    var longestWait: Layer.Bound<Duration> { sum { $0 } }
+
+    /// The time for reading the responses after which a request is sent again, as far as it is longer than the waits, which
+    /// begin at the same time.
+    var longestReading: Layer.Bound<Duration> { sum { max(.zero, Body.discardTime - $0) } }
+
+    /// Adds up a time for each retry, which is given its longest wait.
+    private func sum(_ time: (_ longestWait: Duration) -> Duration) -> Layer.Bound<Duration> {
         let asked = maximumRetryAfter < .zero ? .zero : AskedWait.spread(maximumRetryAfter).upperBound
         let longest = max(.zero, maximumDelay, asked)
         guard longest < .seconds(1 << 30), allowedRetries < 1 << 30 else { return .unbounded }
         let first = min(allowedRetries, 64)
-        let growing = (0..<first).reduce(Duration.zero) { $0 + max(backoff(afterRetries: $1).upperBound, asked) }
-        return .atMost(growing + longest * (allowedRetries - first))
-    }
-
-    /// The time for reading the responses after which a request is sent again.
-    var longestReading: Layer.Bound<Duration> {
-        sends.upperBound < 1 << 30 ? .atMost(Body.discardTime * (sends.upperBound - 1)) : .unbounded
+        let growing = (0..<first).reduce(Duration.zero) { $0 + time(max(backoff(afterRetries: $1).upperBound, asked)) }
+        return .atMost(growing + time(longest) * (allowedRetries - first))
     }
 
     private var allowedRetries: Int {

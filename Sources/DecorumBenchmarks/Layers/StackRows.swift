@@ -26,6 +26,9 @@ enum StackRows {
                 "stacks/canonical, hit", over: "stacks/terminal", bounds: .instructions(67_800), .allocations(16),
                 sending: .sample("/v1/feed"),
                 through: canonical(MemoryConnection(fields: [.cacheControl: "max-age=86400"]))),
+            Row(
+                "stacks/standard", over: "stacks/terminal", bounds: .instructions(114_000), .allocations(31),
+                sending: .sample("/v1/feed"), through: standard(memory)),
             Row("stacks/streamed", reading: request, through: StreamingConnection()),
             Row(
                 "stacks/canonical, streamed", over: "stacks/streamed", bounds: .instructionsPerLayer(144_200),
@@ -52,6 +55,20 @@ enum StackRows {
 
     private static func canonical(_ transport: any Connection) throws -> any Connection {
         try canonicalStack(over: transport, for: Origin("https://api.example.com"))
+    }
+
+    /// The layers of the canonical stack, composed from settings.
+    private static func standard(_ transport: any Connection) throws -> any Connection {
+        var stack = StandardStack(for: "https://api.example.com")
+        (stack.time, stack.pacing, stack.retries) = (nil, nil, nil)
+        stack.callLog = .line
+        stack.client = StandardStack.Client(name: "benchmarks", version: "1")
+        stack.languages = ["en"]
+        stack.fields = [.accept: "*/*"]
+        let statistics = ExchangeStatistics()
+        return try stack.composed(
+            over: transport, authentication: .with(.bearer("token")), observer: statistics, attemptObserver: statistics,
+            log: LogSink { _ in }, adding: [.inPlace(of: .retries) { $0.retrying() }])
     }
 
     /// The decorators in turn, repeated up to the given depth.

@@ -99,7 +99,7 @@ public final class Cassette: Sendable {
     init(
         at path: String, mode: CassetteMode?, rules: CassetteRules, clock: any DatedClock,
         spawner: any TaskSpawner = SystemSpawner(), suite shared: SharedCassettes?, isShared: Bool,
-        test: String?
+        test: String?, isReported: Bool = true
     ) throws {
         let file = URL(filePath: path)
         let environment = ProcessInfo.processInfo.environment
@@ -149,7 +149,7 @@ public final class Cassette: Sendable {
             index.append(target, writtenAs: url, isPlayable: !skipped.contains(index.count))
         }
         state = Mutex(State(index: index))
-        reportFile = CassetteDefaults.current.report ?? .current(in: environment)
+        reportFile = isReported ? CassetteDefaults.current.report ?? .current(in: environment) : nil
         reportFile?.change { $0.open(reportedPath, mode: self.mode) }
     }
 

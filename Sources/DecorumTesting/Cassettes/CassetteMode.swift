@@ -7,11 +7,13 @@ public enum CassetteMode: String, Sendable, CaseIterable, Codable {
     /// Records if there is no file yet, else replays. The default if `CI` is not set.
     case once
     /// Plays recorded interactions, and records all other requests.
+    ///
+    /// A request that holds the placeholder of a played secret throws ``PlaceholderSentError`` instead of being sent.
     case append
     /// Records everything anew; an interaction that has not changed keeps its place and its day.
     ///
-    /// The file then holds the interactions of the last run. Tests that share a cassette, one after the other, have to
-    /// be in a suite with `@Suite(.cassettes())`: the first of them replaces the file, and the others add to it.
+    /// The file then holds the interactions of the last run. Tests that share a cassette have to be in a suite with
+    /// `@Suite(.cassettes())`: each of them then replaces its own recordings.
     case rewrite
     /// Sends everything, writes nothing, and fails if the answers have another shape than the recorded ones.
     case verify

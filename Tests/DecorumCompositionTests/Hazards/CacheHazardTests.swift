@@ -54,6 +54,22 @@ import Testing
         expectFinding(of: .contentChangedOutsideOfCache, in: wrong, naming: ["compressing", "caching"], notIn: mended)
     }
 
+    @Test func `Callers of a shared request wait for each other where the cache could answer`() async throws {
+        let (shared, own) = (StubConnection { _ in .page }, StubConnection { _ in .page })
+        let wrong = shared.caching(in: store).coalescing()
+        let mended = own.coalescing().caching(in: otherStore)
+        for connection: any Connection in [wrong, mended] { _ = try await connection.send(.page).text() }
+
+        for (connection, isShared) in [(wrong as any Connection, true), (mended, false)] {
+            async let first = connection.send(.page).metadata.isCoalesced
+            async let second = connection.send(.page).metadata.isCoalesced
+            let sharing = try await [first, second]
+            #expect(isShared || !sharing.contains(true))
+        }
+        #expect(shared.requests.count == 1 && own.requests.count == 1)
+        expectFinding(of: .sharingOutsideOfCache, in: wrong, naming: ["coalescing", "caching"], notIn: mended)
+    }
+
     @Test func `A cache outside of redirections keeps a target that the server has left`() async throws {
         func server() -> StubConnection {
             let target = Mutex("/old")

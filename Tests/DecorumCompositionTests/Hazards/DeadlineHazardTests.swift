@@ -27,6 +27,33 @@ import Testing
         expectFinding(of: .unlimitedCall, in: wrong, naming: ["retrying"], notIn: mended)
         let unlimited = short.retrying(policy).limitingTime(TimePolicy(call: nil, idle: .seconds(5)))
         expectFinding(of: .unlimitedCall, in: unlimited, naming: ["retrying"], notIn: mended)
+        let attempts = short.limitingTime(as: .attempt).retrying(policy)
+        expectFinding(of: .unlimitedCall, in: attempts, naming: ["retrying"], notIn: mended)
+    }
+
+    @Test func `The time of a call inside of redirections begins anew at each hop`() async throws {
+        for isWrong in [true, false] {
+            let clock = ImpatientClock()
+            let stub = StubConnection { request in
+                try await clock.sleep(for: .seconds(20))
+                if let deadline = request.options.deadline, deadline < clock.now {
+                    throw TransportError(.deadlineExceeded, at: .head)
+                }
+                return .redirection(to: (request.head.path ?? "") + "a")
+            }
+            let wrong = stub.limitingTime(clock: clock).followingRedirects(upTo: 9, clock: clock)
+            let mended = stub.followingRedirects(upTo: 9, clock: clock).limitingTime(clock: clock)
+            let connection: any Connection = isWrong ? wrong : mended
+            let start = clock.now
+
+            _ = try? await connection.send(.page)
+
+            #expect((clock.now - start > .seconds(180)) == isWrong)
+            expectFinding(
+                of: .callLimitTooFarIn, in: wrong, naming: ["limitingTime", "followingRedirects"], notIn: mended)
+        }
+        let inside = Self.busy(for: 1).limitingTime().retrying()
+        #expect(Set(inside.findings.map(\.hazard)) == [.callLimitTooFarIn, .testWaits])
     }
 
     @Test func `A raised wait lasts for days, and a deadline outside ends it`() async throws {
@@ -64,6 +91,31 @@ import Testing
         #expect(ended.requests.count == 1 && tried.requests.count == 4)
         expectFinding(
             of: .attemptLimitOutsideOfRetries, in: wrong, naming: ["limitingTime", "retrying"], notIn: mended)
+    }
+
+    @Test func `An attempt with the time of the call leaves no time for the next`() async throws {
+        func slowServer(_ clock: ImpatientClock) -> StubConnection {
+            StubConnection { request in
+                let deadline = try #require(request.options.deadline)
+                try await clock.sleep(until: deadline, tolerance: nil)
+                throw TransportError(.timedOut, at: .head)
+            }
+        }
+        let (wrongClock, mendedClock) = (ImpatientClock(), ImpatientClock())
+        let (once, again) = (slowServer(wrongClock), slowServer(mendedClock))
+        func stack(_ stub: StubConnection, _ attempt: Duration, _ clock: ImpatientClock) -> some Connection {
+            stub.limitingTime(AttemptTimePolicy(attempt), as: .attempt, clock: clock)
+                .retrying(RetryPolicy(retries: 3, baseDelay: .zero, budget: .perCall(3)), clock: clock)
+                .limitingTime(TimePolicy(call: .seconds(10)), clock: clock)
+        }
+        let wrong = stack(once, .seconds(10), wrongClock)
+        let mended = stack(again, .seconds(3), mendedClock)
+
+        await #expect(throws: TransportError.self) { try await wrong.send(.page) }
+        await #expect(throws: TransportError.self) { try await mended.send(.page) }
+
+        #expect(once.requests.count == 1 && again.requests.count == 4)
+        expectFinding(of: .attemptLimitAboveCall, in: wrong, naming: ["limitingTime", "limitingTime"], notIn: mended)
     }
 
     @Test func `A retry is sent into the pause that another call was asked for`() async throws {

@@ -21,7 +21,7 @@ struct KeepingConnection: ComposedConnection {
     }
 
     var layer: Layer {
-        Layer(name: "keeping", role: .caching, facts: mistake == .isSilent ? [] : [.answers])
+        Layer(name: "keeping", role: .caching, facts: mistake == .isSilent ? [] : [.answers, .sharesResponses])
     }
 
     func send(_ request: consuming Request) async throws -> Response {

@@ -59,7 +59,7 @@ struct MirroredConnection: ComposedConnection {
     let base: AnyConnection
     var isSilent = false
 
-    var layer: Layer { Layer(name: "mirrored", facts: isSilent ? [] : [.changesSignedParts]) }
+    var layer: Layer { Layer(name: "mirrored", facts: isSilent ? [] : [.changesSignedParts, .setsOrigin]) }
 
     func send(_ request: consuming Request) async throws -> Response {
         request.head.authority = "mirror.example"

@@ -228,9 +228,8 @@ import Testing
     @Test func `The layer describes itself`() {
         let layer = StubConnection().pacing().layers[0]
         #expect("\(layer)" == "pacing(longestWait: 60.0 seconds)")
-        #expect(
-            layer.role == .resilience
-                && layer.facts == [.readsClock, .readsStatus, .waits, .waitsUntilDeadline])
+        #expect(layer.role == .resilience)
+        #expect(layer.facts == [.readsClock, .readsStatus, .waits, .waitsUntilDeadline])
         #expect(layer.longestWait == .atMost(.seconds(60)))
     }
 }

@@ -211,9 +211,10 @@ import Testing
         let layer = StubConnection().retrying(policy).layers.first
 
         #expect(layer?.description == description)
+        let effects: Set<Layer.Fact> = [.resends, .waits, .readsClock, .readsStatus]
         #expect(
-            layer?.facts.subtracting([.repeatsUnsafeMethods])
-                == (policy.retries > 0 ? [.resends, .waits, .readsClock, .readsStatus] : [.readsClock]))
+            layer?.facts.subtracting([.repeatsUnsafeMethods]) == (policy.retries > 0 ? effects : [.readsClock]))
+        #expect(layer?.facts.contains(.repeatsUnsafeMethods) == policy.methods.contains(.post))
         #expect(layer?.sends == 1...(policy.retries > 0 ? policy.retries + 2 : 1))
         let asked = policy.maximumRetryAfter
         let longest = asked + min(max(asked / 2, .seconds(1)), .seconds(20))

@@ -46,6 +46,7 @@ import FoundationNetworking
 
         #expect(connection.layers.first?.facts.contains(.addsCredentials) == true)
         #expect(!String(reflecting: connection.layers).contains("s3cret"))
+        #expect(connection.followingRedirects().findings.map(\.hazard) == [.credentialsForEveryOrigin])
     }
 
     @Test(arguments: [["no token": "a"], ["": "a"]])

@@ -7,6 +7,11 @@ extension CompositionRule {
             "\(layer) takes the response to which \(others) was led for that of the first URL, also after the redirection has "
                 + "ended, and remembers no permanent redirection."
         },
+        tooFarOut(.sharingOutsideOfCache, .information) { layer, other in
+            layer.has(.sharesResponses) && layer.role != .caching && other.role == .caching
+        } consequence: { layer, others in
+            "All callers of \(layer) wait for one response and its body, where \(others) could answer each of them at once."
+        },
         tooFarOut(.cacheOutsideOfDecoding, .warning) { layer, other in
             layer.role == .caching && other.has(.decodesContent) && !other.isTransport
         } consequence: { layer, others in

@@ -3,8 +3,8 @@ extension CompositionRule {
     static let deadlines = [
         each(
             .unlimitedCall, where: \.retries,
-            fault: { place, outer, _ in
-                guard !outer.contains({ $0.has(.limitsCalls) || $0.has(.limitsAttempts) }) else { return nil }
+            fault: { place, outer, inner in
+                guard !outer.contains(\.limitsTime), !inner.contains(\.limitsCalls) else { return nil }
                 return Fault(
                     severity: .warning,
                     consequence:
@@ -15,10 +15,22 @@ extension CompositionRule {
                 )
             }),
         each(
-            .longWait, where: { !$0.isTransport },
+            .callLimitTooFarIn, where: \.limitsCalls,
             fault: { place, outer, _ in
-                guard place.layer.longestWait.allows(longestUsualWait + .nanoseconds(1)),
-                    !outer.contains({ $0.has(.limitsCalls) })
+                let others = outer.filter { $0.layer.retries || $0.layer.role == .redirection }
+                guard let outermost = others.first, !outer.contains(\.limitsTime) else { return nil }
+                let (name, bound) = (place.layer.quotedName, outermost.layer.quotedName)
+                return Fault(
+                    severity: .warning, others: others,
+                    consequence:
+                        "The time of \(name) begins anew with each request that \(others.map(\.layer.quotedName).listed) "
+                        + "sends, so that a call may take many times as long.",
+                    change: "Move \(name) outside of \(bound): its line belongs below that of \(bound).")
+            }),
+        each(
+            .longWait, where: { $0.retries || $0.onlyWaits },
+            fault: { place, outer, _ in
+                guard place.layer.longestWait.allows(longestUsualWait + .nanoseconds(1)), !outer.contains(\.limitsTime)
                 else {
                     return nil
                 }
@@ -34,13 +46,26 @@ extension CompositionRule {
         } consequence: { layer, others in
             "The time that \(layer) gives to an attempt limits the whole call, with all attempts and waits of \(others)."
         },
+        each(
+            .attemptLimitAboveCall, where: { $0.has(.limitsAttempts) },
+            fault: { place, outer, _ in
+                guard case .atMost(let time) = place.layer.timeLimit else { return nil }
+                let calls = outer.filter { $0.layer.limitsTime && !$0.layer.timeLimit.allows(time + .nanoseconds(1)) }
+                guard let call = calls.first else { return nil }
+                return Fault(
+                    severity: .warning, others: [call],
+                    consequence:
+                        "\(place.layer.quotedName) never ends an attempt: the whole call, which layer \(call.number) "
+                        + "limits, ends no later.",
+                    change: "Give an attempt less time than the call.")
+            }),
         tooFarOut(.pausesOutsideOfRetries, .warning) { layer, other in
-            layer.onlyWaits && layer.role == .resilience && other.retries
+            layer.onlyWaits && other.retries
         } consequence: { layer, others in
             "Only the first attempt of \(others) waits in \(layer); the others are sent into the pause that the server asks for."
         },
         tooFarOut(.pausesOutsideOfCache, .warning) { layer, other in
-            layer.onlyWaits && layer.role == .resilience && other.role == .caching
+            layer.onlyWaits && other.role == .caching
         } consequence: { layer, others in
             "Requests that \(others) could answer without the server wait in \(layer) too."
         },

@@ -21,7 +21,7 @@ extension CompositionRule {
         each(
             .testWaits, where: { $0.isTransport && $0.sends.upperBound == 0 },
             fault: { place, outer, _ in
-                let waiting = outer.filter { $0.layer.has(.waits) && $0.layer.has(.readsClock) }
+                let waiting = outer.filter { ($0.layer.retries || $0.layer.onlyWaits) && $0.layer.has(.readsClock) }
                 guard !waiting.isEmpty else { return nil }
                 return Fault(
                     severity: .information, others: waiting,

@@ -82,7 +82,7 @@ public struct StackComparison: Sendable, Hashable {
         (rules.repeats, rules.order, rules.timing) = (.last, .any, .recorded)
         let recording = try Cassette(
             at: path, mode: .replay, rules: rules, clock: SystemClock(), suite: nil, isShared: false,
-            test: nil)
+            test: nil, isReported: false)
         let requests = try requests ?? recording.interactions().map { try Request($0, of: path) }
         let scanner = SecretScanner(rules)
         let texts = requests.map { request in
@@ -95,7 +95,7 @@ public struct StackComparison: Sendable, Hashable {
             let clock = ImpatientClock(date: recording.recordedAt ?? SystemClock().date)
             let cassette = try Cassette(
                 at: path, mode: .replay, rules: rules, clock: clock, suite: nil, isShared: false,
-                test: nil)
+                test: nil, isReported: false)
             let player = ComparedPlayer(base: CassetteConnection(cassette))
             let connection = stack(player, clock)
             for (index, request) in requests.enumerated() {

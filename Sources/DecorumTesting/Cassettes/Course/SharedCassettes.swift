@@ -4,7 +4,8 @@ import Synchronization
 
 /// The cassettes that the tests of a suite share, each test with its own run of the file.
 ///
-/// Tests that record one file add to it, and interactions count as unused only if no test of the suite has played them.
+/// Each test has its own recordings in the file, and interactions count as unused only if no test of the suite has played
+/// them.
 public final class SharedCassettes: Sendable {
     private struct Course {
         /// The content of the file when the first test opened it; nil if there was no file.
@@ -30,8 +31,33 @@ public final class SharedCassettes: Sendable {
         self.isPartial = isPartial
     }
 
-    /// Whether the arguments of the process leave out tests: `--filter` or `--skip`.
-    public static var isFiltered: Bool { CommandLine.arguments.contains { $0 == "--filter" || $0 == "--skip" } }
+    /// Whether the arguments of the process leave out tests: `--filter` or `--skip`, or names of tests for XCTest.
+    public static var isFiltered: Bool { isFiltered(CommandLine.arguments) }
+
+    /// Whether arguments leave out tests.
+    ///
+    /// `swift test` hands a filter to Swift Testing as it is, and to XCTest as the names of the tests that it selects.
+    static func isFiltered(_ arguments: [String]) -> Bool {
+        arguments.indices.contains { index in
+            switch arguments[index] {
+            case "--filter", "--skip": return true
+            case "-XCTest", "--specifiers": return arguments[(index + 1)...].first.map { $0 != "All" } ?? false
+            default:
+                let isOfOption = index > 0 && arguments[index - 1].hasPrefix("-")
+                return index > 0 && !isOfOption && arguments[index].split(separator: ",").allSatisfy(namesTest)
+            }
+        }
+    }
+
+    /// Whether a text is the name of a test of XCTest, as in `FeedTests.FeedCase/testFeed`.
+    private static func namesTest(_ text: Substring) -> Bool {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard (1...2).contains(parts.count), parts[0].split(separator: ".").count == 2, !text.hasSuffix(".xctest")
+        else {
+            return false
+        }
+        return parts.allSatisfy { !$0.isEmpty && $0.allSatisfy { $0.isLetter || $0.isNumber || "._".contains($0) } }
+    }
 
     /// The interactions that no test of the suite has played, for each file that was replayed.
     ///

@@ -3,30 +3,6 @@
 /// Interactions are first distinguished by method and URL, which are available without decoding. Only interactions that
 /// share both are decoded for the other rules, and only when the first request comes that could match one of them.
 struct PlaybackIndex: Sendable {
-    private struct Key: Hashable {
-        var bytes: [UInt8] = []
-
-        init() {}
-
-        init(bytes: [UInt8]) {
-            self.bytes = bytes
-        }
-
-        /// The method and the URL as the default rules append them, but as they are written.
-        init(method: String, url: String) {
-            bytes.reserveCapacity(method.utf8.count + url.utf8.count + 2)
-            bytes += method.utf8
-            bytes.append(0)
-            bytes += url.utf8
-            bytes.append(0)
-        }
-
-        func hash(into hasher: inout Hasher) {
-            // An array hashes each of its bytes by itself, which takes far longer. The pointer does not escape.
-            unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
-        }
-    }
-
     /// The result of a search for a request.
     enum Finding: Equatable {
         case interaction(Int)
@@ -50,49 +26,6 @@ struct PlaybackIndex: Sendable {
     private struct Place {
         let group: Int
         let key: Key
-    }
-
-    private struct Queue {
-        let first: Int
-        var others: [Int] = []
-        var next = 0
-
-        var ordinals: [Int] { [first] + others }
-        var last: Int { others.last ?? first }
-        /// The next interaction that is not played; nil if all are.
-        var upcoming: Int? { next == 0 ? first : next <= others.count ? others[next - 1] : nil }
-    }
-
-    /// Queues by their keys; most groups have one, for which no dictionary is needed.
-    private struct Queues {
-        private var only: (key: Key, queue: Queue)?
-        private var all: [Key: Queue] = [:]
-
-        var keys: [Key] { only.map { [$0.key] } ?? Array(all.keys) }
-
-        subscript(key: Key) -> Queue? {
-            guard let only else { return all[key] }
-            return only.key == key ? only.queue : nil
-        }
-
-        mutating func append(_ ordinal: Int, to key: Key) {
-            if only?.key == key {
-                only?.queue.others.append(ordinal)
-                return
-            }
-            if let only {
-                all[only.key] = only.queue
-                self.only = nil
-            } else if all.isEmpty {
-                only = (key, Queue(first: ordinal))
-                return
-            }
-            if all[key] == nil { all[key] = Queue(first: ordinal) } else { all[key]?.others.append(ordinal) }
-        }
-
-        mutating func advance(_ key: Key) {
-            if only == nil { all[key]?.next += 1 } else { only?.queue.next += 1 }
-        }
     }
 
     private let rules: CassetteRules

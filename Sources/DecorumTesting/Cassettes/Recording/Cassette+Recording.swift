@@ -76,6 +76,7 @@ extension CassetteRules {
             guard let rewritten = beforeRecording(interaction) else { return nil }
             interaction = rewritten
         }
+        interaction.request.sortMembers()
         if content == .decoded { try interaction.checkCoding(number: number, file: file.relativePath) }
         return interaction
     }

@@ -13,7 +13,9 @@ extension RecordingMerge {
     /// A recording with the request and the answer of another test's is the same interaction, and belongs to both. The
     /// equal requests of a test keep their order, so a recording is never the same as one before an interaction that
     /// the test has got already. An interaction of no test is replaced if the test has recorded its request.
-    func joined(_ recorded: [Interaction], of test: String, isReplaced: Bool) throws -> [SavedInteraction] {
+    func joined(
+        _ recorded: [Interaction], of test: String, isReplaced: Bool
+    ) throws -> (interactions: [SavedInteraction], addedCount: Int) {
         var kept = (0..<content.count).map { Kept(tests: content.tests(of: $0)) }
         let ordinals = ordinals(of: content)
         var candidates = ordinals
@@ -54,7 +56,7 @@ extension RecordingMerge {
                 }
             }
         }
-        return try kept.enumerated().flatMap(saved) + added.map { .recorded($0) }
+        return (try kept.enumerated().flatMap(saved) + added.map { .recorded($0) }, added.count)
     }
 
     /// Takes candidates up to the first one with the same answer; nil if there is none.

@@ -1,6 +1,5 @@
 import Decorum
 import Foundation
-import HTTPTypes
 
 /// An interaction of a file that is to be written.
 enum SavedInteraction: Sendable {
@@ -23,21 +22,52 @@ struct RecordingMerge {
     let original: CassetteContent
     /// The date before which a recording is outdated; nil if none is.
     let expiry: Date?
+    /// Whether recordings that differ only in the form of their placeholders are the same.
+    private var isErasing = true
+
+    init(
+        rules: CassetteRules, redactor: CassetteRedactor, content: CassetteContent, original: CassetteContent,
+        expiry: Date?
+    ) {
+        self.rules = rules
+        self.redactor = redactor
+        self.content = content
+        self.original = original
+        self.expiry = expiry
+    }
 
     /// The interactions of the new file.
+    ///
+    /// If all recordings are the same as earlier ones except for the form of their placeholders, the earlier ones stay.
+    /// If not, those with another placeholder are replaced, so that a secret has one placeholder.
     func merged(_ recorded: [Interaction], _ way: CassetteCourse.Merge) throws -> [SavedInteraction] {
+        let (unchanged, addedCount) = try joined(recorded, way)
+        guard addedCount > 0 else { return unchanged }
+        var merge = self
+        merge.isErasing = false
+        return try merge.joined(recorded, way).interactions
+    }
+
+    /// The interactions of the new file, and the number of recordings that are not the same as an earlier one.
+    private func joined(
+        _ recorded: [Interaction], _ way: CassetteCourse.Merge
+    ) throws -> (interactions: [SavedInteraction], addedCount: Int) {
         switch way {
-        case .nothing: return (0..<content.count).map { .existing($0) }
-        case .addition: return try joined(recorded, isUnion: false)
+        case .nothing: return ((0..<content.count).map { .existing($0) }, 0)
+        case .addition: return (try joined(recorded, isUnion: false), 0)
         case .replacement:
-            return unchanged(recorded, since: content).map { $1.map { .existing($0) } ?? .recorded($0) }
+            let pairs = unchanged(recorded, since: content)
+            return (pairs.map { $1.map { .existing($0) } ?? .recorded($0) }, pairs.count { $0.ordinal == nil })
         case .union:
-            let recorded = try unchanged(recorded, since: original).map { interaction, ordinal in
+            let pairs = unchanged(recorded, since: original)
+            let recorded = try pairs.map { interaction, ordinal in
                 try ordinal.map { try original.interaction(at: $0) } ?? interaction
             }
-            return try sorted(joined(recorded, isUnion: true))
+            let interactions = try sorted(joined(recorded, isUnion: true))
+            return (interactions, original.count == 0 ? 0 : pairs.count { $0.ordinal == nil })
         case .test(let test, let isReplaced):
-            return try sorted(joined(recorded, of: test, isReplaced: isReplaced))
+            let (interactions, addedCount) = try joined(recorded, of: test, isReplaced: isReplaced)
+            return (try sorted(interactions), addedCount)
         }
     }
 
@@ -97,7 +127,8 @@ struct RecordingMerge {
         guard !earlier.isMendable(at: ordinal, expiry: expiry), let old = try? earlier.interaction(at: ordinal) else {
             return false
         }
-        return old.isSame(as: recorded)
+        return InteractionEssence(old, rules, erasingPlaceholders: isErasing)
+            == InteractionEssence(recorded, rules, erasingPlaceholders: isErasing)
     }
 
     /// The places of the interactions of a file, by their keys, without those that cannot be read.
@@ -124,20 +155,5 @@ extension Interaction {
         if let expiry, let date = older.recordedAt, date < expiry { return true }
         guard failure?.kind == RecordedFailure.abandoned else { return true }
         return (response?.body.bytes.count ?? 0) > (older.response?.body.bytes.count ?? 0)
-    }
-
-    /// Whether both have the same content, regardless of the time of recording and the tests that recorded it.
-    fileprivate func isSame(as other: Interaction) -> Bool {
-        func essence(_ interaction: Interaction) -> Interaction {
-            var interaction = interaction
-            interaction.recordedAt = nil
-            interaction.tests = []
-            interaction.response?.chunks = []
-            for name in [.date, .age, .expires, .lastModified] as [HTTPField.Name] {
-                interaction.response?.fields[name] = nil
-            }
-            return interaction
-        }
-        return essence(self) == essence(other)
     }
 }

@@ -9,12 +9,14 @@ struct CassetteRedactor: Sendable {
     private let matching: SecretRewriting
     private let ignoredFields: Set<HTTPField.Name>
     private let form: CassetteRules.Content
+    private let redaction: Redaction
     private let pseudonyms: Pseudonyms
 
     /// Creates a redactor that counts its pseudonyms anew.
     init(_ rules: CassetteRules, continuing text: [UInt8] = []) {
         ignoredFields = rules.ignoredFields
         form = rules.content
+        redaction = rules.redaction
         pseudonyms = Pseudonyms(readsPaths: true)
         rewriting = SecretRewriting(rules.redaction, by: pseudonyms, allowing: rules.allowedSecrets)
         matching = SecretRewriting(rules.redaction, by: ErasedSecrets(), allowing: rules.allowedSecrets)
@@ -72,6 +74,12 @@ struct CassetteRedactor: Sendable {
         redact(&interaction.request, by: rewriting)
         guard var response = interaction.response else { return interaction }
         for name in ignoredFields { response.fields[name] = nil }
+        if let name = OpaqueValues.name(
+            of: response.body.bytes, mediaType: response.fields[.contentType], answering: interaction.request.url,
+            redaction)
+        {
+            response.body.bytes = rewriting.applied(toWordIn: response.body.bytes, named: name)
+        }
         response.body = redacted(response.body, response.fields, by: rewriting)
         response.fields = redacted(response.fields, by: rewriting)
         response.trailers = redacted(response.trailers, by: rewriting)

@@ -91,8 +91,21 @@ public struct CassetteReportFile: Sendable, Hashable {
 
     /// `swift test` starts one process for each test framework, so a run is identified by the process that started
     /// this one; an app is started by the first process of the system.
+    ///
+    /// The system uses the number of a process again, so the time of its start belongs to it, where the system tells it.
     private static var currentRun: String {
         let parent = getppid()
-        return "\(parent > 1 ? parent : getpid())"
+        let process = parent > 1 ? parent : getpid()
+        return startTime(of: process).map { "\(process) since \($0)" } ?? "\(process)"
+    }
+
+    /// The time at which Linux started a process, in its own unit: the 22nd value of the file, the second of which is a
+    /// name in parentheses.
+    private static func startTime(of process: Int32) -> Substring? {
+        guard let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+            let name = status.lastIndex(of: ")")
+        else { return nil }
+        let values = status[name...].split(separator: " ")
+        return values.count > 20 ? values[20] : nil
     }
 }

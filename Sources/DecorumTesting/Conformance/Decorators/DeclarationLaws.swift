@@ -31,7 +31,8 @@ extension DecoratorLaw {
         }
     }
 
-    /// Demands that a layer which changes content, responses or the principal, or which invents answers, says so.
+    /// Demands that a layer which changes content, responses, the origin or the principal, or which invents or shares
+    /// answers, says so.
     ///
     /// A digest has to be made of the content that is sent, and verified over the content that came; a cache must not keep
     /// an answer that no server gave.
@@ -40,7 +41,8 @@ extension DecoratorLaw {
     ) { subject in
         let declared = try subject.declaredFacts()
         let checked: Set<Layer.Fact> = [
-            .inventsAnswers, .changesContent, .changesResponse, .decodesContent, .setsPrincipal,
+            .inventsAnswers, .changesContent, .changesResponse, .decodesContent, .setsPrincipal, .setsOrigin,
+            .makesIdempotent, .sharesResponses,
         ]
         for path in subject.provocations + ActivePath.shows {
             let writes = Monitor(0)
@@ -70,7 +72,10 @@ extension DecoratorLaw {
         for path in subject.provocations + ActivePath.shows where !missing.isEmpty {
             missing.subtract(try await ShownEffects.of(subject, on: path))
         }
-        if missing.contains(.answers), try await ShownEffects.sharesRequests(subject) { missing.remove(.answers) }
+        let answering: Set<Layer.Fact> = [.answers, .sharesResponses]
+        if !missing.isDisjoint(with: answering), try await ShownEffects.sharesRequests(subject) {
+            missing.subtract(answering)
+        }
         try require(missing.isEmpty, "A layer declares what no exchange has shown: \(names(missing)).")
         if declared.contains(.bindsToOrigins) { try await requireBinding(subject) }
     }

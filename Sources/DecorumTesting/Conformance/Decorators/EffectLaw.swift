@@ -68,7 +68,7 @@ extension DecoratorLaw {
 
 extension HTTPRequest {
     /// Whether a server can recognize a request that it has carried out already.
-    fileprivate var hasIdempotencyKey: Bool {
+    var hasIdempotencyKey: Bool {
         headerFields.contains { $0.name.canonicalName == "idempotency-key" && !$0.value.isEmpty }
     }
 }

@@ -19,7 +19,7 @@ extension ActivePath {
             guard primed.state == calls - 1 else {
                 primingCount.update { $0 = number }
                 var response = try outcome.get()
-                if response.lacksContent(for: request.head.method) { response.body = "primed" }
+                if response.lacksContent(for: request.head.method) { response.body = Body(Response.primedText) }
                 return response
             }
             return try await answering(request, number - primingCount.state, outcome)
@@ -128,4 +128,9 @@ extension HTTPResponse {
     func mayHaveContent(for method: HTTPRequest.Method) -> Bool {
         method != .head && status.kind != .informational && status != .noContent && status != .notModified
     }
+}
+
+extension Response {
+    /// The content of the answers to the calls before the last one of a path.
+    static let primedText = "primed"
 }

@@ -7,7 +7,7 @@ struct ShownEffects {
     /// The facts that behaviour can show, so that a declaration of one can be checked in both directions.
     static let observable: Set<Layer.Fact> = [
         .answers, .resends, .inventsAnswers, .changesSignedParts, .changesContent, .changesResponse, .decodesContent,
-        .setsPrincipal,
+        .setsPrincipal, .setsOrigin, .makesIdempotent, .sharesResponses,
     ]
 
     /// The facts of one exchange along a path.
@@ -24,6 +24,8 @@ struct ShownEffects {
             if content != request.body.bytes { facts.insert(.changesContent) }
         }
         guard case .success(let response) = result.result else { return facts }
+        let isPrimed = (try? await response.body.collectAll().data) == Data(Response.primedText.utf8)
+        if path.calls > 1, isPrimed { facts.insert(.sharesResponses) }
         let answers = record.state.answers
         guard let last = answers.last else { return facts.union([.answers, .inventsAnswers]) }
         if result.sent.isEmpty || record.state.hasFailedLast { facts.insert(.answers) }
@@ -40,6 +42,8 @@ struct ShownEffects {
         for request in sent {
             let changes = request.head.changes(from: asked.head)
             if changes.hasTarget || !changes.fields.isEmpty { facts.insert(.changesSignedParts) }
+            if asked.head.authority == nil, request.head.authority != nil { facts.insert(.setsOrigin) }
+            if request.head.hasIdempotencyKey, !asked.head.hasIdempotencyKey { facts.insert(.makesIdempotent) }
             if request.options.principal != asked.options.principal { facts.insert(.setsPrincipal) }
         }
         return facts

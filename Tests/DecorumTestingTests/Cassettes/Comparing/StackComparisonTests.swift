@@ -45,6 +45,12 @@ import Testing
             ])
     }
 
+    @Test func `A comparison is no test, so the report of the run does not count it`() async throws {
+        let report = CassetteReportFile(at: folder.path("report"), isPartial: false)
+        _ = try await CassetteDefaults.$current.withValue(CassetteDefaults(report: report)) { try await compared() }
+        #expect(try report.report().cassettes.isEmpty)
+    }
+
     @Test func `Each request is compared by what left the stack, by bytes, hits and time`() async throws {
         let comparison = try await compared()
         #expect(comparison.stacks == ["plain", "cached"])

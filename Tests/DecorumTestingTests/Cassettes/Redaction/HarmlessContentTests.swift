@@ -20,6 +20,9 @@ import Testing
         #"{"id":"4111111111111111"}"#, #"{"order":"2024-4111-0000-1234"}"#, #"{"phone":"+49 170 1234567"}"#,
         #"{"code":"ERR_TOO_MANY_REQUESTS"}"#, #"{"code":"E1234"}"#, #"{"code":"3f2b8c1e-5d4a-4b6f-9e7d-2a1c0b9f8e7d"}"#,
         #"{"country":{"code":"de"}}"#, #"{"key":"PROJ-1234"}"#, #"{"name":"color","value":"x7Rq2LmZ9sKd4TbVw8Nc"}"#,
+        #"{"key":"uploads/2024/x7Rq2LmZ9sKd4TbVw8Nc.png"}"#, #"{"key":"x7Rq2LmZ9sKd4TbVw8Nc.png"}"#,
+        #"{"keys":["theme","size"],"pin":13,"pinned":true,"spin":"4821"}"#,
+        #"{"idempotencyKey":"x7Rq2LmZ9sKd4TbVw8Nc","cacheKey":"x7Rq2LmZ9sKd4TbVw8Nc"}"#,
         #"{"key":"theme","value":"dark"}"#, #"{"name":"key","value":"3f2b8c1e-5d4a-4b6f-9e7d-2a1c0b9f8e7d"}"#,
         #"{"name":"page_token","value":"x7Rq2LmZ9sKd4TbVw8Nc"}"#, #"{"key":"sign","value":"positive"}"#,
         #"{"avatar":"https://cdn.example.com/3f2b8c1e-5d4a-4b6f-9e7d-2a1c0b9f8e7d/256.png"}"#,
@@ -45,6 +48,8 @@ import Testing
         ("text/csv", "id,name,total_tokens\n1,a,100\n"), ("text/csv", "id,page_token\n1,x7Rq2LmZ9sKd4TbV\n"),
         ("text/html", "<p>password: <b>required</b></p><input name=\"q\" value=\"x7Rq2LmZ9sKd4TbV\">"),
         ("text/markdown", "# Authorization\nSend `Authorization: Bearer <token>`."),
+        ("text/event-stream", "data: {\"token\":\" Hello\"}\n\ndata: [DONE]\n\n"),
+        ("text/plain", "5f4dcc3b5aa765d61d8327deb882cf995f4dcc3b"),
     ]
 
     @Test(arguments: json.map { ("application/json", $0) } + texts)

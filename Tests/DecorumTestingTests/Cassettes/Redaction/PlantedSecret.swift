@@ -79,11 +79,24 @@ extension PlantedSecret {
 
     static let all: [PlantedSecret] = urls + paths + fields + names + pairs + shapes + texts + tables + others
 
+    /// Places in which only a recording looks for secrets, since it is kept.
+    static let recorded: [PlantedSecret] =
+        ["X-Shop-Key", "X-Ticket", "X-Device-Pin"].map { PlantedSecret(.requestField($0), "§") }
+        + [
+            PlantedSecret(.responseField("X-Upload-Ticket"), "§"),
+            PlantedSecret(
+                .responseContent("text/event-stream"),
+                "event: a\ndata:{\"name\":\"Authorization\",\"value\":\"§\"}\n\n"),
+            PlantedSecret(
+                .responseContent("text/event-stream"), "data: {\"code\":\"§\"}\r\n\r\ndata: [DONE]\r\n"),
+            PlantedSecret(.responseContent("text/event-stream"), "data: {\"keys\":[\"§\"]}\ndata: {\"a\":1}\n\n"),
+        ]
+
     private static let urls: [PlantedSecret] =
         [
             "access_token=§", "api_key=§&page=2", "page=2&token=§", "client_secret=§", "code=§&state=1", "sig=§",
             "X-Amz-Signature=§", "password=§", "next=https%3A%2F%2Fa.example%2F%3Ftoken%3D§", "user%5Bpassword%5D=§",
-            "filter=%7B%22token%22%3A%22§%22%7D", "session=§", "jwt=§", "oauth_token=§", "q=1&key=§",
+            "filter=%7B%22token%22%3A%22§%22%7D", "session=§", "jwt=§", "oauth_token=§", "q=1&key=§", "pin=§",
         ].map { PlantedSecret(.url, "https://api.example.com/items?" + $0) }
         + [
             PlantedSecret(.responseField("Location"), "https://me:§@api.example.com/items"),
@@ -130,6 +143,7 @@ extension PlantedSecret {
             #"{"url":"https://a.example/?token=§"}"#, #"{"authorization":"Bearer §"}"#, #"{"code":"§"}"#,
             #"{"authorization_code":"§"}"#, #"{"session_id":"§"}"#, #"{"private_key":"§"}"#, #"{"token":"§"#,
             #"callback({"token":"§"});"#, #"{"log":"retry with password=§ now"}"#, #"{"webhook_secret":"§"}"#,
+            #"{"key":"§"}"#, #"{"keys":["§"]}"#, #"{"tokens":["§","§"]}"#, #"{"recovery_codes":["§"]}"#,
             #"{"next":"/reset/§"}"#, #"{"hook":"https://hooks.slack.com/services/T0/B0/§"}"#,
         ].flatMap {
             [PlantedSecret(.requestContent(json), $0), PlantedSecret(.responseContent(json), $0)]
@@ -180,6 +194,8 @@ extension PlantedSecret {
             PlantedSecret(.responseContent("text/plain"), "your key: §", gitHub),
             PlantedSecret(.responseContent("text/plain"), "paid with § today", card),
             PlantedSecret(.responseContent("text/plain"), "password: §", "hunter2"),
+            PlantedSecret(.requestContent(form), "pin=§", "4821"),
+            PlantedSecret(.responseContent(json), #"{"pin":"§"}"#, "4821"),
         ]
 
     private static let tables: [PlantedSecret] = [

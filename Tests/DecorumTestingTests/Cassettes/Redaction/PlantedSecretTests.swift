@@ -12,7 +12,7 @@ import Testing
         #expect(PlantedSecret.all.count >= 120)
     }
 
-    @Test(arguments: PlantedSecret.all, ["a.json", "a.har"])
+    @Test(arguments: PlantedSecret.all + PlantedSecret.recorded, ["a.json", "a.har"])
     func `No file holds it`(planted: PlantedSecret, file: String) async throws {
         let folder = try TemporaryFolder()
         var rules = CassetteRules()
@@ -40,6 +40,31 @@ import Testing
                 String(decoding: FileManager.default.contents(atPath: folder.path(name)) ?? Data(), as: UTF8.self))
         }
         for output in outputs { expectNone(of: planted, in: output) }
+    }
+
+    @Test(arguments: ["token", "auth/csrf-token", "v1/session", "api/key?format=text"])
+    func `An answer that is one random word is a secret behind the name of one`(path: String) async throws {
+        let folder = try TemporaryFolder()
+        var rules = CassetteRules()
+        rules.reportReplacements = nil
+        for name in [path, "commits/latest/sha"] {
+            let cassette = try Cassette(at: folder.path("a.json"), mode: .rewrite, rules: rules)
+            let stub = StubConnection { _ in
+                Response(
+                    status: .ok, fields: [.contentType: "text/plain"],
+                    body: Body(Data("\(PlantedSecret.opaque)\n".utf8)))
+            }
+            _ = try await CassetteConnection(cassette, recording: stub).send(.get("https://api.example.com/\(name)"))
+            try await cassette.finish()
+            #expect(try folder.text("a.json").contains(PlantedSecret.opaque) == (name != path))
+        }
+    }
+
+    @Test(arguments: ["Idempotency-Key", "X-Cache-Key", "Sec-WebSocket-Key", "X-Sort-Key", "X-Page-Key"])
+    func `A field that names no secret is left`(name: String) throws {
+        var fields = HTTPFields()
+        fields[try #require(HTTPField.Name(name))] = name == "X-Page-Key" ? "next-page" : PlantedSecret.opaque
+        #expect(SecretRewriting(.standard, by: Pseudonyms()).applied(to: fields) == fields)
     }
 
     // A log does not remember a password, so it shows one that is echoed under another name.

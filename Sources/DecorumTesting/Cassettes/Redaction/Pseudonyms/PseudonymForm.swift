@@ -106,15 +106,20 @@ struct PseudonymForm: Hashable {
         return units
     }
 
+    /// Prefixes of tokens, whose separators stand at the same place in each secret.
+    private static let prefixes: Set<String> = [
+        "api", "dev", "github", "glpat", "ghp", "gho", "ghs", "key", "live", "pat", "pk", "prod", "rk", "sandbox",
+        "secret", "shpat", "sk", "test", "tok", "token", "v1", "v2", "whsec", "xoxb", "xoxp",
+    ]
+
     /// In Base64 for URLs, `-` and `_` stand at random places, which differ in each secret.
     private static func hideRandomSeparators(in units: inout [UInt8], _ part: Range<Int>) {
         func isSeparator(_ index: Int) -> Bool {
             units[index] == UInt8(ascii: "-") || units[index] == UInt8(ascii: "_")
         }
         var start = part.lowerBound
-        // A prefix such as `sk-live-` is not random.
-        while let end = (start..<part.upperBound).first(where: isSeparator), end > start, end - start <= 12,
-            units[start..<end].allSatisfy({ $0.isDigit || $0.isLowercase })
+        while let end = (start..<part.upperBound).first(where: isSeparator),
+            prefixes.contains(String(decoding: units[start..<end], as: UTF8.self))
         {
             start = end + 1
         }

@@ -46,9 +46,10 @@ package struct SecretRewriting: Sendable {
         var fields = fields
         for index in fields.indices {
             let field = fields[index]
-            let value =
+            let isSecret =
                 redaction.isNamedSecret(field, secretFields: secretFields)
-                ? rewritten(inSecretField: field) : rewritten(valueOf: field)
+                || redaction.looksIntoContent && OpaqueValues.isSecret(field)
+            let value = isSecret ? rewritten(inSecretField: field) : rewritten(valueOf: field)
             // Setting a field copies all fields.
             if value != field.value { fields[index].value = value }
         }
@@ -77,6 +78,15 @@ package struct SecretRewriting: Sendable {
         let rewritten = rewritten(content: bytes, kind: kind, mediaType: mediaType)
         let known = strategy.replacingKnown(in: rewritten ?? bytes)
         return (known ?? rewritten).map { Data($0) } ?? content
+    }
+
+    /// Replaces the only word of a content.
+    func applied(toWordIn content: Data, named name: [UInt8]) -> Data {
+        let word = OpaqueValues.word(in: Array(content))
+        guard let text = replacement(of: NamedSecret(word, named: name, at: .text)),
+            let start = content.firstIndex(where: { $0 > 0x20 })
+        else { return content }
+        return content[..<start] + text + content[(start + word.count)...]
     }
 
     /// The text in place of a secret; nil for a secret that stays, because it is empty or masked already.
@@ -135,7 +145,9 @@ package struct SecretRewriting: Sendable {
             return result.foundSecret ? result.bytes : nil
         }
         if kind == .multipart { return nil }
-        let marked = kind == .form ? nil : rewritten(markup: bytes)
+        let marked =
+            EventStreamRewriting.includes(mediaType)
+            ? EventStreamRewriting(rewriting: self).rewritten(bytes) : kind == .form ? nil : rewritten(markup: bytes)
         var search = SecretSearch(marked ?? bytes, redaction: redaction, findsTokens: false)
         if kind == .form {
             search.findInForm()
@@ -146,7 +158,7 @@ package struct SecretRewriting: Sendable {
             return search.rewritten(by: self, coding: .none, at: .text)
         }
         search.findInLinks()
-        if marked == nil { search.findAssignments() }
+        if marked == nil || EventStreamRewriting.includes(mediaType) { search.findAssignments() }
         return search.rewritten(by: self, at: .text) ?? marked
     }
 

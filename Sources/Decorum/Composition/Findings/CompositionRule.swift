@@ -3,9 +3,6 @@ struct CompositionRule: Sendable {
     let hazard: Hazard
     let findings: @Sendable (_ tree: LayerTree) -> [Finding]
 
-    /// All rules, in the order in which their findings are shown.
-    static let all = credentials + signatures + retries + deadlines + fields + caching + observation + testing
-
     /// Finds layers that stand outside of others and belong inside of them.
     ///
     /// - Parameters:
@@ -99,8 +96,12 @@ extension Layer {
     var isTransport: Bool { role == .transport }
     /// Whether the layer sends again after a failure; a transport that does so is the transport's own affair.
     var retries: Bool { role == .resilience && has(.resends) }
-    /// Whether the layer lets requests wait, and does not send again.
-    var onlyWaits: Bool { has(.waits) && !has(.resends) && !isTransport }
+    /// Whether the layer holds requests back, and neither sends again nor waits for the requests of others.
+    var onlyWaits: Bool { role == .resilience && has(.waits) && !has(.resends) && !has(.sharesResponses) }
+    /// Whether the layer ends what is inside of it at a deadline.
+    var limitsTime: Bool { timeLimit != .unbounded && !isTransport }
+    /// Whether that is the deadline of a call.
+    var limitsCalls: Bool { limitsTime && !has(.limitsAttempts) }
 }
 
 extension Sequence<LayerPlace> {

@@ -58,10 +58,3 @@ public struct LayerPlace: Sendable, Hashable, CustomStringConvertible {
     /// The number and the layer.
     public var description: String { "\(number) \(layer)" }
 }
-
-extension [String] {
-    /// The items as a list in a sentence, as in `a, b and c`.
-    var listed: String {
-        count < 3 ? joined(separator: " and ") : dropLast().joined(separator: ", ") + " and \(self[count - 1])"
-    }
-}

@@ -77,10 +77,14 @@ extension Hazard {
 extension Hazard {
     /// Retries have no deadline outside of them.
     public static let unlimitedCall = Hazard("unlimitedCall")
+    /// The time of a call begins anew with each hop or attempt.
+    public static let callLimitTooFarIn = Hazard("callLimitTooFarIn")
     /// A layer may let a call wait for more than five minutes.
     public static let longWait = Hazard("longWait")
     /// The time of an attempt limits the whole call.
     public static let attemptLimitOutsideOfRetries = Hazard("attemptLimitOutsideOfRetries")
+    /// An attempt may last as long as the whole call.
+    public static let attemptLimitAboveCall = Hazard("attemptLimitAboveCall")
     /// Only first attempts wait for the pauses that servers ask for.
     public static let pausesOutsideOfRetries = Hazard("pausesOutsideOfRetries")
     /// Requests that a cache could answer wait for the pauses of servers.
@@ -93,6 +97,8 @@ extension Hazard {
     public static let fieldsInsideOfCache = Hazard("fieldsInsideOfCache")
     /// Content is changed before a cache tells requests apart by it.
     public static let contentChangedOutsideOfCache = Hazard("contentChangedOutsideOfCache")
+    /// Requests are shared before a cache could answer each of them.
+    public static let sharingOutsideOfCache = Hazard("sharingOutsideOfCache")
     /// A cache stores where redirections led.
     public static let cacheOutsideOfRedirections = Hazard("cacheOutsideOfRedirections")
     /// A cache stores decoded content.

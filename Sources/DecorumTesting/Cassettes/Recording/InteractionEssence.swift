@@ -1,0 +1,63 @@
+import Decorum
+import Foundation
+import HTTPTypes
+
+/// The part of an interaction that stays when the same traffic is recorded again.
+///
+/// A recording leaves out what is made anew for each run: dates, the order of the members of a JSON body, the boundary of
+/// a multipart body, and identifiers of requests. Without placeholders it also leaves out their form, since random secrets
+/// of one kind may differ in it.
+struct InteractionEssence: Equatable {
+    private let interaction: Interaction
+    private let requestBody: [UInt8]
+
+    init(_ interaction: Interaction, _ rules: CassetteRules, erasingPlaceholders: Bool) {
+        var interaction = interaction
+        interaction.recordedAt = nil
+        interaction.tests = []
+        let mediaType = interaction.request.fields[.contentType]
+        var body = BodyKey.key(of: interaction.request.body.bytes, mediaType: mediaType, ignoring: .none)
+        if ContentKind(mediaType: mediaType) == .multipart {
+            interaction.request.fields[.contentType] = mediaType.map { String($0.prefix { $0 != ";" }) }
+            interaction.request.fields[.contentLength] = nil
+        }
+        interaction.request.body.bytes = Data()
+        for name in Self.requestFields.union(rules.ignoredFields) { interaction.request.fields[name] = nil }
+        interaction.response?.chunks = []
+        for name in Self.responseFields { interaction.response?.fields[name] = nil }
+        if erasingPlaceholders {
+            interaction.erasePlaceholders()
+            body = Pseudonym.erased(in: body) ?? body
+        }
+        self.interaction = interaction
+        requestBody = body
+    }
+
+    private static let responseFields: [HTTPField.Name] = [.date, .age, .expires, .lastModified]
+    /// Fields that name one request or one attempt.
+    private static let requestFields = Set(
+        ["Idempotency-Key", "X-Request-Id", "X-Correlation-Id", "Traceparent", "Tracestate", "Date"]
+            .compactMap { HTTPField.Name($0) })
+}
+
+extension Interaction {
+    fileprivate mutating func erasePlaceholders() {
+        request.url = Pseudonym.erased(in: request.url)
+        request.fields.erasePlaceholders()
+        request.fields[.contentLength] = nil
+        guard var answer = response else { return }
+        answer.fields.erasePlaceholders()
+        answer.trailers.erasePlaceholders()
+        if let content = Pseudonym.erased(in: Array(answer.body.bytes)) {
+            answer.body.bytes = Data(content)
+            answer.fields[.contentLength] = nil
+        }
+        response = answer
+    }
+}
+
+extension HTTPFields {
+    fileprivate mutating func erasePlaceholders() {
+        for index in indices { self[index].value = Pseudonym.erased(in: self[index].value) }
+    }
+}

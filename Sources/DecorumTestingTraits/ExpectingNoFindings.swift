@@ -1,0 +1,27 @@
+public import Decorum
+public import Testing
+
+/// Expects that the check of a stack finds nothing, and records an issue for each finding.
+///
+/// ```swift
+/// @Test func `The stack is sound`() {
+///     expectNoFindings(in: appStack(over: StubConnection(), clock: VirtualClock()))
+/// }
+/// ```
+///
+/// Compose the stack with the clock of the test: over a double, layers that wait by the clock of the system are a finding.
+/// Layers that declare nothing are none; `composition.unknownLayers` has them.
+///
+/// - Parameters:
+///   - connection: The stack.
+///   - reasons: The hazards that are intended, each with the reason.
+///   - sourceLocation: The place of the call, which the issues name.
+public func expectNoFindings(
+    in connection: some Connection, accepting reasons: [Hazard: String] = [:],
+    sourceLocation: SourceLocation = #_sourceLocation
+) {
+    let composition = connection.composition.accepting(reasons)
+    for finding in composition.findings {
+        Issue.record("\(finding)\n\(composition.markedLayers)", sourceLocation: sourceLocation)
+    }
+}

@@ -1,0 +1,95 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// The same traffic recorded again gives the same file, whatever a client or a server makes anew for each run.
+@Suite struct RepeatedRecordingTests {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    /// Values that differ in each run.
+    private struct Run: Sendable {
+        let token: String
+        let members: [String]
+        let boundary: String
+        let day: Int
+
+        var json: String { "{" + members.joined(separator: ",") + "}" }
+    }
+
+    private static let members = [
+        #""name":"Ann""#, #""age":42"#, #""tags":[{"b":1,"a":2.50}]"#, #""city":"a\/\u00f6""#,
+    ]
+    private static let first = Run(token: "x7Rq2LmZ9sKd4TbVw8NcYh3J", members: members, boundary: "one", day: 1)
+    private static let others: [Run] = [
+        Run(token: "aB-9kLm_Qr2-xYz7TuVw_3HjN", members: members.reversed(), boundary: "other", day: 2),
+        Run(token: "a-bCdEf9hIjKlMnOpQrStUvWx", members: [1, 3, 0, 2].map { members[$0] }, boundary: "b", day: 3),
+        Run(token: "QwErTyUiOpAsDfGhJkLzXcVbN", members: members, boundary: "one", day: 4),
+    ]
+
+    private func record(_ run: Run, _ mode: CassetteMode, _ file: String, change: String = "") async throws {
+        var rules = CassetteRules()
+        rules.reportReplacements = nil
+        let date = Date(timeIntervalSince1970: Double(run.day) * 86_400)
+        let cassette = try Cassette(
+            at: folder.path(file), mode: mode, rules: rules, clock: VirtualClock(date: date))
+        let stub = StubConnection { request in
+            let isLogin = request.head.path == "/login"
+            let content = isLogin ? #"{"access_token":"\#(run.token)"}"# : #"{"name":"Ann\#(change)"}"#
+            return Response(
+                status: .ok,
+                fields: [
+                    .contentType: "application/json", .date: HTTPDate(date).description,
+                    .contentLength: "\(content.utf8.count)",
+                ], body: Body(Data(content.utf8)))
+        }
+        let connection = CassetteConnection(cassette, recording: stub)
+        var fields: HTTPFields = [.contentType: "application/json", .authorization: "Bearer \(run.token)"]
+        fields[try #require(HTTPField.Name("Idempotency-Key"))] = "run-\(run.day)"
+        _ = try await connection.send(.post("https://example.com/login", body: "me"))
+        _ = try await connection.send(
+            .post("https://example.com/users", fields: fields, body: Body(Data(run.json.utf8))))
+        let form = "--\(run.boundary)\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--\(run.boundary)--\r\n"
+        _ = try await connection.send(
+            .post(
+                "https://example.com/form?access_token=\(run.token)",
+                fields: [.contentType: "multipart/form-data; boundary=\(run.boundary)"], body: Body(Data(form.utf8))))
+        try await cassette.finish()
+    }
+
+    @Test(arguments: others.indices, ["a.json", "a.har"])
+    func `Recording over a file changes no byte`(other: Int, file: String) async throws {
+        try await record(Self.first, .once, file)
+        let before = try folder.text(file)
+        try await record(Self.others[other], .rewrite, file)
+        #expect(try folder.text(file) == before)
+    }
+
+    @Test func `A change of one answer gives its new recording, and each secret one placeholder`() async throws {
+        try await record(Self.first, .once, "a.json")
+        try await record(Self.others[0], .rewrite, "a.json", change: "e")
+        let interactions = try Cassette(at: folder.path("a.json"), mode: .replay).interactions()
+        #expect(interactions[1].response?.body.bytes == Data(#"{"name":"Anne"}"#.utf8))
+        let login = String(decoding: interactions[0].response?.body.bytes ?? Data(), as: UTF8.self)
+        let token = login.dropFirst(#"{"access_token":""#.count).dropLast(2)
+        #expect(interactions[1].request.fields[.authorization] == "Bearer \(token)")
+        #expect(interactions[2].request.url.hasSuffix("access_token=\(token)"))
+    }
+
+    @Test func `A request of JSON is written in one order of its members`() async throws {
+        try await record(Self.first, .once, "a.json")
+        try await record(
+            Run(token: Self.first.token, members: Self.members.reversed(), boundary: "one", day: 1), .once, "b.json")
+        #expect(try folder.text("a.json") == folder.text("b.json"))
+        let body = try Cassette(at: folder.path("a.json"), mode: .replay).interactions()[1].request.body.bytes
+        #expect(
+            String(decoding: body, as: UTF8.self)
+                == #"{"age":42,"city":"a\/\u00f6","name":"Ann","tags":[{"a":2.50,"b":1}]}"#
+        )
+    }
+}
