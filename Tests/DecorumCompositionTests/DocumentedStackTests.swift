@@ -31,7 +31,8 @@ import Testing
         "followingRedirects": { base, _ in base.followingRedirects() },
         "identifyingClient": { base, _ in base.identifyingClient(as: try ClientInformation(name: "test")) },
         "limitingTime": { base, arguments in
-            arguments.contains(".attempt") ? base.limitingTime(as: .attempt) : base.limitingTime()
+            if arguments.contains(".attempt") { return base.limitingTime(as: .attempt) }
+            return base.limitingTime()
         },
         "logging": { base, arguments in
             base.logging(to: LogSink { _ in }, redacting: arguments.contains("redacting: .none") ? .none : .standard)

@@ -18,24 +18,16 @@ import Testing
         origin = try LoopbackOrigin()
     }
 
-    /// The stack of README, whose log is left out, and whose waits and sources of time are those of a test.
-    private func stack(_ base: String, times: TimePolicy = .interactive) throws -> any Connection {
-        let api = try Origin(URL(string: base) ?? URL(filePath: "/"))
-        let retries = RetryPolicy(baseDelay: .zero, maximumRetryAfter: .zero, budget: .unlimited)
-        return try SystemConnection()
-            .authenticating(with: .bearer("s3cret"), for: api)
-            .retrying(retries)
-            .caching(in: MemoryResponseStore())
-            .decompressing()
-            .followingRedirects()
-            .resolving(against: base)
-            .acting(for: Principal("user-42"))
-            .limitingTime(times)
-            .validatingStatus()
+    /// The stack of README, whose retries do not wait.
+    private func stack(_ base: String, times: StandardStack.Times = .init()) throws -> any Connection {
+        var stack = StandardStack(for: base)
+        stack.time = times
+        stack.retries = .init(baseDelay: .zero, maximumRetryAfter: .zero, budget: .unlimited)
+        return try stack.composed(authentication: .with(.bearer("s3cret")), principal: Principal("user-42"))
     }
 
     private func get(
-        _ path: String, _ base: String? = nil, times: TimePolicy = .interactive, upTo limit: Int = 1 << 20
+        _ path: String, _ base: String? = nil, times: StandardStack.Times = .init(), upTo limit: Int = 1 << 20
     ) async throws {
         var request = try Request.get(path + "?key=s3cret")
         request.options.routeName = "items"
@@ -65,21 +57,21 @@ import Testing
         let refusing = try LoopbackOrigin.refusing()
         await texts.add("refused") { try await get("items", refusing.url + "/v1/") }
         let full = try FullBacklog()
-        let hasty = TimePolicy(call: .milliseconds(300))
+        let hasty = StandardStack.Times(call: .milliseconds(300), attempt: nil)
         await texts.add("no connection in time") {
             try await get("items", "http://127.0.0.1:\(full.port)/", times: hasty)
         }
         origin.route(.get, "/v1/silent", .hanging)
         await texts.add("no answer within the deadline") { try await get("silent", times: hasty) }
         await texts.add("no answer within the idle timeout") {
-            try await get("silent", times: TimePolicy(call: .seconds(9), idle: .milliseconds(200)))
+            try await get("silent", times: .init(attempt: nil, idle: .milliseconds(200)))
         }
         origin.route(.get, "/v1/still", .script(.head(.ok, ["Content-Length": "9"]), .raw("hal"), .hang))
         await texts.add("content that stops") {
-            try await get("still", times: TimePolicy(call: .seconds(9), idle: .milliseconds(400)))
+            try await get("still", times: .init(attempt: nil, idle: .milliseconds(400)))
         }
         await texts.add("content that takes too long") {
-            try await get("still", times: TimePolicy(call: .seconds(9), body: .milliseconds(400)))
+            try await get("still", times: .init(call: .milliseconds(400), attempt: nil, body: .milliseconds(400)))
         }
         let server = try await SecureServer.openssl()
         await texts.add("certificate that is not trusted") { try await get("items", server.url + "/") }

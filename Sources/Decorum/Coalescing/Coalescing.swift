@@ -3,10 +3,13 @@ import HTTPTypes
 extension Connection {
     /// Sends one request for identical requests that are under way at the same time.
     ///
-    /// A `GET` or `HEAD` without a body joins a request under way if both have the same: the method, the URI with its
-    /// fragment, ``RequestOptions/principal``, ``RequestOptions/idleTimeout``, ``RequestOptions/timePolicy``, ``RequestOptions/attemptTimePolicy``, and every field by
-    /// name and value, in any order, except for ``CoalescingPolicy/ignoredFields``. So requests with different credentials, or another `Accept`
-    /// or `Range`, never share. All joined callers get the response, or the error, of the one request that is sent; for
+    /// A `GET` or `HEAD` without a body joins a request under way if both have the same method, URI with its fragment,
+    /// ``RequestOptions/principal``, and fields by name and value, in any order, except for
+    /// ``CoalescingPolicy/ignoredFields``. The options that decide how a request is sent have to be the same, too:
+    /// ``RequestOptions/idleTimeout``, ``RequestOptions/timePolicy``, ``RequestOptions/attemptTimePolicy``,
+    /// ``RequestOptions/retryPolicy``, ``RequestOptions/redirectionPolicy``, ``RequestOptions/skipsAuthentication`` and
+    /// ``RequestOptions/keepsContentCoding``. So requests with different credentials, or another `Accept` or `Range`,
+    /// never share. All joined callers get the response, or the error, of the one request that is sent; for
     /// all but the caller who sent it, ``ResponseMetadata/isCoalesced`` is true. Without this layer,
     /// ``caching(in:policy:clock:spawner:)`` shares only the responses that it could use again.
     ///
@@ -103,9 +106,9 @@ struct CoalescingConnection<Base: Connection>: ComposedConnection {
         Layer(
             name: "coalescing", role: .resilience,
             settings: [.init("backlogLimit", policy.backlogLimit), .init("patience", policy.patience)],
+            facts: [.sharesResponses],
             // A caller may wait for the requests of others, one after another, if these are cancelled.
-            facts: [.sharesResponses], sends: 0...1, longestWait: .unbounded,
-            bytesHeld: .atMost(max(0, policy.backlogLimit)),
+            sends: 0...1, longestWait: .unbounded, bytesHeld: .atMost(max(0, policy.backlogLimit)),
             sharedState: [.init(requests)])
     }
 

@@ -31,7 +31,8 @@ extension Connection {
     /// The caller gets the response or the error of the last attempt, which counts the attempts in
     /// ``TransportError/attempts``. All other responses and errors pass unchanged. A response whose body fails later is
     /// not retried, because it has been returned by then. ``RequestOptions/retryPolicy`` replaces the policy for one request.
-    /// The ``CallContext/history`` of a call says why each retry was made, or was not.
+    /// The ``CallContext/history`` of a call says why each retry was made, or was not. The description of a ``StatusError``
+    /// and ``TransportError/retryRefusal`` say why there was no further one.
     ///
     /// Place it inside of redirects and caching, so that only a failed hop is repeated, and outside of authentication
     /// and signing, so that each attempt is signed again. Two of these layers in a stack multiply their attempts. See

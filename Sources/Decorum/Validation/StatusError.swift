@@ -173,6 +173,7 @@ extension RedirectionRefusal {
         case .bodyAcrossOrigins: "the body of the request would be sent to another origin"
         case .limit: "the limit of redirections is 0"
         case .policy: "the policy does not allow it"
+        case .deadline: "the deadline of the request has passed"
         default: "a layer has refused it (\(Redaction.shownWords(description)))"
         }
     }

@@ -9,7 +9,8 @@ indirect enum DrawnLayer {
     case redirecting(Int)
     case compressing
     case pacing(PacingPolicy)
-    case limiting(TimePolicy, TimePolicy.Scope)
+    case limiting(TimePolicy)
+    case limitingAttempts(AttemptTimePolicy)
     /// A layer that sends to its base, and after a failure through other layers.
     case fallback([DrawnLayer])
     /// A layer that sends once, by its name.
@@ -41,7 +42,8 @@ indirect enum DrawnLayer {
         case .redirecting(let limit): base.followingRedirects(upTo: limit, clock: clock)
         case .compressing: base.compressing(CompressionPolicy(minimumLength: 1), clock: clock)
         case .pacing(let policy): base.pacing(policy, clock: clock, generator: generator)
-        case .limiting(let policy, let scope): base.limitingTime(policy, as: scope, clock: clock)
+        case .limiting(let policy): base.limitingTime(policy, clock: clock)
+        case .limitingAttempts(let policy): base.limitingTime(policy, as: .attempt, clock: clock)
         case .fallback(let branch):
             FallingBack(
                 base: AnyConnection(base),
@@ -121,8 +123,8 @@ struct LayerDraw {
         case 4, 5: .redirecting(number(below: 5))
         case 6: .compressing
         case 7: .pacing(PacingPolicy(longestWait: .seconds(pick([0, 5, 60, 90]))))
-        case 8: .limiting(TimePolicy(call: .seconds(pick([1, 30, 100, 900]))), .call)
-        case 9: .limiting(TimePolicy(call: nil, attempt: .seconds(pick([1, 10, 60]))), .attempt)
+        case 8: .limiting(TimePolicy(call: .seconds(pick([1, 30, 100, 900]))))
+        case 9: .limitingAttempts(AttemptTimePolicy(.seconds(pick([1, 10, 60]))))
         case 10...13: pick(Self.others)
         default: .fallback((0..<number(below: 3)).map { _ in layer(mayBranch: false) }.filter { $0.factor != 2 })
         }
@@ -160,13 +162,13 @@ extension DrawnLayer {
     /// The place in the canonical order, outermost first.
     fileprivate var place: Int {
         switch self {
-        case .limiting(_, .call): 1
+        case .limiting: 1
         case .redirecting: 3
         case .other("caching", _), .other("revalidating", _): 5
         case .other("coalescing", _): 6
         case .retrying: 7
         case .pacing: 8
-        case .limiting(_, .attempt): 9
+        case .limitingAttempts: 9
         case .compressing: 10
         case .other("logging", _): 12
         case .fallback: 0

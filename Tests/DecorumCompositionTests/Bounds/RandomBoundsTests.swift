@@ -113,8 +113,8 @@ extension [DrawnLayer] {
         var limit: Duration?
         for layer in self {
             switch layer {
-            case .limiting(let policy, .call): limit = [limit, policy.call].compactMap(\.self).min()
-            case .limiting(let policy, .attempt): limit = [limit, policy.attempt].compactMap(\.self).min()
+            case .limiting(let policy): limit = [limit, policy.call].compactMap(\.self).min()
+            case .limitingAttempts(let policy): limit = [limit, policy.head].compactMap(\.self).min()
             case .pacing(let policy): return WorstServer.asked(waitingFor: limit ?? policy.longestWait)
             default: break
             }

@@ -79,9 +79,10 @@ import Testing
     }
 
     @Test func `The time of an attempt ends a call outside of the retries`() async throws {
+        let times = AttemptTimePolicy(.seconds(10))
         let (ended, tried) = (Self.busy(for: 30), Self.busy(for: 30))
-        let wrong = ended.retrying(policy, clock: clock).limitingTime(as: .attempt, clock: clock)
-        let mended = tried.limitingTime(as: .attempt, clock: clock).retrying(policy, clock: clock)
+        let wrong = ended.retrying(policy, clock: clock).limitingTime(times, as: .attempt, clock: clock)
+        let mended = tried.limitingTime(times, as: .attempt, clock: clock).retrying(policy, clock: clock)
             .limitingTime(TimePolicy(call: .seconds(300)), clock: clock)
 
         _ = try await wrong.send(.page)
@@ -102,13 +103,13 @@ import Testing
         }
         let (wrongClock, mendedClock) = (ImpatientClock(), ImpatientClock())
         let (once, again) = (slowServer(wrongClock), slowServer(mendedClock))
-        func stack(_ stub: StubConnection, _ call: Duration, _ clock: ImpatientClock) -> some Connection {
-            stub.limitingTime(as: .attempt, clock: clock)
+        func stack(_ stub: StubConnection, _ attempt: Duration, _ clock: ImpatientClock) -> some Connection {
+            stub.limitingTime(AttemptTimePolicy(attempt), as: .attempt, clock: clock)
                 .retrying(RetryPolicy(retries: 3, baseDelay: .zero, budget: .perCall(3)), clock: clock)
-                .limitingTime(TimePolicy(call: call), clock: clock)
+                .limitingTime(TimePolicy(call: .seconds(10)), clock: clock)
         }
         let wrong = stack(once, .seconds(10), wrongClock)
-        let mended = stack(again, .seconds(60), mendedClock)
+        let mended = stack(again, .seconds(3), mendedClock)
 
         await #expect(throws: TransportError.self) { try await wrong.send(.page) }
         await #expect(throws: TransportError.self) { try await mended.send(.page) }

@@ -21,7 +21,7 @@ import Testing
         #expect(try roundTrip(StandardStackTests.full) == StandardStackTests.full)
 
         var odd = StandardStackTests.full
-        odd.time = TimePolicy(
+        odd.time = .init(
             call: .milliseconds(30_015), attempt: .microseconds(1), body: .seconds(86_400 * 365), idle: .nanoseconds(3))
         odd.fields = [.accept: "a/b", .via: "one"]
         odd.fields.append(HTTPField(name: .via, value: "two"))

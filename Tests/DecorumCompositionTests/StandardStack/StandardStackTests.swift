@@ -120,7 +120,7 @@ import Testing
         stack.time?.attempt = nil
         #expect(Self.names(try stack.composed(over: StubConnection())).filter { $0 == "limitingTime" }.count == 1)
         stack.retries = nil
-        stack.time = TimePolicy(call: nil, attempt: .seconds(1))
+        stack.time = .init(call: nil, attempt: .seconds(1), idle: nil)
         let layers = try stack.composed(over: StubConnection()).layers.filter { $0.name == "limitingTime" }
         #expect(layers.map(\.description) == ["limitingTime(as: attempt, head: 1.0 seconds)"])
     }

@@ -48,7 +48,7 @@ import Testing
         let origin = try LoopbackOrigin()
         origin.enqueue(.script(.hang))
         var stack = StandardStack(.tool, for: origin.url)
-        stack.time = TimePolicy(call: .milliseconds(300), attempt: .milliseconds(200))
+        stack.time = .init(call: .milliseconds(300), attempt: .milliseconds(200), idle: nil)
         stack.retries?.baseDelay = .seconds(2)
         let connection = try stack.composed()
         let error = try await #require(throws: TransportError.self) { _ = try await connection.send(.get("slow")) }

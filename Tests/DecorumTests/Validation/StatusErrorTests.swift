@@ -73,7 +73,7 @@ import Testing
     @Test(arguments: [
         (RedirectionRefusal.missingLocation, "the response has no Location"),
         (.downgrade, "it leads from https to http"),
-        (.policy, "the policy does not allow it"),
+        (.policy, "the policy does not allow it"), (.deadline, "the deadline of the request has passed"),
         (.bodyReadOnce, "the body of the request can be read only once; collect it, or make it from bytes or a file"),
         (RedirectionRefusal("mine"), "a layer has refused it (mine)"),
     ])

@@ -38,7 +38,7 @@ extension StandardStack: Codable {
         .value("statusValidation", \.statusValidation, .flag),
         .part("callLog", \.callLog, defaults: .line, log),
         .part("wireLog", \.wireLog, defaults: .fields, log),
-        .part("time", \.time, defaults: .interactive, times),
+        .part("time", \.time, defaults: Times(), times),
         .value("idempotencyKeys", \.idempotencyKeys, .flag),
         .value("requestIDs", \.requestIDs, .flag),
         .part("client", \.client, defaults: Client(name: ""), client),
@@ -57,7 +57,7 @@ extension StandardStack: Codable {
         .value("detail", \.detail, .choice), .value("bodyLimit", \.bodyLimit, .count),
     ]
 
-    private static let times: [SettingsRow<TimePolicy>] = [
+    private static let times: [SettingsRow<Times>] = [
         .optional("call", \.call, .seconds), .optional("attempt", \.attempt, .seconds),
         .optional("body", \.body, .seconds), .optional("idle", \.idle, .seconds),
     ]

@@ -71,7 +71,8 @@ extension StandardStack {
             return add(callLog, to: base, given)
         case .callTime:
             guard let time, time.call != nil || time.body != nil || time.idle != nil else { return base }
-            return base.limitingTime(time, clock: given.clock)
+            return base.limitingTime(
+                TimePolicy(call: time.call, body: time.body, idle: time.idle), clock: given.clock)
         case .idempotencyKeys:
             return idempotencyKeys ? base.addingIdempotencyKey(generator: given.generator) : base
         case .requestIDs:
@@ -101,7 +102,7 @@ extension StandardStack {
             return pacing.map { base.pacing($0, in: pauses, clock: given.clock, generator: given.generator) } ?? base
         case .attemptTime:
             guard let attempt = time?.attempt else { return base }
-            return base.limitingTime(TimePolicy(call: nil, attempt: attempt), as: .attempt, clock: given.clock)
+            return base.limitingTime(AttemptTimePolicy(attempt), as: .attempt, clock: given.clock)
         case .compression:
             return compression.map { base.compressing($0, clock: given.clock) } ?? base
         case .authentication:

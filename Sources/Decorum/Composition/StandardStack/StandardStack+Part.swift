@@ -9,7 +9,7 @@ extension StandardStack {
         case callObservation
         /// ``Connection/logging(to:detail:redacting:clock:)`` of calls
         case callLog
-        /// ``Connection/limitingTime(_:as:clock:)`` for calls
+        /// ``Connection/limitingTime(_:clock:)``
         case callTime
         /// ``Connection/addingIdempotencyKey(to:generator:)``
         case idempotencyKeys
@@ -33,7 +33,7 @@ extension StandardStack {
         case retries
         /// ``Connection/pacing(_:in:clock:generator:)``
         case pacing
-        /// ``Connection/limitingTime(_:as:clock:)`` for attempts
+        /// ``Connection/limitingTime(_:as:clock:)``
         case attemptTime
         /// ``Connection/compressing(_:clock:)``
         case compression

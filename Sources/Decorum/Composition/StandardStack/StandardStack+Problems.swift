@@ -68,7 +68,7 @@ private struct ProblemList {
         }
     }
 
-    mutating func check(_ time: TimePolicy) {
+    mutating func check(_ time: StandardStack.Times) {
         let times = [("call", time.call), ("attempt", time.attempt), ("body", time.body), ("idle", time.idle)]
         for (name, duration) in times { check("time.\(name)", duration ?? .seconds(1) > .zero, .positive) }
         guard let call = time.call else { return }
@@ -84,7 +84,7 @@ private struct ProblemList {
         }
     }
 
-    mutating func check(_ retries: StandardStack.Retries, in time: TimePolicy?) {
+    mutating func check(_ retries: StandardStack.Retries, in time: StandardStack.Times?) {
         check("retries", time?.call != nil, "need a limit for a whole call; set `time.call`")
         check("retries.maximum", retries.maximum > 0, .positive)
         check("retries.baseDelay", retries.baseDelay >= .zero, .notNegative)
@@ -96,7 +96,7 @@ private struct ProblemList {
         )
     }
 
-    mutating func check(_ caching: StandardStack.Caching, in time: TimePolicy?) {
+    mutating func check(_ caching: StandardStack.Caching, in time: StandardStack.Times?) {
         check("caching.size", caching.size > 0, .positive)
         check("caching.staleIfUnreachable", caching.staleIfUnreachable >= .zero, .notNegative)
         guard let slow = caching.staleIfSlow else { return }

@@ -61,7 +61,7 @@ public struct StandardStack: Sendable, Hashable {
     /// The log of the requests that are sent; nil for none.
     public var wireLog: Log?
     /// The times of a call, of its attempts, and of bodies; nil for no limits.
-    public var time: TimePolicy? = .interactive
+    public var time: Times? = Times()
     /// Whether a `POST` and a `PATCH` get an `Idempotency-Key`, so that they may be sent again; for servers that know it.
     public var idempotencyKeys = false
     /// Whether requests get an `X-Request-ID`, by which the logs of the server find them.
@@ -100,12 +100,12 @@ public struct StandardStack: Sendable, Hashable {
         case .app:
             break
         case .server:
-            time = TimePolicy(call: .seconds(15), attempt: .seconds(5), idle: .seconds(15))
+            time = Times(call: .seconds(15), attempt: .seconds(5), idle: .seconds(15))
             retries?.maximumRetryAfter = .seconds(5)
             caching = nil
             requestIDs = true
         case .tool:
-            time = TimePolicy(call: .seconds(60), attempt: .seconds(20), idle: .seconds(30))
+            time = Times(call: .seconds(60), attempt: .seconds(20), idle: .seconds(30))
             retries = Retries(
                 maximum: 2, baseDelay: .milliseconds(1500), certainPart: 0.5, budget: .perCall)
             caching = nil
