@@ -52,7 +52,7 @@ final class RequestExplainer: Sendable {
         let nearest = nearest(to: request, among: recorded, except: answer)
         report(
             RequestExplanation(
-                file: cassette.file.relativePath, number: number,
+                file: cassette.reportedPath, test: cassette.test, number: number,
                 request: scanner.masked("\(request.method) \(request.url)"), outcome: outcome,
                 line: answer.flatMap { cassette.content.line(of: $0) },
                 others: nearest.map { ordinal, difference in

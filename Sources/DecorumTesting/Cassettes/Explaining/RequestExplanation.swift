@@ -28,8 +28,10 @@ public struct RequestExplanation: Sendable, Hashable {
         public let differences: [String]
     }
 
-    /// The path of the cassette.
+    /// The path of the cassette, from the working directory if it is in it.
     public let file: String
+    /// The test that sent the request, where the tests of a suite share the cassette; else nil.
+    public let test: String?
     /// The number of requests to the cassette so far, including this one.
     public let number: Int
     /// The method and the URL of the request.
@@ -48,12 +50,12 @@ extension RequestExplanation: CustomStringConvertible {
     /// One line with the request and the recording that answered it; for a request that none answered, ``details``.
     public var description: String {
         guard case .answered(let number) = outcome else { return details }
-        return "\(file), request \(self.number)  \(request)  →  interaction \(number)\(Self.place(line))"
+        return "\(place), request \(self.number)  \(request)  →  interaction \(number)\(Self.place(line))"
     }
 
     /// The request, the recording that answered it, and the nearest others with their reasons.
     public var details: String {
-        var lines = ["\(file), request \(number)", "  \(request)", "  \(answer)"]
+        var lines = ["\(place), request \(number)", "  \(request)", "  \(answer)"]
         for other in others {
             lines.append("  not by interaction \(other.number)\(Self.place(other.line)): it \(other.reason)")
             lines += other.differences.map { "    \($0)" }
@@ -63,6 +65,8 @@ extension RequestExplanation: CustomStringConvertible {
         }
         return lines.joined(separator: "\n")
     }
+
+    private var place: String { test.map { "\(file), \($0)" } ?? file }
 
     private var answer: String {
         switch outcome {

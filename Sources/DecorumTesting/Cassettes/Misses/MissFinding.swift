@@ -4,7 +4,8 @@ import Foundation
 extension CassetteMissError {
     /// Finds the recorded request that is nearest to one without a recording, and the differences.
     init(
-        _ live: RecordedRequest, number: Int, finding: PlaybackIndex.Finding, unplayed: Set<Int>, in cassette: Cassette
+        _ live: RecordedRequest, number: Int, finding: PlaybackIndex.Finding, unplayed: Set<Int>, in cassette: Cassette,
+        holdsPlaceholder: Bool
     ) throws {
         let rules = cassette.rules.matching
         let recorded = try (0..<cassette.content.count).map { ordinal in
@@ -16,10 +17,12 @@ extension CassetteMissError {
         let keys = rules.map { $0.key(live) }
         let scanner = SecretScanner(cassette.rules)
         let nearness = recorded.map { RequestDifference.nearness($0, live, rules: rules, keys: keys) }
-        // If several are equally near, one that has not been played is more likely to be the intended one.
-        let nearest = recorded.indices.max {
-            (nearness[$0], unplayed.contains($0) ? 1 : 0, $1) < (nearness[$1], unplayed.contains($1) ? 1 : 0, $0)
+        // If several are equally near, one of this test that has not been played is more likely to be the intended one.
+        func likelihood(_ ordinal: Int) -> (Int, Int, Int, Int) {
+            let isForeign = cassette.foreign.contains(ordinal)
+            return (nearness[ordinal], isForeign ? 0 : 1, unplayed.contains(ordinal) ? 1 : 0, -ordinal)
         }
+        let nearest = recorded.indices.max { likelihood($0) < likelihood($1) }
         let line = nearest.flatMap { cassette.content.line(of: $0) }.map { ":\($0)" } ?? ""
         let report = MissReport(scanner: scanner).text(
             live, number: number, nearest: nearest.map { recorded[$0] },
@@ -31,11 +34,15 @@ extension CassetteMissError {
                 let difference = RequestDifference(recorded[nearest], live, rules: rules, masking: scanner)
                 return difference.disagreements.isEmpty
                     ? Self.exhausted(finding, nearest, cassette.rules)
-                    : Self.compared(difference, nearest, isPlayed: !unplayed.contains(nearest))
+                    : Self.compared(
+                        difference, nearest, isPlayed: !unplayed.contains(nearest),
+                        by: cassette.foreign.contains(nearest) ? cassette.content.tests(of: nearest) : [])
             } ?? "the cassette holds no interaction",
             report: report,
             advice: cassette.adviceToRecordOrShare(
-                or: "`CASSETTE=append` records it, `CASSETTE=rewrite` records everything anew"))
+                or: holdsPlaceholder
+                    ? "`CASSETTE=rewrite` records everything anew, as the request needs a secret from an answer of the server"
+                    : "`CASSETTE=append` records it, `CASSETTE=rewrite` records everything anew"))
     }
 
     private static func exhausted(_ finding: PlaybackIndex.Finding, _ nearest: Int, _ rules: CassetteRules) -> String {
@@ -46,11 +53,14 @@ extension CassetteMissError {
         return "interaction \(list) matches, but is already played (`rules.repeats = .last` plays the last one again)"
     }
 
-    private static func compared(_ difference: RequestDifference, _ nearest: Int, isPlayed: Bool) -> String {
+    private static func compared(
+        _ difference: RequestDifference, _ nearest: Int, isPlayed: Bool, by tests: [String]
+    ) -> String {
         let count = difference.agreements.count + difference.disagreements.count
+        let course =
+            tests.isEmpty ? isPlayed ? "already played" : "never played" : "of \(tests.joined(separator: ", "))"
         var lines = [
-            "closest: interaction \(nearest + 1), \(isPlayed ? "already played" : "never played"), "
-                + "\(difference.agreements.count) of \(count) rules agree"
+            "closest: interaction \(nearest + 1), \(course), \(difference.agreements.count) of \(count) rules agree"
         ]
         lines += difference.agreements.map { "  \($0)  same" }
         for (rule, details) in difference.disagreements {

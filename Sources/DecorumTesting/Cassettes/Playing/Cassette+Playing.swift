@@ -9,7 +9,9 @@ extension Cassette {
     func play(_ request: RecordedRequest) throws -> RecordedOutcome {
         let taken = try take(request, orElse: .missed)
         if case .interaction(let ordinal) = taken.finding { return try content.outcome(at: ordinal) }
-        return try missed(taken.matched ?? matchable(request), taken.finding, number: taken.number)
+        return try missed(
+            taken.matched ?? matchable(request), taken.finding, number: taken.number,
+            holdsPlaceholder: PlayedPlaceholders.first(in: request, of: opened, rules) != nil)
     }
 
     /// Takes the interaction that answers one of several versions of a request; of several, the first in the file.
@@ -84,9 +86,11 @@ extension Cassette {
 
     /// The reaction to a request without a recording.
     private func missed(
-        _ request: RecordedRequest, _ finding: PlaybackIndex.Finding, number: Int
+        _ request: RecordedRequest, _ finding: PlaybackIndex.Finding, number: Int, holdsPlaceholder: Bool = false
     ) throws -> RecordedOutcome {
-        let miss = try CassetteMissError(request, number: number, finding: finding, unplayed: Set(unplayed), in: self)
+        let miss = try CassetteMissError(
+            request, number: number, finding: finding, unplayed: Set(unplayed), in: self,
+            holdsPlaceholder: holdsPlaceholder)
         switch rules.onMiss?(miss, request) ?? .fail {
         case .fail: keep(miss)
         case .tolerate: break

@@ -73,7 +73,6 @@ import Testing
                     url  differs
                       https://api.example.com/other  →  https://api.example.com/search
                     body  differs
-                      the recording has none  →  {"page":2,"q":"a"}
                 """)
         #expect(
             try #require(found.first).description.replacing(folder.url.path + "/", with: "")

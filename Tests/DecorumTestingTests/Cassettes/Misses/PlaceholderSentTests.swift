@@ -39,6 +39,14 @@ import Testing
         _ = try await login(CassetteConnection(recording, recording: server))
         try await recording.finish()
 
+        // In replay already, the miss does not advise to append.
+        let replaying = CassetteConnection(try Cassette(at: folder.path("a.json"), mode: .replay, rules: rules))
+        let fields: HTTPFields = [.authorization: "Bearer \(try await login(replaying))"]
+        let miss = await #expect(throws: CassetteMissError.self) {
+            try await replaying.send(.get("https://example.com/me", fields: fields))
+        }
+        #expect(miss?.description.contains("fix: `CASSETTE=rewrite` records everything anew, as the") == true)
+
         let appending = try Cassette(at: folder.path("a.json"), mode: .append, rules: rules)
         let connection = CassetteConnection(appending, recording: server)
         let played = try await login(connection)

@@ -2,6 +2,7 @@ import Decorum
 import DecorumTesting
 import Foundation
 import HTTPTypes
+import Synchronization
 import Testing
 
 /// A cassette that the tests of a suite share: each test has its own recordings in it.
@@ -164,6 +165,25 @@ import Testing
         let text = try #require(shared.unused().first).description
         #expect(text.contains("GET https://example.com/gone  (line 16, recorded by one)"), "\(text)")
         #expect(text.contains("delete what belongs to a test that no longer exists"))
+    }
+
+    @Test func `A miss and an explanation name the tests`() async throws {
+        try await run(.once, Course("one", ["/a?page=1": "1"]), Course("other", ["/a?page=1": "2", "/b": "1"]))
+        let explanations = Mutex<[String]>([])
+        var rules = CassetteRules()
+        rules.reportExplanations = { explanation in explanations.withLock { $0.append("\(explanation)") } }
+        let cassette = try CassetteDefaults(shared: SharedCassettes(isPartial: true)).cassette(
+            at: folder.path("shared.json"), rules: rules, mode: .replay, test: "one")
+        _ = try await CassetteConnection(cassette).send(.get("https://example.com/a?page=1"))
+        #expect(explanations.withLock { $0.first?.contains("shared.json, one, request 1  GET https") } == true)
+        let near = await #expect(throws: CassetteMissError.self) {
+            try await CassetteConnection(cassette).send(.get("https://example.com/a?page=2"))
+        }
+        #expect(near?.explanation.hasPrefix("closest: interaction 1, already played, 2 of 3") == true)
+        let foreign = await #expect(throws: CassetteMissError.self) {
+            try await CassetteConnection(cassette).send(.get("https://example.com/b?page=2"))
+        }
+        #expect(foreign?.explanation.hasPrefix("closest: interaction 3, of other, 2 of 3 rules agree") == true)
     }
 
     @Test func `A name that tests share without the trait is answered with the trait`() async throws {

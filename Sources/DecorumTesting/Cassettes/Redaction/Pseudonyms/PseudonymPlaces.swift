@@ -36,6 +36,18 @@ struct PseudonymPlaces {
         }
     }
 
+    /// Returns whether a mark may start with two bytes; a text may be a whole file, in which hardly any place does.
+    @inline(__always) private static func mayStart(_ first: UInt8, _ second: UInt8) -> Bool {
+        switch first {
+        case UInt8(ascii: "_"): second == first
+        case UInt8(ascii: "1"): second == UInt8(ascii: "0")
+        case UInt8(ascii: "d"), UInt8(ascii: "D"), UInt8(ascii: "r"), UInt8(ascii: "R"):
+            second | 0x20 == UInt8(ascii: "e")
+        case UInt8(ascii: "x"), UInt8(ascii: "X"): second | 0x20 == UInt8(ascii: "q")
+        default: false
+        }
+    }
+
     static func all(in bytes: [UInt8]) -> [Range<Int>] {
         var window: UInt32 = 0
         let mayHold = bytes.contains { byte in
@@ -47,7 +59,7 @@ struct PseudonymPlaces {
         var found: [Range<Int>] = []
         var index = 0
         while index + 1 < bytes.count {
-            guard let range = places.pseudonym(at: index) else {
+            guard mayStart(bytes[index], bytes[index + 1]), let range = places.pseudonym(at: index) else {
                 index += 1
                 continue
             }
