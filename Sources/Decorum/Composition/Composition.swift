@@ -118,7 +118,7 @@ extension Finding {
         Finding(
             hazard: .needlessAcceptance, severity: .information, places: [],
             consequence: "The hazard `\(hazard)` is accepted, and the stack does not have it.",
-            change: "Remove the acceptance, so that it hides no later mistake.")
+            change: "Remove the acceptance, so that it hides no later mistake.", move: nil)
     }
 }
 

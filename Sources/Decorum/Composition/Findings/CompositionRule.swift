@@ -20,11 +20,9 @@ struct CompositionRule: Sendable {
             tree.nodes.compactMap { node in
                 let others = tree.layers(insideOf: node).filter { isHazard(node.layer, $0.layer) }
                 guard let innermost = others.last else { return nil }
-                let (name, bound) = (node.layer.quotedName, innermost.layer.quotedName)
                 return Finding(
-                    hazard: hazard, severity: severity, places: [node.place] + others,
-                    consequence: consequence(name, others.map(\.layer.quotedName).listed),
-                    change: "Move \(name) inside of \(bound): its line belongs above that of \(bound).")
+                    hazard, severity, moving: node.place, to: .inside(of: innermost), because: others,
+                    consequence: consequence(node.layer.quotedName, others.map(\.layer.quotedName).listed))
             }
         }
     }
@@ -46,11 +44,9 @@ struct CompositionRule: Sendable {
             tree.nodes.compactMap { node in
                 let others = tree.layers(outsideOf: node).filter { isHazard(node.layer, $0.layer) }
                 guard let outermost = others.first else { return nil }
-                let (name, bound) = (node.layer.quotedName, outermost.layer.quotedName)
                 return Finding(
-                    hazard: hazard, severity: severity, places: [node.place] + others,
-                    consequence: consequence(name, others.map(\.layer.quotedName).listed),
-                    change: "Move \(name) outside of \(bound): its line belongs below that of \(bound).")
+                    hazard, severity, moving: node.place, to: .outside(of: outermost), because: others,
+                    consequence: consequence(node.layer.quotedName, others.map(\.layer.quotedName).listed))
             }
         }
     }
@@ -69,21 +65,49 @@ struct CompositionRule: Sendable {
         CompositionRule(hazard: hazard) { tree in
             tree.nodes.filter { isConcerned($0.layer) }.compactMap { node in
                 let fault = fault(node.place, tree.layers(outsideOf: node), tree.layers(insideOf: node))
-                return fault.map { fault in
-                    Finding(
-                        hazard: hazard, severity: fault.severity, places: [node.place] + fault.others,
-                        consequence: fault.consequence, change: fault.change)
-                }
+                return fault?.finding(of: hazard, at: node.place)
             }
         }
     }
 
     /// The part of a finding that a rule of ``each(_:where:fault:)`` decides.
     struct Fault {
-        let severity: Finding.Severity
-        var others: [LayerPlace] = []
-        let consequence: String
-        let change: String
+        private enum Change {
+            case move(Finding.Move)
+            case other(String)
+        }
+
+        private let severity: Finding.Severity
+        private let others: [LayerPlace]
+        private let consequence: String
+        private let change: Change
+
+        /// A fault that another setting, or another layer, mends.
+        init(severity: Finding.Severity, others: [LayerPlace] = [], consequence: String, change: String) {
+            self.severity = severity
+            self.others = others
+            self.consequence = consequence
+            self.change = .other(change)
+        }
+
+        /// A fault that a new place of the layer mends.
+        init(severity: Finding.Severity, others: [LayerPlace], consequence: String, move: Finding.Move) {
+            self.severity = severity
+            self.others = others
+            self.consequence = consequence
+            self.change = .move(move)
+        }
+
+        func finding(of hazard: Hazard, at place: LayerPlace) -> Finding {
+            switch change {
+            case .move(let move):
+                Finding(hazard, severity, moving: place, to: move, because: others, consequence: consequence)
+            case .other(let change):
+                Finding(
+                    hazard: hazard, severity: severity, places: [place] + others, consequence: consequence,
+                    change: change, move: nil)
+            }
+        }
     }
 }
 

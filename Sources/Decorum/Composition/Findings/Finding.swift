@@ -27,6 +27,14 @@ public struct Finding: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// A new place of a layer.
+    public enum Move: Sendable, Hashable {
+        /// The place right inside of another layer.
+        case inside(of: LayerPlace)
+        /// The place right outside of another layer.
+        case outside(of: LayerPlace)
+    }
+
     /// The kind of mistake.
     public let hazard: Hazard
     /// The seriousness.
@@ -38,12 +46,36 @@ public struct Finding: Sendable, Hashable, CustomStringConvertible {
     public let consequence: String
     /// The change that mends the stack, in a sentence.
     public let change: String
+    /// The new place of the first of the layers; nil where another change mends the stack.
+    public let move: Move?
 
     /// The severity, the hazard, the numbers of the layers in ``Composition/description``, the consequence and the change.
     public var description: String {
         let numbers = places.map(\.number).sorted().map(String.init)
         let layers = numbers.isEmpty ? "" : ", \(numbers.count == 1 ? "layer" : "layers") \(numbers.listed)"
         return "\(severity), \(hazard)\(layers): \(consequence) \(change)"
+    }
+}
+
+extension Finding {
+    /// A finding that moving a layer mends.
+    init(
+        _ hazard: Hazard, _ severity: Severity, moving place: LayerPlace, to move: Move, because others: [LayerPlace],
+        consequence: String
+    ) {
+        let name = place.layer.quotedName
+        let change =
+            switch move {
+            case .inside(let other):
+                "Move \(name) inside of \(other.layer.quotedName): its line belongs above that of "
+                    + "\(other.layer.quotedName)."
+            case .outside(let other):
+                "Move \(name) outside of \(other.layer.quotedName): its line belongs below that of "
+                    + "\(other.layer.quotedName)."
+            }
+        self.init(
+            hazard: hazard, severity: severity, places: [place] + others, consequence: consequence, change: change,
+            move: move)
     }
 }
 

@@ -19,13 +19,13 @@ extension CompositionRule {
             fault: { place, outer, _ in
                 let others = outer.filter { $0.layer.retries || $0.layer.role == .redirection }
                 guard let outermost = others.first, !outer.contains(\.limitsTime) else { return nil }
-                let (name, bound) = (place.layer.quotedName, outermost.layer.quotedName)
+                let name = place.layer.quotedName
                 return Fault(
                     severity: .warning, others: others,
                     consequence:
                         "The time of \(name) begins anew with each request of \(others.map(\.layer.quotedName).listed), so that "
                         + "a call may take many times as long.",
-                    change: "Move \(name) outside of \(bound): its line belongs below that of \(bound).")
+                    move: .outside(of: outermost))
             }),
         each(
             .longWait, where: { $0.retries || $0.onlyWaits },

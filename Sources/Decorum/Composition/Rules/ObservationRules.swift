@@ -41,7 +41,8 @@ extension CompositionRule {
                     consequence:
                         "\(observer.layer.quotedName) sees each request that \(name) sends, and nothing shows how long "
                         + "a call takes, or a call that \(name) answers.",
-                    change: "Observe the calls too, as by `.observing(…)` or `.logging(…)` below the line of \(name).")
+                    change: "Observe the calls too, as by `.observing(…)` or `.logging(…)` below the line of \(name).",
+                    move: nil)
             ]
         },
     ]

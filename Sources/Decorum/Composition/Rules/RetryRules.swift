@@ -99,8 +99,7 @@ extension CompositionRule {
                     consequence:
                         "\(name) throws before the response reaches \(others.map(\.layer.quotedName).listed), so that "
                         + "nothing reacts to its status or decodes the words of the server.",
-                    change: "Move \(name) outside of \(outermost.layer.quotedName): its line belongs below that of "
-                        + "\(outermost.layer.quotedName).")
+                    move: .outside(of: outermost))
             }),
     ]
 }
