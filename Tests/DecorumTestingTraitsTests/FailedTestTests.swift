@@ -46,7 +46,7 @@ import Testing
     @Test func `A warning does not`() async throws {
         defer {
             let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Cassettes")
-            try? FileManager.default.removeItem(at: folder.appending(path: "FailedTestTests"))
+            try? FileManager.default.removeItem(at: folder.appending(path: "FailedTestTests/warning.json"))
         }
         let issues = try await run("warning") { Issue.record("look", severity: .warning) }
         #expect(issues.count == 1)

@@ -125,6 +125,14 @@ enum CassetteContent: Sendable {
         return reader.bytes
     }
 
+    /// The text of a file in the format "cassette 1", without some of its interactions.
+    func text(without ordinals: Set<Int>) -> [UInt8] {
+        guard case .file(let reader) = self, !ordinals.isEmpty else { return text }
+        return reader.entries.indices.filter { !ordinals.contains($0) }.flatMap {
+            reader.bytes[reader.entries[$0].range]
+        }
+    }
+
     func request(at index: Int) throws -> RecordedRequest {
         switch self {
         case .none: RecordedRequest(method: "", url: "")

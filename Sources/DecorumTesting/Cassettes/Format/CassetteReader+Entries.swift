@@ -55,7 +55,6 @@ extension CassetteReader {
             var response: Range<Int>?
             var failure: Range<Int>?
             var day: Range<Int>?
-            var tests: Range<Int>?
             try scanner.object { name, scanner in
                 switch name {
                 case "request":
@@ -70,9 +69,6 @@ extension CassetteReader {
                 case "at":
                     try expectFirst(day == nil, name, scanner)
                     day = try scanner.skipValue()
-                case "tests":
-                    try expectFirst(tests == nil, name, scanner)
-                    tests = try scanner.skipValue()
                 default: _ = try scanner.skipValue()
                 }
             }
@@ -84,7 +80,6 @@ extension CassetteReader {
             found.response = response
             found.failure = failure
             found.day = day
-            found.tests = tests
             entries.append(found)
         }
         return entries

@@ -15,7 +15,6 @@ final class CassetteReader: Sendable {
         var response: Range<Int>?
         var failure: Range<Int>?
         var day: Range<Int>?
-        var tests: Range<Int>?
         let method: String
         let url: String
         /// Whether the request has content, or anything else beyond its target and its fields.
@@ -92,11 +91,7 @@ final class CassetteReader: Sendable {
 
     /// The tests that have recorded an interaction.
     func tests(of index: Int) -> [String] {
-        guard let range = entries[index].tests else { return [] }
-        var scanner = JSONScanner(bytes, range: range)
-        var tests: [String] = []
-        try? scanner.array { tests.append(try $0.string()) }
-        return tests
+        (try? CassetteMembers(bytes, in: entries[index].range).lines("tests")) ?? []
     }
 
     /// The paths of the files beside the cassette that interactions name, so far as they can be read.

@@ -7,10 +7,11 @@ extension Cassette {
     ///
     /// - Throws: ``CassetteMissError`` if no interaction does.
     func play(_ request: RecordedRequest) throws -> RecordedOutcome {
-        let taken = try take(request, orElse: .missed)
-        if case .interaction(let ordinal) = taken.finding { return try content.outcome(at: ordinal) }
+        let matched = matchedAsWhole(request)
+        let (finding, number) = try take(request, matched: matched, orElse: .missed)
+        if case .interaction(let ordinal) = finding { return try content.outcome(at: ordinal) }
         return try missed(
-            taken.matched ?? matchable(request), taken.finding, number: taken.number,
+            matched ?? matchable(request), finding, number: number,
             holdsPlaceholder: PlayedPlaceholders.first(in: request, of: opened, rules) != nil)
     }
 
@@ -20,14 +21,17 @@ extension Cassette {
     func play(anyOf versions: [RecordedRequest]) throws -> RecordedOutcome {
         let versions = versions.map(matchable)
         let first = versions.first ?? RecordedRequest(method: "", url: "")
-        let taken = try take(first, matched: first, orElse: .missed) { try $0.take(anyOf: versions, recorded: $1) }
-        if case .interaction(let ordinal) = taken.finding { return try content.outcome(at: ordinal) }
-        return try missed(first, taken.finding, number: taken.number)
+        let (finding, number) = try take(first, matched: first, orElse: .missed) {
+            try $0.take(anyOf: versions, recorded: $1)
+        }
+        if case .interaction(let ordinal) = finding { return try content.outcome(at: ordinal) }
+        return try missed(first, finding, number: number)
     }
 
     /// Takes the interaction that answers a request; nil if there is none.
     func playIfRecorded(_ request: RecordedRequest) throws -> RecordedOutcome? {
-        guard case .interaction(let ordinal) = try take(request, orElse: .sent).finding else { return nil }
+        let finding = try take(request, matched: matchedAsWhole(request), orElse: .sent).finding
+        guard case .interaction(let ordinal) = finding else { return nil }
         return try content.outcome(at: ordinal)
     }
 
@@ -36,20 +40,19 @@ extension Cassette {
         redactor.matchable(rules.rewritten(request))
     }
 
-    /// The result of the search for a request.
-    private struct Taken {
-        let finding: PlaybackIndex.Finding
-        let number: Int
-        /// The request as it is matched; nil if that was not needed.
-        let matched: RecordedRequest?
+    /// The request as it is matched; nil if neither a rule nor its content needs the fields.
+    private func matchedAsWhole(_ request: RecordedRequest) -> RecordedRequest? {
+        let isTargetAlone = request.body.bytes.isEmpty && !rules.readsFields && rules.beforeMatching == nil
+        return isTargetAlone ? nil : matchable(request)
     }
 
-    private func take(_ request: RecordedRequest, orElse outcome: RequestExplanation.Outcome) throws -> Taken {
-        guard request.body.bytes.isEmpty, !rules.readsFields, rules.beforeMatching == nil else {
-            let matched = matchable(request)
+    private func take(
+        _ request: RecordedRequest, matched: RecordedRequest?, orElse outcome: RequestExplanation.Outcome
+    ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
+        if let matched {
             return try take(request, matched: matched, orElse: outcome) { try $0.take(matched, recorded: $1) }
         }
-        // Neither a rule nor the content needs the fields, and most URLs are those of a recording.
+        // Most URLs are those of a recording.
         return try take(request, matched: nil, orElse: outcome) { index, recorded in
             try index.take(written: request, recorded: recorded)
                 ?? index.take(
@@ -62,7 +65,7 @@ extension Cassette {
         _ request: RecordedRequest, matched: RecordedRequest?, orElse outcome: RequestExplanation.Outcome,
         _ take: (_ index: inout PlaybackIndex, _ recorded: (Int) throws -> RecordedRequest) throws ->
             PlaybackIndex.Finding
-    ) throws -> Taken {
+    ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
         let (finding, number, played) = try state.withLock { state in
             state.requestCount += 1
             let played = explainer == nil ? [] : state.index.played
@@ -81,7 +84,7 @@ extension Cassette {
                 matched ?? matchable(request), number: number, answer ?? outcome,
                 before: .init(played: played, mended: mended, foreign: foreign), in: self)
         }
-        return Taken(finding: finding, number: number, matched: matched)
+        return (finding, number)
     }
 
     /// The reaction to a request without a recording.

@@ -23,10 +23,7 @@ extension RecordingMerge {
             // What the test has played stays as it is; a further recording comes after it.
             for key in candidates.keys { candidates[key]?.removeAll { kept[$0].belongs(to: test) } }
         }
-        var mended = ordinals.mapValues { places in
-            places.filter { !isReplaced && kept[$0].belongs(to: test) && content.isMendable(at: $0, expiry: expiry) }[
-                ...]
-        }
+        var mended = isReplaced ? [:] : ordinals.mapValues { mendable($0, for: test, kept) }
         var added: [Interaction] = []
         var matched: Set<Int> = []
         for var interaction in recorded {
@@ -50,13 +47,16 @@ extension RecordingMerge {
             let asked = Set(recorded.map { key(of: redactor.matchable($0.request)) })
             for (key, places) in ordinals {
                 for place in places where !matched.contains(place) {
-                    if kept[place].tests.contains(test) || kept[place].tests.isEmpty && asked.contains(key) {
-                        kept[place].leave(test)
-                    }
+                    kept[place].replace(for: test, isAsked: asked.contains(key))
                 }
             }
         }
         return (try kept.enumerated().flatMap(saved) + added.map { .recorded($0) }, added.count)
+    }
+
+    /// The interactions that a recording of the test completes or renews.
+    private func mendable(_ places: ArraySlice<Int>, for test: String, _ kept: [Kept]) -> ArraySlice<Int> {
+        places.filter { kept[$0].belongs(to: test) && content.isMendable(at: $0, expiry: expiry) }[...]
     }
 
     /// Takes candidates up to the first one with the same answer; nil if there is none.
@@ -80,6 +80,11 @@ extension RecordingMerge {
 extension RecordingMerge.Kept {
     /// Whether a test is answered by it before all others.
     fileprivate func belongs(to test: String) -> Bool { tests.isEmpty || tests.contains(test) }
+
+    /// Takes the interaction from a test that has not recorded it again, and from none if its request was recorded.
+    fileprivate mutating func replace(for test: String, isAsked: Bool) {
+        if tests.isEmpty ? isAsked : tests.contains(test) { leave(test) }
+    }
 
     /// Takes the interaction from a test; one that then belongs to no test is dropped.
     fileprivate mutating func leave(_ test: String) {

@@ -63,8 +63,8 @@ struct RecordingMerge {
             let recorded = try pairs.map { interaction, ordinal in
                 try ordinal.map { try original.interaction(at: $0) } ?? interaction
             }
-            let interactions = try sorted(joined(recorded, isUnion: true))
-            return (interactions, original.count == 0 ? 0 : pairs.count { $0.ordinal == nil })
+            let interactions = try joined(recorded, isUnion: true)
+            return (try sorted(interactions), interactions.count - content.count)
         case .test(let test, let isReplaced):
             let (interactions, addedCount) = try joined(recorded, of: test, isReplaced: isReplaced)
             return (try sorted(interactions), addedCount)

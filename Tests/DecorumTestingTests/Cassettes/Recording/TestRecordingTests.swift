@@ -167,6 +167,47 @@ import Testing
         #expect(text.contains("delete what belongs to a test that no longer exists"))
     }
 
+    @Test(arguments: [false, true])
+    func `Tests that log in share the login, whichever recorded first`(isReversed: Bool) async throws {
+        var rules = CassetteRules()
+        rules.reportReplacements = nil
+        let defaults = CassetteDefaults(rules: rules, shared: SharedCassettes(isPartial: true))
+        for test in isReversed ? ["b", "a"] : ["a", "b"] {
+            let cassette = try defaults.cassette(at: folder.path("login.json"), rules: nil, mode: .once, test: test)
+            let token = "x7Rq2LmZ9sKd4TbVw8Nc" + test
+            let stub = StubConnection { request in
+                let content = request.head.path == "/login" ? #"{"access_token":"\#(token)"}"# : "{}"
+                return Response(
+                    status: .ok, fields: [.contentType: "application/json"], body: Body(Data(content.utf8)))
+            }
+            let connection = CassetteConnection(cassette, recording: stub)
+            _ = try await connection.send(.post("https://example.com/login", body: "me"))
+            _ = try await connection.send(
+                .get("https://example.com/\(test)", fields: [.authorization: "Bearer \(token)"]))
+            try await cassette.finish()
+        }
+        let recorded = try Cassette(at: folder.path("login.json"), mode: .replay).interactions()
+        #expect(recorded.map(\.tests) == [["a"], ["b"], ["a", "b"]])
+        #expect(Set(recorded.prefix(2).map { $0.request.fields[.authorization] }).count == 1)
+    }
+
+    @Test func `A test that fails without throwing in verify is told what has changed`() async throws {
+        let file = folder.path("FeedTests.swift")
+        try await withCassette("feed", mode: .once, filePath: file, function: "one()") { cassette in
+            let stub = StubConnection(Response(status: .ok))
+            _ = try await CassetteConnection(cassette, recording: stub).send(.get("https://example.com/a"))
+        }
+        let drifts = Mutex<[CassetteDriftError]>([])
+        try await withCassette(
+            "feed", rules: nil, mode: .verify, clock: SystemClock(), hasFailed: true, filePath: file,
+            function: "one()", test: nil, onDrift: { drift in drifts.withLock { $0.append(drift) } },
+            { cassette in
+                let stub = StubConnection(Response(status: .notFound))
+                _ = try await CassetteConnection(cassette, recording: stub).send(.get("https://example.com/a"))
+            })
+        #expect(drifts.withLock { $0.first?.drifts.first?.changes } == ["status  was 200, is 404"])
+    }
+
     @Test func `A miss and an explanation name the tests`() async throws {
         try await run(.once, Course("one", ["/a?page=1": "1"]), Course("other", ["/a?page=1": "2", "/b": "1"]))
         let explanations = Mutex<[String]>([])
