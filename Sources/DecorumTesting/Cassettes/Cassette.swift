@@ -49,9 +49,9 @@ public final class Cassette: Sendable {
     let mended: Set<Int>
     /// The interactions of other tests, which are not played while this test records, or while it has its own.
     let foreign: Set<Int>
-    /// Explains each request; nil where nobody asks for it.
+    /// Explains each request; nil unless `CASSETTE=explain` asks for it.
     let explainer: RequestExplainer?
-    /// The report of the run; nil where nobody asks for one.
+    /// The report of the run; nil unless `CASSETTE_REPORT` asks for one.
     let reportFile: CassetteReportFile?
 
     struct State {

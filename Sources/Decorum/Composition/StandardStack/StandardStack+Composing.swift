@@ -14,7 +14,7 @@ extension StandardStack {
     /// - Parameters:
     ///   - transport: The transport; nil for a ``SystemConnection``. Pass one that you keep to close it yourself.
     ///   - authentication: The credentials, and the origins that may see them; nil for none.
-    ///   - principal: The user on whose behalf requests are made that name nobody; nil for none.
+    ///   - principal: The user of requests that name no other principal; nil to leave them without one.
     ///   - store: The store of the cache; nil for one in memory. Only with ``caching``.
     ///   - pauses: The pauses of servers, which several stacks may share; nil for its own. Only with ``pacing``.
     ///   - observer: Gets the events of calls; nil for none.
