@@ -34,7 +34,9 @@ extension Connection {
     ) -> some Connection {
         InterceptingConnection(
             base: self,
-            layer: Layer(name: name, facts: facts ?? [], secretFields: secretFields, isDeclared: facts != nil),
+            layer: Layer(
+                name: name, facts: (facts ?? []).union(secretFields.isEmpty ? [] : [.addsCredentials]),
+                secretFields: secretFields, isDeclared: facts != nil),
             interceptor: interceptor)
     }
 }

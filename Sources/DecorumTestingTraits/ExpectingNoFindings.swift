@@ -10,7 +10,7 @@ public import Testing
 /// ```
 ///
 /// Compose the stack with the clock of the test: over a double, layers that wait by the clock of the system are a finding.
-/// Layers that declare nothing are none; `composition.unknownLayers` has them.
+/// A layer that declares nothing is no finding; `composition.unknownLayers` has them.
 ///
 /// - Parameters:
 ///   - connection: The stack.

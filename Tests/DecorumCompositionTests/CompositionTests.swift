@@ -115,7 +115,8 @@ import Testing
                 error, statusErrorTooEarly, layers 1 and 3: `validatingStatus` throws before the response reaches \
                 `followingRedirects`, so that nothing reacts to its status or decodes the words of the server. Move \
                 `validatingStatus` outside of `followingRedirects`: its line belongs below that of `followingRedirects`.
-                unknown, layer 5: `Tagging` declares nothing, so the check cannot tell whether its place is right.
+                unknown, layer 5: `Tagging` declares nothing, so the check cannot tell whether its place is right. Declare \
+                its effects in `layer`, or pass `facts:`.
                 """)
         #expect(stub.composition.description == "             1 StubConnection\nNo findings.")
         let error = #expect(throws: CompositionError.self) { try connection.checked() }

@@ -53,7 +53,9 @@ import Testing
     }
 
     private func addConnecting(to texts: inout ErrorTexts) async throws {
-        await texts.add("host unknown") { try await get("items", "https://decorum.invalid/v1/") }
+        // A resolver may take long under load.
+        let patient = StandardStack.Times(call: .seconds(120), attempt: nil)
+        await texts.add("host unknown") { try await get("items", "https://decorum.invalid/v1/", times: patient) }
         let refusing = try LoopbackOrigin.refusing()
         await texts.add("refused") { try await get("items", refusing.url + "/v1/") }
         let full = try FullBacklog()

@@ -101,7 +101,7 @@ extension Composition: CustomStringConvertible, CustomDebugStringConvertible {
     public var description: String {
         let unknown = unknownLayers.map { place in
             "unknown, layer \(place.number): \(place.layer.quotedName) declares nothing, so the check cannot tell whether "
-                + "its place is right."
+                + "its place is right. Declare its effects in `layer`, or pass `facts:`."
         }
         let accepted = accepted.sorted { $0.key.name < $1.key.name }.map { "accepted, \($0.key): \($0.value)" }
         let notes = findings.map(\.description) + unknown + accepted

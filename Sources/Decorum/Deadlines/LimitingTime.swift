@@ -82,6 +82,8 @@ struct LimitingTimeConnection<Base: Connection>: ComposedConnection {
         let now = clock.now
         if let time = policy.duration(of: scope) { options.limitDeadline(to: now + time) }
         if scope == .call, let time = policy.body { options.limitBodyDeadline(to: now + time) }
-        if let idle = policy.idle, options.idleTimeout == nil { options.idleTimeout = idle }
+        // The times that a request sets for its attempts count against those of a layer for calls, too.
+        let idle = options.attemptTimePolicy?.idle ?? policy.idle
+        if let idle, options.idleTimeout == nil { options.idleTimeout = idle }
     }
 }

@@ -43,8 +43,8 @@ struct ResolvingConnection<Base: Connection>: ComposedConnection {
     let baseURL: BaseURL
 
     var layer: Layer {
-        // The query is left out: it may hold a key, and hardly any reference uses it.
-        let place = baseURL.origin.description + baseURL.path
+        // The query is left out: it may hold a key, and hardly any reference uses it. A path may hold one, too.
+        let place = Redaction.describedPath(baseURL.origin.description + baseURL.path)
         return Layer(
             name: "resolving", role: .preparation, settings: [Layer.Setting("against", place)],
             facts: [.changesSignedParts, .setsOrigin])
@@ -55,10 +55,11 @@ struct ResolvingConnection<Base: Connection>: ComposedConnection {
         try baseURL.resolve(&request)
         request.options.callContext?.resolve(to: baseURL.origin)
         let path = request.head.path
+        let secretQueryItems = request.options.secretQueryItems
         do {
             return try await base.send(request)
         } catch {
-            throw baseURL.naming(error, of: path)
+            throw baseURL.naming(error, of: path, without: secretQueryItems)
         }
     }
 }
@@ -87,10 +88,13 @@ struct BaseURL: Sendable {
     }
 
     /// The error of a transport with the URL that a reference was resolved to, since layers further out know only the
-    /// reference.
-    func naming(_ error: any Error, of path: String?) -> any Error {
-        guard var error = error as? TransportError else { return error }
-        error.resolvedURL = error.resolvedURL ?? "\(origin)\(path ?? "/")"
+    /// reference; the items of the query that are declared secret are redacted in it.
+    func naming(_ error: any Error, of path: String?, without secretQueryItems: Set<String>) -> any Error {
+        guard var error = error as? TransportError, error.resolvedURL == nil else { return error }
+        let url = "\(origin)\(path ?? "/")"
+        error.resolvedURL =
+            secretQueryItems.isEmpty
+            ? url : Redaction.standard.covering(queryItems: secretQueryItems).applied(toURL: url)
         return error
     }
 

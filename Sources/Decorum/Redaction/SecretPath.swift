@@ -160,8 +160,13 @@ enum OpaqueText {
             text.allSatisfy({ TokenSearch.isWord($0) || ".~%+=/@:".utf8.contains($0) })
         else { return false }
         if isUUID(text) { return true }
-        return text.split(whereSeparator: { !$0.isASCIILetterOrDigit }).contains { part in
-            guard part.count >= 10 else { return false }
+        return hasRandomPart(text, of: 10)
+    }
+
+    /// Whether some part between separators has a number of characters or more, and mixes letters and digits.
+    private static func hasRandomPart(_ text: ArraySlice<UInt8>, of count: Int) -> Bool {
+        text.split(whereSeparator: { !$0.isASCIILetterOrDigit }).contains { part in
+            guard part.count >= count else { return false }
             var changes = 0
             for (one, other) in zip(part, part.dropFirst()) where one.isDecimalDigit != other.isDecimalDigit {
                 changes += 1
@@ -172,12 +177,22 @@ enum OpaqueText {
     }
 
     /// Whether a text is a path or the name of a file, as the key of an object in a store is.
+    ///
+    /// Base64 has slashes too, so neither its other characters nor a long part that looks random may be there, unless the
+    /// text ends like the name of a file. The parts of a UUID are shorter.
     static func isPath(_ text: ArraySlice<UInt8>) -> Bool {
-        if text.count(where: { $0 == UInt8(ascii: "/") }) > 1 { return true }
+        guard !text.contains(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "=") }) else { return false }
+        return endsLikeFile(text)
+            || text.count(where: { $0 == UInt8(ascii: "/") }) > 1 && !hasRandomPart(text, of: 13)
+    }
+
+    /// Whether a text has one point, and after it an ending in lower case, as in `.jpg` and `.mp4`.
+    private static func endsLikeFile(_ text: ArraySlice<UInt8>) -> Bool {
         guard let dot = text.lastIndex(of: UInt8(ascii: ".")) else { return false }
         let ending = text[(dot + 1)...]
         return (1...5).contains(ending.count) && !text[..<dot].contains(UInt8(ascii: "."))
-            && ending.contains { !$0.isDecimalDigit }
+            && ending.allSatisfy { $0.isDecimalDigit || (0x61...0x7A).contains($0) }
+            && ending.first?.isDecimalDigit == false
     }
 
     /// Whether a text is a UUID (RFC 9562).

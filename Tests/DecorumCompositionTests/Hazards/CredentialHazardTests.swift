@@ -49,6 +49,23 @@ import Testing
         expectFinding(of: .originSetTooLate, in: wrong, naming: ["resolving", "authenticating"], notIn: mended)
     }
 
+    @Test func `A closure with a secret field is found inside of redirections, also where it declares nothing else`()
+        throws
+    {
+        let key = try #require(HTTPField.Name("X-API-Key"))
+        let wrong = StubConnection { _ in .page }
+            .intercepting("key", secretFields: [key]) { try await $1.send($0) }.followingRedirects()
+        #expect(wrong.findings.map(\.hazard) == [.credentialsForEveryOrigin])
+    }
+
+    @Test func `Retries and pauses outside of the base URL take all servers for one`() throws {
+        let wrong = try ClosureConnection(named: "transport", choosingFrom: []) { _ in .page }
+            .resolving(against: "https://a.example/").pacing().retrying().limitingTime()
+        #expect(wrong.findings.map(\.hazard) == [.originSetTooLate])
+        #expect(wrong.findings.first?.severity == .warning)
+        #expect("\(wrong.findings)".contains("`retrying`") && "\(wrong.findings)".contains("`pacing`"))
+    }
+
     @Test func `A cache over credentials stores nothing without a principal, or with one that is set further in`()
         async throws
     {

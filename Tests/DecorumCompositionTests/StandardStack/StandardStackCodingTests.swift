@@ -40,6 +40,17 @@ import Testing
         #expect(try roundTrip(bare) == bare)
     }
 
+    @Test func `Credentials are written to no file`() throws {
+        for field in [HTTPField(name: .authorization, value: "Bearer t"), Self.partner] {
+            var stack = StandardStack()
+            stack.fields.append(field)
+            #expect(throws: StackSettingsError.self) { try JSONEncoder().encode(stack) }
+        }
+    }
+
+    private static let partner = HTTPField(
+        name: .userAgent, value: "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a")
+
     @Test func `A file is a property list too`() throws {
         let data = try PropertyListEncoder().encode(StandardStackTests.full)
         #expect(try PropertyListDecoder().decode(StandardStack.self, from: data) == StandardStackTests.full)

@@ -2,7 +2,7 @@ import Decorum
 import DecorumTesting
 import Testing
 
-/// The canonical stack passes the check, whatever its settings are.
+/// The presets of the canonical stack pass the check.
 @Suite struct StandardStackFindingsTests {
     private let transport = ClosureConnection(named: "transport", choosingFrom: []) { _ in .page }
     private let user = Principal("user")

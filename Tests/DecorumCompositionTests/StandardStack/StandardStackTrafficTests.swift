@@ -19,6 +19,8 @@ import Testing
         var stack = StandardStack(preset, for: origin.url + "/v1/")
         stack.retries?.baseDelay = .milliseconds(1)
         stack.retries?.maximumDelay = .milliseconds(1)
+        // The times of a preset are real, and a machine under load may need longer.
+        stack.time = .init(call: .seconds(120), attempt: .seconds(60), idle: nil)
         let connection = try stack.composed(authentication: .with(.bearer("t0ken")))
 
         origin.enqueue(LoopbackOrigin.Answer(.serviceUnavailable))
@@ -37,7 +39,9 @@ import Testing
     @Test func `The preset of an app asks the server once for a response that is fresh`() async throws {
         let origin = try LoopbackOrigin()
         origin.route(.get, "/feed", LoopbackOrigin.Answer(fields: ["Cache-Control": "max-age=60"], body: "news"))
-        let connection = try StandardStack(.app, for: origin.url).composed(principal: Principal("user-42"))
+        var stack = StandardStack(.app, for: origin.url)
+        stack.time = .init(call: .seconds(120), attempt: .seconds(60), idle: nil)
+        let connection = try stack.composed(principal: Principal("user-42"))
         for _ in 0..<3 {
             #expect(try await connection.send(.get("feed")).body.text(upTo: 100) == "news")
         }

@@ -73,6 +73,8 @@ import Testing
             $0.attemptTimePolicy = .interactive
         }
         #expect(both.deadline == now + .seconds(10))
+        let idle = try await options { $0.attemptTimePolicy = AttemptTimePolicy(.seconds(3), idle: .seconds(25)) }
+        #expect(idle.idleTimeout == .seconds(25))
         #expect(try await options { $0.attemptTimePolicy = .modelAnswer }.deadline == now + .seconds(30))
     }
 

@@ -159,4 +159,11 @@ import Testing
         #expect(layer.description == "resolving(against: https://api.example.com/v1/)")
         #expect(layer.role == .preparation)
     }
+
+    @Test func `The layer shows no secret of the path`() throws {
+        let token = "123456789:AAFhVbH2kqZ9x0tYw3RmL7nPsQ4uE6oJc1d"
+        let layer = try stub.resolving(against: "https://api.telegram.org/bot\(token)/").layers[0]
+        #expect(!layer.description.contains(token))
+        #expect(layer.description.contains("api.telegram.org"))
+    }
 }

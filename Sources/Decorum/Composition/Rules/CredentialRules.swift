@@ -21,6 +21,13 @@ extension CompositionRule {
             "A relative request has no origin before it reaches \(layer), so \(others) cannot tell which server it is for: "
                 + "it gets no credentials, and no stored response."
         },
+        tooFarIn(.originSetTooLate, .warning) { layer, other in
+            layer.has(.setsOrigin) && other.role == .resilience && !other.has(.bindsToOrigins)
+                && !other.has(.sharesResponses) && (other.retries || other.onlyWaits)
+        } consequence: { layer, others in
+            "A relative request has no origin before it reaches \(layer), so \(others) cannot tell servers apart: the "
+                + "failures and the pauses of one count for all."
+        },
         each(
             .principalMissing, where: { $0.has(.sharesResponses) },
             fault: { place, outer, inner in

@@ -29,7 +29,11 @@ extension StandardStack: Codable {
     }
 
     /// Writes all settings, with `false` for each part that is left out.
+    ///
+    /// It throws a ``StackSettingsError`` for what decoding would refuse, so that no credentials get into a file.
     public func encode(to encoder: any Encoder) throws {
+        let problems = problems
+        guard problems.isEmpty else { throw StackSettingsError(problems) }
         try SettingsValue.members(Self.rows.written(self)).encode(to: encoder)
     }
 

@@ -63,7 +63,7 @@ private struct ProblemList {
         }
         for field in stack.fields {
             check(
-                "fields.\(field.name)", !Redaction.standard.isNamedSecret(field),
+                "fields.\(field.name)", !Redaction.standard.isSecret(field, secretFields: []),
                 "holds credentials, which no settings hold; pass `authentication:` to `composed`")
         }
     }

@@ -117,11 +117,20 @@ private struct LogReporter: ExchangeReporter {
     let sent: SentContent
 
     func report(_ report: ExchangeReport) {
+        let metadata = report.metadata ?? report.ending.refusedResponse?.metadata
         let entry = LogEntry(
-            redaction: report.metadata.map { redaction.covering(queryItems: $0.secretQueryItems) } ?? redaction,
+            redaction: metadata.map { redaction.covering(queryItems: $0.secretQueryItems) } ?? redaction,
             detail: detail, secretFields: secretFields, request: request, sent: sent.reading,
             attempt: attempt, retry: retry, report: report)
         sink.write(entry.text)
+    }
+}
+
+extension ExchangeReport.Ending {
+    /// The response that a layer further in has made an error; nil for every other ending.
+    fileprivate var refusedResponse: Response? {
+        guard case .failed(let error) = self else { return nil }
+        return (error as? StatusError)?.response
     }
 }
 

@@ -77,11 +77,12 @@ import Testing
         func accepted() async -> Set<String> {
             Set(await store.responses(for: key).compactMap { $0.selectingFields[.accept] })
         }
+        let now = Date()
         for number in 0..<16 {
             let known = Set(folder.files)
             await store.store(SampleResponse.response(1, version: number, vary: "\(number)"), for: key)
             let path = try #require(folder.files.first { !known.contains($0) })
-            let date = Date(timeIntervalSinceNow: number == 5 ? -50 : Double(number) - 40)
+            let date = now + (number == 5 ? -50 : Double(number) - 40)
             try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: path)
         }
         #expect(await accepted().count == 16)
