@@ -13,15 +13,25 @@ import Testing
         let origin = try LoopbackOrigin()
         origin.route(.get, "/", .init(body: "ok"))
         let client = HTTPClient(configuration: AsyncHTTPClientConnection.configuration())
-        let connection = AsyncHTTPClientConnection(client)
-        _ = try await connection.send(.get(origin.url + "/")).body.drain(upTo: 10)
+        // A client that is let go while it is open ends the process, so an error has to wait until it is shut down.
+        let outcome: Result<Void, any Error>
+        do {
+            let connection = AsyncHTTPClientConnection(client)
+            _ = try await connection.send(.get(origin.url + "/")).body.drain(upTo: 10)
 
-        await connection.close()
+            await connection.close()
 
-        let refusal = await #expect(throws: TransportError.self) { try await connection.send(.get(origin.url + "/")) }
-        #expect(refusal?.code == .closed)
-        _ = try await client.get(url: origin.url + "/").get()
+            let refusal = await #expect(throws: TransportError.self) {
+                try await connection.send(.get(origin.url + "/"))
+            }
+            #expect(refusal?.code == .closed)
+            _ = try await client.get(url: origin.url + "/").get()
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
+        }
         try await client.shutdown()
+        try outcome.get()
         let error = await #expect(throws: TransportError.self) {
             try await AsyncHTTPClientConnection(client).send(.get(origin.url + "/"))
         }

@@ -74,6 +74,9 @@ public final class VirtualClock: DatedClock {
 
     /// Waits until at least a number of tasks sleep on the clock.
     ///
+    /// The limit is counted in many short sleeps. In a busy process each of them waits for a thread as the other tasks
+    /// do, so these get as many turns as in an idle one.
+    ///
     /// - Parameters:
     ///   - count: The number of tasks to wait for.
     ///   - limit: The real time to wait before the method throws because too few tasks sleep.
@@ -82,7 +85,7 @@ public final class VirtualClock: DatedClock {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { [monitor] in try await monitor.wait { $0.pendingSleeps.count >= count } }
             group.addTask {
-                try await Task.sleep(for: limit)
+                for _ in 0..<500 { try await Task.sleep(for: limit / 500) }
                 throw NoSleeperError(count: count)
             }
             defer { group.cancelAll() }

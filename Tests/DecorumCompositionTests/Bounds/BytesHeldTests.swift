@@ -44,7 +44,7 @@ import Testing
 
     @Test func `Coalescing holds a backlog for a reader that does not read`() async throws {
         let clock = VirtualClock()
-        let source = Source(length: 4 << 20)
+        let source = Source(length: 4 << 20, chunk: 64 << 10)
         let connection = ClosureConnection { request in
             request.reportSending()
             return Response(status: .ok, body: source.body)
