@@ -33,7 +33,8 @@ public struct CassetteTrait: TestTrait, TestScoping {
         let path = CassettePath.path(
             name ?? CassettePath.name(ofFunction: test.name), beside: test.sourceLocation.filePath)
         let cassette = try CassetteDefaults.current.cassette(
-            at: path, rules: rules, mode: mode, clock: clock, isShared: name != nil, test: test.recorderName)
+            at: path, rules: rules, mode: mode, clock: clock, isShared: name != nil,
+            test: test.recorderName(of: testCase))
 
         let watch = IssueWatch()
         defer { cassette.attachFailures(at: test.sourceLocation) }

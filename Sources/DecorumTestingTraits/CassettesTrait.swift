@@ -3,8 +3,9 @@ public import Testing
 
 /// Gives the cassettes of a suite's tests their rules and their mode; it opens none.
 ///
-/// Tests of the suite may share a cassette, by the same name in `.cassette("name")`. Each test plays its own recordings from
-/// their start, and in `CassetteMode.rewrite` replaces them alone. An interaction that no test of the suite has played
+/// Tests of the suite may share a cassette, by the same name in `.cassette("name")`. Each test, and each case of a
+/// parameterised one, records and plays its own recordings from their start, and in `CassetteMode.rewrite` replaces them
+/// alone. An interaction that no test of the suite has played
 /// fails the suite, unless only some of its tests run.
 ///
 /// ```swift

@@ -43,7 +43,7 @@ public func withCassette<Result>(
     return try await DecorumTesting.withCassette(
         name, rules: rules, mode: mode, clock: clock, hasFailed: watch.hasFailed, filePath: filePath,
         function: function,
-        test: Test.current?.recorderName, onDrift: recordDrift
+        test: Test.currentRecorderName, onDrift: recordDrift
     ) { cassette in
         defer { cassette.attachFailures(at: sourceLocation) }
         if let test = Test.current {

@@ -47,8 +47,8 @@ public final class Cassette: Sendable {
     let original: CassetteContent
     /// The interactions that are recorded again instead of being played.
     let mended: Set<Int>
-    /// The interactions of other tests, which are not played while this test records, or while it has its own.
-    let foreign: Set<Int>
+    /// The interactions by their tests; those of others are not played while this test records, or while it has its own.
+    let owners: InteractionOwners
     /// Explains each request; nil unless `CASSETTE=explain` asks for it.
     let explainer: RequestExplainer?
     /// The report of the run; nil unless `CASSETTE_REPORT` asks for one.
@@ -117,7 +117,8 @@ public final class Cassette: Sendable {
             self.mode = try CassetteCourse.mode(
                 for: .init(
                     wanted: wanted, exists: stamp != nil, wasAbsent: opening.map { $0.original == nil } ?? false,
-                    isOutdated: original.isOutdated(before: rules.renewal(at: clock.date)),
+                    isNewTest: InteractionOwners(of: opened, for: opening?.test).isNewTest,
+                    isOutdated: original.isOutdated(before: rules.renewal(at: clock.date), for: opening?.test),
                     readOnlyFormat: opened.readOnlyFormat))
             // A file that is written anew is not matched, and may be unreadable.
             content = self.mode == .rewrite ? opened : try opened.rewritten(by: rules)
@@ -138,11 +139,13 @@ public final class Cassette: Sendable {
         redactor = CassetteRedactor(rules)
         explainer = RequestExplainer(rules, environment: environment)
         let redactor = redactor
-        foreign = content.foreign(to: self.test)
+        owners = InteractionOwners(of: content, for: self.test)
         // A test that records gets answers of its own, since those of others may not fit.
-        let skipped = self.mode == .append ? foreign.union(content.mendable(expiry: rules.renewal(at: clock.date))) : []
-        mended = skipped.subtracting(foreign)
-        var index = PlaybackIndex(count: content.count, rules: rules, lowRanked: foreign)
+        let skipped = self.mode == .append ? owners.foreign : []
+        mended =
+            self.mode == .append
+            ? content.mendable(expiry: rules.renewal(at: clock.date)).subtracting(owners.foreign) : []
+        var index = PlaybackIndex(count: content.count, rules: rules, owners: owners, mended: mended)
         content.forEachTarget { target in
             let url = target.url
             target.url = redactor.matchable(url: url)
@@ -159,11 +162,17 @@ public final class Cassette: Sendable {
         for recording in state.withLock(\.recordings) { recording.stop() }
     }
 
-    /// The day of the first recording, exact to the second if its response has a `Date`.
+    /// The day of the earliest recording that the test plays, exact to the second if its response has a `Date`.
     ///
-    /// A `VirtualClock(date:)` that starts here makes caches and tokens behave as they did on that day.
+    /// Recordings of other tests count only if the test has none. A `VirtualClock(date:)` that starts here makes caches and
+    /// tokens behave as they did on that day.
     public var recordedAt: Date? {
-        guard content.count > 0, let first = try? content.interaction(at: 0) else { return nil }
+        let own = (0..<content.count).filter(owners.areOf)
+        let ordinals = own.isEmpty ? Array(0..<content.count) : own
+        let days = ordinals.map { content.recordedAt($0) ?? .distantFuture }
+        guard let earliest = days.indices.min(by: { days[$0] < days[$1] }),
+            let first = try? content.interaction(at: ordinals[earliest])
+        else { return nil }
         let date = first.response?.fields[.date].flatMap { HTTPDate($0, at: clock.date)?.date }
         return date ?? first.recordedAt
     }

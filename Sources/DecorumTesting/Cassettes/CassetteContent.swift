@@ -205,16 +205,6 @@ enum CassetteContent: Sendable {
         }
     }
 
-    /// The interactions that belong to other tests than a given one; empty for nil.
-    func foreign(to test: String?) -> Set<Int> {
-        guard let test else { return [] }
-        return Set(
-            (0..<count).filter { ordinal in
-                let tests = tests(of: ordinal)
-                return !tests.isEmpty && !tests.contains(test)
-            })
-    }
-
     /// The line on which an interaction begins; nil in any format but "cassette 1".
     func line(of index: Int) -> Int? {
         guard case .file(let reader) = self else { return nil }

@@ -5,6 +5,8 @@ public enum CassetteMode: String, Sendable, CaseIterable, Codable {
     /// Plays recorded interactions. A request without one is a miss, and nothing is sent. The default if `CI` is set.
     case replay
     /// Records if there is no file yet, else replays. The default if `CI` is not set.
+    ///
+    /// Where the tests of a suite share a file, a test of which it has no recording yet records too.
     case once
     /// Plays recorded interactions, and records all other requests.
     ///

@@ -94,11 +94,18 @@ public enum CassettePath: Sendable {
     private static func fileName(_ name: String) -> String {
         let hyphenated = String(name.map { $0.isLetter || $0.isNumber || "._-".contains($0) ? $0 : "-" })
         let visible = hyphenated.hasPrefix(".") ? "-" + hyphenated.dropFirst() : hyphenated
-        guard visible.utf8.count > lengthLimit else { return visible }
+        return shortened(visible, to: lengthLimit, of: name)
+    }
+
+    /// The arguments of a case as a part of a test's name.
+    package static func shortened(_ arguments: String) -> String { shortened(arguments, to: 60, of: arguments) }
+
+    private static func shortened(_ text: String, to limit: Int, of name: String) -> String {
+        guard text.utf8.count > limit else { return text }
         // The checksum distinguishes two names that differ in the part that is cut off.
         var start = ""
-        for character in visible {
-            guard start.utf8.count + character.utf8.count <= lengthLimit else { break }
+        for character in text {
+            guard start.utf8.count + character.utf8.count <= limit else { break }
             start.append(character)
         }
         return start + "-" + CassetteFiles.checksum(Data(name.utf8))

@@ -70,6 +70,21 @@ import Testing
         #expect(!text.contains("s3cr3t"))
     }
 
+    @Test func `A miss does not show differences that the rules ignore`() async throws {
+        let rules = CassetteRules(matching: [.method, .url(ignoring: "ts"), .body(ignoring: "**.token", "**.page")])
+        let body = try await miss(
+            .post(
+                "https://api.example.com/search?ts=1&%6Cang=de", fields: [.contentType: "application/json"],
+                body: #"{"q":"Tee","page":2,"token":"y"}"#), rules: rules)
+        #expect(body.contains("  url  same\n  body  differs\n    $.q  \"Käse\"  →  \"Tee\"\nfix:"), "\(body)")
+        let url = try await miss(
+            .post(
+                "https://api.example.com/search?ts=1&lang=en&%71=1", fields: [.contentType: "application/json"],
+                body: #"{"q":"Käse","page":2}"#), rules: rules)
+        #expect(!url.contains("       ts="), "\(url)")
+        #expect(url.contains("now       lang=en\n    now       q=1\n"), "\(url)")
+    }
+
     /// A value with the shape of a secret under no secret name, put together so that no scanner finds it in this file.
     static let token = "ghp_" + "x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1o"
 
@@ -135,6 +150,16 @@ import Testing
         let request = try Request.get("https://api.example.com/feed")
         let text = try await miss(request, after: [request])
         #expect(text.contains("interaction 1 matches, but is already played (`rules.repeats = .last`"))
+    }
+
+    @Test(arguments: [(2, "1 and 2"), (3, "1, 2 and 3"), (9, "1, 2, 3, … and 9")])
+    func `A repeat of several tells of all`(count: Int, numbers: String) async throws {
+        let interaction = #"{"request": {"method": "GET", "url": "https://a.example/"}, "response": {"status": 200}}"#
+        let list = Array(repeating: interaction, count: count).joined(separator: ",\n")
+        try folder.write(#"{"cassette": 1, "interactions": [\#(list)]}"#, to: "feed.json")
+        let request = try Request.get("https://a.example/")
+        let text = try await miss(request, after: Array(repeating: request, count: count))
+        #expect(text.contains("interactions \(numbers) match, but are already played (`rules."), "\(text)")
     }
 
     @Test func `A request out of order says so`() async throws {

@@ -356,6 +356,26 @@ import Testing
         #expect(try folder.text("feed.json") == before)
     }
 
+    @Test func `Verifying tells of another shape of the events in a stream`() async throws {
+        let requests = [try Request.get("https://example.com/")]
+        @Sendable func stream(_ data: String...) -> Response {
+            let text = data.map { "data: \($0)\n\n" }.joined()
+            return Response(status: .ok, fields: [.contentType: "text/event-stream"], body: Body(Data(text.utf8)))
+        }
+        _ = try await run(.once, requests) { _ in stream(#"{"choices":[{"text":"a"}]}"#, "[DONE]") }
+        _ = try await run(.verify, requests) { _ in stream(#"{"choices":[]}"#, #"{"choices":[{"text":"b"}]}"#, "[DONE]")
+        }
+        for (answer, change) in [
+            (stream(#"{"choices":[{"delta":"a"}]}"#, "[DONE]"), "events[*].choices[*].delta  is new: a string"),
+            (stream("hello", "[DONE]"), "events  are no JSON any more"),
+        ] {
+            let error = await #expect(throws: CassetteDriftError.self) {
+                try await run(.verify, requests) { _ in answer }
+            }
+            #expect(error?.drifts.first?.changes.first == change)
+        }
+    }
+
     @Test func `Verifying notices requests that are no longer made`() async throws {
         let requests = try ["/a", "/gone"].map { try Request.get("https://example.com" + $0) }
         _ = try await run(.once, requests) { _ in Self.json("1") }

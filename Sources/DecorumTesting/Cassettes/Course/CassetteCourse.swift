@@ -4,6 +4,7 @@
 /// wanted    file when it is opened                         mode
 /// once      absent, or absent when the suite began         append
 /// once      present, outdated, to be recorded anew         rewrite
+/// once      present, recorded by other tests alone         append
 /// once      present                                        replay
 /// replay, verify                    absent                 refused
 /// append, rewrite                   of a format that is only read   refused
@@ -24,7 +25,9 @@ enum CassetteCourse {
         let exists: Bool
         /// Whether the file was absent when the first test of the suite opened it.
         var wasAbsent = false
-        /// Whether a recording is older than the rules allow, and they ask to record it anew.
+        /// Whether other tests of the suite have recorded the whole file.
+        var isNewTest = false
+        /// Whether a recording of the test is older than the rules allow, and they ask to record it anew.
         var isOutdated = false
         /// The name of the file's format, if it is only read.
         var readOnlyFormat: String?
@@ -52,7 +55,9 @@ enum CassetteCourse {
     private static func resolved(_ opening: Opening) -> CassetteMode {
         guard opening.wanted == .once else { return opening.wanted }
         guard opening.exists, !opening.wasAbsent else { return .append }
-        return opening.isOutdated && opening.readOnlyFormat == nil ? .rewrite : .replay
+        guard opening.readOnlyFormat == nil else { return .replay }
+        if opening.isOutdated { return .rewrite }
+        return opening.isNewTest ? .append : .replay
     }
 
     /// The state in which a cassette is written.

@@ -21,7 +21,8 @@ public final class SharedCassettes: Sendable {
     }
 
     private let courses = Mutex<[String: Course]>([:])
-    private let isPartial: Bool
+    /// Whether only some tests of the suite run.
+    let isPartial: Bool
 
     /// Creates a value for a suite of which no test has run yet.
     ///
@@ -104,7 +105,7 @@ public final class SharedCassettes: Sendable {
         }
     }
 
-    /// Notes that a test is finished; the error describes the interactions that none has played so far.
+    /// Notes that a test is finished; the error describes the interactions that no test has played so far.
     func finish(
         _ file: URL, unplayed: Set<Int>?, describing error: (Set<Int>) throws -> UnusedInteractionsError
     ) rethrows {

@@ -47,7 +47,7 @@ public struct RequestExplanation: Sendable, Hashable {
 }
 
 extension RequestExplanation: CustomStringConvertible {
-    /// One line with the request and the recording that answered it; for a request that none answered, ``details``.
+    /// One line with the request and the recording that answered it; for a request that no recording answered, ``details``.
     public var description: String {
         guard case .answered(let number) = outcome else { return details }
         return "\(place), request \(self.number)  \(request)  →  interaction \(number)\(Self.place(line))"

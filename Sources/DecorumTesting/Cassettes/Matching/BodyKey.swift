@@ -17,14 +17,18 @@ enum BodyKey {
         }
         // Many clients send JSON without its media type.
         if let first = body.first(where: { $0 > 0x20 }), first == UInt8(ascii: "{") || first == UInt8(ascii: "[") {
-            let content = paths.jsonPaths.isEmpty ? body : paths.applied(to: body, mediaType: "application/json")
-            if let value = try? JSONValue(parsing: Array(content)) {
+            if let value = try? JSONValue(parsing: Array(json(body, ignoring: paths))) {
                 var key = Array("json ".utf8)
                 append(value, to: &key)
                 return key
             }
         }
         return Array(body)
+    }
+
+    /// JSON with the same text at each ignored place.
+    static func json(_ body: Data, ignoring paths: Redaction) -> Data {
+        paths.jsonPaths.isEmpty ? body : paths.applied(to: body, mediaType: "application/json")
     }
 
     private static func append(_ value: JSONValue, to key: inout [UInt8]) {

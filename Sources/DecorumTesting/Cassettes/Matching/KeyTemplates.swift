@@ -37,6 +37,11 @@ struct KeyTemplates {
         }
     }
 
+    /// Whether two keys of one rule agree: they are the same, except for secrets in place of recorded placeholders.
+    static func agree(recorded: [UInt8], _ live: [UInt8]) -> Bool {
+        recorded == live || holdsPlaceholder(recorded[...]) && !KeyTemplates([recorded]).matches(live).isEmpty
+    }
+
     /// Whether a text is equal to a recorded one, except for the secret in place of its placeholder.
     static func matches(recorded: String, _ live: String) -> Bool {
         let (recorded, live) = (Array(recorded.utf8), Array(live.utf8))

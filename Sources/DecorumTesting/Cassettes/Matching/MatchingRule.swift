@@ -22,14 +22,17 @@ public struct MatchingRule: Sendable {
     /// The name of the rule in messages.
     public let name: String
     let subject: Subject
+    /// The places of JSON content that the rule ignores.
+    let ignoredPaths: Redaction
     private let appendKey: @Sendable (_ request: RecordedRequest, _ key: inout [UInt8]) -> Void
 
     private init(
-        _ name: String, _ subject: Subject,
+        _ name: String, _ subject: Subject, ignoring paths: Redaction = .none,
         appendKey: @escaping @Sendable (_ request: RecordedRequest, _ key: inout [UInt8]) -> Void
     ) {
         self.name = name
         self.subject = subject
+        ignoredPaths = paths
         self.appendKey = appendKey
     }
 
@@ -103,7 +106,7 @@ public struct MatchingRule: Sendable {
         let ignored = Redaction(
             fields: [], queryItems: SecretNames([]), jsonPaths: Set(paths), formNames: SecretNames([]), userinfo: false,
             declaredFields: false, masksTokens: false)
-        return MatchingRule("body", .body) { request, key in
+        return MatchingRule("body", .body, ignoring: ignored) { request, key in
             guard !request.body.bytes.isEmpty else { return }
             key += BodyKey.key(of: request.body.bytes, mediaType: request.fields[.contentType], ignoring: ignored)
         }

@@ -22,6 +22,8 @@ struct ContentLines {
     }
 
     let lines: RequestLines
+    /// The places of JSON whose differences do not matter.
+    let ignoredPaths: Redaction
 
     func of(_ recorded: RecordedRequest, _ live: RecordedRequest) -> [String] {
         let contents = [recorded, live].map { Content($0.body.bytes, $0.fields[.contentType]) }
@@ -29,6 +31,7 @@ struct ContentLines {
         if recorded.fields.contains(.contentEncoding) || live.fields.contains(.contentEncoding) {
             return [counted(contents[0], contents[1])]
         }
+        if let json = json(contents[0], contents[1], ignoring: ignoredPaths) { return json }
         return Array(differences(contents[0], contents[1]).prefix(RequestLines.limit))
     }
 
@@ -38,11 +41,19 @@ struct ContentLines {
         let kinds = [recorded, live].map { ContentKind(mediaType: $0.mediaType) }
         if kinds == [.form, .form] { return form(recorded, live) }
         if kinds == [.multipart, .multipart] { return multipart(recorded, live) }
-        if let old = try? JSONValue(parsing: recorded.bytes), let new = try? JSONValue(parsing: live.bytes) {
-            return JSONDifference.all(old, new, limit: RequestLines.limit).map { $0.line(masking: lines.scanner) }
-        }
+        if let json = json(recorded, live, ignoring: .none) { return json }
         guard let old = recorded.text, let new = live.text else { return [counted(recorded, live)] }
         return [text(lines.masked(Array(old.utf8)), lines.masked(Array(new.utf8)))]
+    }
+
+    /// The differences of two values of JSON; nil unless both are.
+    private func json(_ recorded: Content, _ live: Content, ignoring paths: Redaction) -> [String]? {
+        func value(_ content: Content) -> JSONValue? {
+            guard ContentKind(mediaType: content.mediaType) != .form else { return nil }
+            return try? JSONValue(parsing: Array(BodyKey.json(Data(content.bytes), ignoring: paths)))
+        }
+        guard let old = value(recorded), let new = value(live) else { return nil }
+        return JSONDifference.all(old, new, limit: RequestLines.limit).map { $0.line(masking: lines.scanner) }
     }
 
     /// The kind of content, and its beginning if it is text.

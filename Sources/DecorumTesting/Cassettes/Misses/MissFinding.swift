@@ -19,7 +19,7 @@ extension CassetteMissError {
         let nearness = recorded.map { RequestDifference.nearness($0, live, rules: rules, keys: keys) }
         // If several are equally near, one of this test that has not been played is more likely to be the intended one.
         func likelihood(_ ordinal: Int) -> (Int, Int, Int, Int) {
-            let isForeign = cassette.foreign.contains(ordinal)
+            let isForeign = cassette.owners.foreign.contains(ordinal)
             return (nearness[ordinal], isForeign ? 0 : 1, unplayed.contains(ordinal) ? 1 : 0, -ordinal)
         }
         let nearest = recorded.indices.max { likelihood($0) < likelihood($1) }
@@ -36,7 +36,7 @@ extension CassetteMissError {
                     ? Self.exhausted(finding, nearest, cassette.rules)
                     : Self.compared(
                         difference, nearest, isPlayed: !unplayed.contains(nearest),
-                        by: cassette.foreign.contains(nearest) ? cassette.content.tests(of: nearest) : [])
+                        by: cassette.owners.foreign.contains(nearest) ? cassette.content.tests(of: nearest) : [])
             } ?? "the cassette holds no interaction",
             report: report,
             advice: cassette.adviceToRecordOrShare(
@@ -49,8 +49,14 @@ extension CassetteMissError {
         guard case .played(let ordinals) = finding else {
             return "interaction \(nearest + 1) matches, but is not the next one in order (the rules ask for `.strict`)"
         }
-        let list = ordinals.map { String($0 + 1) }.joined(separator: ", ")
-        return "interaction \(list) matches, but is already played (`rules.repeats = .last` plays the last one again)"
+        let remedy = "(`rules.repeats = .last` plays the last one again)"
+        let numbers = ordinals.map { String($0 + 1) }
+        guard let last = numbers.last, numbers.count > 1 else {
+            return "interaction \(numbers.joined()) matches, but is already played \(remedy)"
+        }
+        // A client that polls may have played thousands.
+        let others = numbers.count > 6 ? numbers.prefix(3) + ["…"] : numbers.dropLast()[...]
+        return "interactions \(others.joined(separator: ", ")) and \(last) match, but are already played \(remedy)"
     }
 
     private static func compared(
@@ -78,8 +84,13 @@ extension Cassette {
         return "record on another file, since a cassette of \(format) is only replayed"
     }
 
-    /// The advice to record, and for a file that a test has named, how several tests share it.
+    /// The advice to record: for a test that has recorded nothing in a shared file, how to begin, and for a file that a
+    /// test has named, how several tests share it.
     func adviceToRecordOrShare(or modes: String) -> String {
+        if let test, owners.isNewTest, opened.readOnlyFormat == nil {
+            return "`CASSETTE=once` records \(test), which has no recording of its own yet: all recordings of the file "
+                + "belong to other tests"
+        }
         guard isNamedAlone else { return adviceToRecord(or: modes) }
         let name = file.deletingPathExtension().lastPathComponent
         return adviceToRecord(or: modes)

@@ -33,7 +33,7 @@ extension PlaceholderSentError: DescribableError {
 extension Cassette {
     /// Throws if a request that is about to be sent holds a placeholder of the file.
     func checkPlaceholders(in request: RecordedRequest) throws(PlaceholderSentError) {
-        guard content.count > 0, let placeholder = PlayedPlaceholders.first(in: request, of: opened, rules) else {
+        guard content.count > 0, let placeholder = PlayedPlaceholders.first(in: request, of: self) else {
             return
         }
         let matchable = redactor.matchable(request)

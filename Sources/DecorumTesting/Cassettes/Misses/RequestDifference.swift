@@ -17,7 +17,7 @@ struct RequestDifference {
         let isElsewhere = recorded.url.prefix { $0 != "?" } != live.url.prefix { $0 != "?" }
         for rule in rules {
             let keys = (rule.key(recorded), rule.key(live))
-            if keys.0 == keys.1 {
+            if KeyTemplates.agree(recorded: keys.0, keys.1) {
                 agreements.append(rule.name)
             } else {
                 let isCompared = !isElsewhere || rule.subject != .body
@@ -41,7 +41,7 @@ struct RequestDifference {
     static func nearness(
         _ recorded: RecordedRequest, _ live: RecordedRequest, _ keys: [[UInt8]], _ recordedKeys: [[UInt8]]
     ) -> Int {
-        let agreeing = zip(keys, recordedKeys).count { $0 == $1 }
+        let agreeing = zip(keys, recordedKeys).count { KeyTemplates.agree(recorded: $1, $0) }
         let common = zip(recorded.url.utf8, live.url.utf8).prefix { $0 == $1 }.count
         return agreeing << 16 + min(common, 0xFFFF)
     }

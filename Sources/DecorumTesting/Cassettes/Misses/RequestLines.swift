@@ -16,8 +16,9 @@ struct RequestLines {
     ) -> [String] {
         switch rule.subject {
         case .method: [change(recorded.method, live.method)]
-        case .url: url(scanner.masked(recorded.url), scanner.masked(live.url))
-        case .body: ContentLines(lines: self).of(recorded, live)
+        // The keys are URLs without the items that the rule ignores, and in one spelling.
+        case .url: url(masked(keys.0), masked(keys.1))
+        case .body: ContentLines(lines: self, ignoredPaths: rule.ignoredPaths).of(recorded, live)
         case .other: [change(masked(keys.0), masked(keys.1))]
         }
     }

@@ -12,7 +12,7 @@ extension Cassette {
         if case .interaction(let ordinal) = finding { return try content.outcome(at: ordinal) }
         return try missed(
             matched ?? matchable(request), finding, number: number,
-            holdsPlaceholder: PlayedPlaceholders.first(in: request, of: opened, rules) != nil)
+            holdsPlaceholder: PlayedPlaceholders.first(in: request, of: self) != nil)
     }
 
     /// Takes the interaction that answers one of several versions of a request; of several, the first in the file.
@@ -49,15 +49,18 @@ extension Cassette {
     private func take(
         _ request: RecordedRequest, matched: RecordedRequest?, orElse outcome: RequestExplanation.Outcome
     ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
+        let preference = PlaceholderPreference(request: request, content: content)
         if let matched {
-            return try take(request, matched: matched, orElse: outcome) { try $0.take(matched, recorded: $1) }
+            return try take(request, matched: matched, orElse: outcome) {
+                try $0.take(matched, preferring: preference, recorded: $1)
+            }
         }
         // Most URLs are those of a recording.
         return try take(request, matched: nil, orElse: outcome) { index, recorded in
-            try index.take(written: request, recorded: recorded)
+            try index.take(written: request, preferring: preference, recorded: recorded)
                 ?? index.take(
                     RecordedRequest(method: request.method, url: redactor.matchable(url: request.url)),
-                    recorded: recorded)
+                    preferring: preference, recorded: recorded)
         }
     }
 
@@ -82,7 +85,7 @@ extension Cassette {
                 if case .interaction(let ordinal) = finding { .answered(by: ordinal + 1) } else { nil }
             try explainer.explain(
                 matched ?? matchable(request), number: number, answer ?? outcome,
-                before: .init(played: played, mended: mended, foreign: foreign), in: self)
+                before: .init(played: played, mended: mended, foreign: owners.foreign), in: self)
         }
         return (finding, number)
     }

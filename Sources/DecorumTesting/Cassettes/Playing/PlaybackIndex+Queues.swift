@@ -32,8 +32,20 @@ extension PlaybackIndex {
 
         var ordinals: [Int] { [first] + others }
         var last: Int { others.last ?? first }
-        /// The next interaction that is not played; nil if all are.
+        /// The next interaction that has not had its turn; nil if all have.
         var upcoming: Int? { next == 0 ? first : next <= others.count ? others[next - 1] : nil }
+
+        /// The first interactions that have not had their turn; empty if only one is left.
+        func left(except taken: Set<Int>, upTo limit: Int) -> [Int] {
+            guard next < others.count else { return [] }
+            let ordinals = (next...others.count).lazy.map { $0 == 0 ? first : others[$0 - 1] }
+            return Array(ordinals.filter { !taken.contains($0) }.prefix(limit))
+        }
+
+        /// Goes on to the next interaction that has not had its turn.
+        mutating func advance(past taken: Set<Int>) {
+            while let upcoming, taken.contains(upcoming) { next += 1 }
+        }
     }
 
     /// Queues by their keys; most groups have one, for which no dictionary is needed.
@@ -63,8 +75,8 @@ extension PlaybackIndex {
             if all[key] == nil { all[key] = Queue(first: ordinal) } else { all[key]?.others.append(ordinal) }
         }
 
-        mutating func advance(_ key: Key) {
-            if only == nil { all[key]?.next += 1 } else { only?.queue.next += 1 }
+        mutating func advance(_ key: Key, past taken: Set<Int>) {
+            if only == nil { all[key]?.advance(past: taken) } else { only?.queue.advance(past: taken) }
         }
     }
 }

@@ -29,8 +29,9 @@ struct PlaybackIndex: Sendable {
     }
 
     private let rules: CassetteRules
-    /// The interactions that answer a request only if no other one matches it: those of other tests.
-    private let lowRanked: Set<Int>
+    private let owners: InteractionOwners
+    /// The interactions that are recorded again: each takes its turn, and answers nothing.
+    private let mended: Set<Int>
     /// The key by all other rules of a request without content, if no rule reads fields.
     private var contentlessKey = Key()
     private var groups: [Group] = []
@@ -44,19 +45,27 @@ struct PlaybackIndex: Sendable {
     private(set) var count = 0
     private var cursor = 0
     private(set) var played: Set<Int> = []
+    /// The interactions that have had their turn: those that were played, and those that are recorded again.
+    private var taken: Set<Int> = []
 
     /// Creates an empty index, with room for a number of interactions.
-    init(count: Int, rules: CassetteRules, lowRanked: Set<Int> = []) {
+    init(
+        count: Int, rules: CassetteRules, owners: InteractionOwners = InteractionOwners(), mended: Set<Int> = []
+    ) {
         self.rules = rules
-        self.lowRanked = lowRanked
+        self.owners = owners
+        self.mended = mended
         groups.reserveCapacity(count)
         contentlessKey = key(of: RecordedRequest(method: "", url: ""), forTarget: false)
         groupNumbers.reserveCapacity(count)
     }
 
     /// Creates an index; `targets` are requests of which only method and URL count.
-    init(_ targets: some Collection<RecordedRequest>, rules: CassetteRules, lowRanked: Set<Int> = []) {
-        self.init(count: targets.count, rules: rules, lowRanked: lowRanked)
+    init(
+        _ targets: some Collection<RecordedRequest>, rules: CassetteRules,
+        owners: InteractionOwners = InteractionOwners()
+    ) {
+        self.init(count: targets.count, rules: rules, owners: owners)
         for target in targets { append(target) }
     }
 
@@ -85,10 +94,11 @@ struct PlaybackIndex: Sendable {
 
     /// Takes the next interaction for a request; `recorded` gives the request of an interaction.
     mutating func take(
-        _ request: RecordedRequest, recorded: (Int) throws -> RecordedRequest
+        _ request: RecordedRequest, preferring preference: PlaceholderPreference? = nil,
+        recorded: (Int) throws -> RecordedRequest
     ) throws -> Finding {
         guard let place = try place(of: request, recorded) else { return .nothing }
-        return take(at: place)
+        return try take(at: place, preferring: preference)
     }
 
     /// Takes the next interaction for a request without content that is not redacted, if its method and its URL are
@@ -96,20 +106,30 @@ struct PlaybackIndex: Sendable {
     ///
     /// No rule may read fields.
     mutating func take(
-        written request: RecordedRequest, recorded: (Int) throws -> RecordedRequest
+        written request: RecordedRequest, preferring preference: PlaceholderPreference? = nil,
+        recorded: (Int) throws -> RecordedRequest
     ) throws -> Finding? {
         guard let group = groupNumbers[Key(method: request.method, url: request.url)] else { return nil }
         try fillQueues(of: group, recorded)
         guard groups[group].queues?[contentlessKey] != nil else { return nil }
-        return take(at: Place(group: group, key: contentlessKey))
+        return try take(at: Place(group: group, key: contentlessKey), preferring: preference)
     }
 
-    private mutating func take(at place: Place) -> Finding {
-        let finding = find(at: place)
-        if case .interaction(let ordinal) = finding {
-            if played.insert(ordinal).inserted { groups[place.group].queues?.advance(place.key) }
-            cursor = max(cursor, ordinal + 1)
+    private mutating func take(at place: Place, preferring preference: PlaceholderPreference?) throws -> Finding {
+        var finding = find(at: place)
+        guard case .interaction(var ordinal) = finding else { return finding }
+        if rules.order == .any, let preference,
+            let left = groups[place.group].queues?[place.key]?.left(
+                except: taken, upTo: PlaceholderPreference.limit),
+            let preferred = try preference.first(of: left)
+        {
+            ordinal = preferred
+            finding = .interaction(ordinal)
         }
+        if taken.insert(ordinal).inserted { groups[place.group].queues?.advance(place.key, past: taken) }
+        cursor = max(cursor, ordinal + 1)
+        guard !mended.contains(ordinal) else { return .nothing }
+        played.insert(ordinal)
         return finding
     }
 
@@ -122,7 +142,7 @@ struct PlaybackIndex: Sendable {
             guard let place = try place(of: request, recorded), case .interaction(let ordinal) = find(at: place) else {
                 continue
             }
-            findings.append(((played.contains(ordinal) ? 1 : 0, ordinal), request))
+            findings.append(((taken.contains(ordinal) ? 1 : 0, ordinal), request))
         }
         guard let first = findings.min(by: { $0.place < $1.place })?.request ?? requests.first else { return .nothing }
         return try take(first, recorded: recorded)
@@ -178,12 +198,17 @@ struct PlaybackIndex: Sendable {
     private func queues(of group: Group, _ recorded: (Int) throws -> RecordedRequest) throws -> Queues {
         var queues = Queues()
         let ordinals = [group.first] + group.others
-        for ordinal in ordinals where !lowRanked.contains(ordinal) {
+        let later = owners.hasOwn ? owners.unowned : []
+        for ordinal in ordinals where !owners.foreign.contains(ordinal) && !later.contains(ordinal) {
             queues.append(ordinal, to: key(of: try recorded(ordinal), forTarget: false))
         }
-        guard !lowRanked.isEmpty else { return queues }
+        // A test that has recorded a request gets its own answers first, and then those that belong to no test.
+        for ordinal in ordinals where later.contains(ordinal) {
+            queues.append(ordinal, to: key(of: try recorded(ordinal), forTarget: false))
+        }
+        guard !owners.foreign.isEmpty else { return queues }
         let ranked = queues
-        for ordinal in ordinals where lowRanked.contains(ordinal) {
+        for ordinal in ordinals where owners.foreign.contains(ordinal) {
             let key = key(of: try recorded(ordinal), forTarget: false)
             if ranked[key] == nil { queues.append(ordinal, to: key) }
         }

@@ -20,7 +20,8 @@ extension Cassette {
             guard way != .nothing else { return }
             let merge = RecordingMerge(
                 rules: rules, redactor: self.redactor, content: content,
-                original: mode == .rewrite ? original : .none, expiry: rules.renewal(at: clock.date))
+                original: mode == .rewrite ? original : .none, opened: state == .unchanged ? nil : opened,
+                isPartial: shared?.isPartial ?? false, expiry: rules.renewal(at: clock.date))
             try write(merge.merged(recorded, way), over: content, without: redactor)
             self.state.withLock { $0.saved = (recorded.count, redactor.replacements) }
         }

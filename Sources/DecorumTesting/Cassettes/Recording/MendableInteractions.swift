@@ -13,9 +13,14 @@ extension CassetteContent {
         return date < expiry
     }
 
-    /// Whether an interaction was recorded before a date; false without a date.
-    func isOutdated(before date: Date?) -> Bool {
+    /// Whether an interaction of a test was recorded before a date; false without a date.
+    ///
+    /// Those of other tests do not count, since the test does not record them anew.
+    func isOutdated(before date: Date?, for test: String?) -> Bool {
         guard let date else { return false }
-        return (0..<count).contains { ordinal in recordedAt(ordinal).map { $0 < date } ?? false }
+        let owners = InteractionOwners(of: self, for: test)
+        return (0..<count).contains { ordinal in
+            owners.areOf(ordinal) && recordedAt(ordinal).map { $0 < date } ?? false
+        }
     }
 }

@@ -20,6 +20,10 @@ struct RecordingMerge {
     /// The content of which unchanged interactions are kept, with their day and their fields, so that recording an
     /// unchanged server anew does not change the file.
     let original: CassetteContent
+    /// The content of the file when the test opened it; nil if that is the current one.
+    let opened: CassetteContent?
+    /// Whether only some tests of the suite run.
+    let isPartial: Bool
     /// The date before which a recording is outdated; nil if none is.
     let expiry: Date?
     /// Whether recordings that differ only in the form of their placeholders are the same.
@@ -27,12 +31,14 @@ struct RecordingMerge {
 
     init(
         rules: CassetteRules, redactor: CassetteRedactor, content: CassetteContent, original: CassetteContent,
-        expiry: Date?
+        opened: CassetteContent?, isPartial: Bool, expiry: Date?
     ) {
         self.rules = rules
         self.redactor = redactor
         self.content = content
         self.original = original
+        self.opened = opened
+        self.isPartial = isPartial
         self.expiry = expiry
     }
 
@@ -97,10 +103,13 @@ struct RecordingMerge {
         var used: Set<Int> = []
         let existing: [SavedInteraction] = try (0..<content.count).map { ordinal in
             let isMendable = content.isMendable(at: ordinal, expiry: expiry)
-            guard isUnion || isMendable, let match = waiting[try key(of: content, at: ordinal)]?.first,
-                isMendable || isSame(recorded[match], at: ordinal, of: content)
+            guard isUnion || isMendable, let queue = waiting[try key(of: content, at: ordinal)],
+                let place = queue.firstIndex(where: {
+                    isMendable || isSame(recorded[$0], at: ordinal, of: content)
+                })
             else { return .existing(ordinal) }
-            waiting[keys[match]]?.removeFirst()
+            let match = queue[place]
+            waiting[keys[match]]?.remove(at: place)
             used.insert(match)
             guard isMendable, try recorded[match].mends(content.interaction(at: ordinal), expiry: expiry) else {
                 return .existing(ordinal)

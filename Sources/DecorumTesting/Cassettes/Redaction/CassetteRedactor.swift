@@ -10,6 +10,7 @@ struct CassetteRedactor: Sendable {
     private let ignoredFields: Set<HTTPField.Name>
     private let form: CassetteRules.Content
     private let redaction: Redaction
+    private let allowances: [SecretAllowance]
     private let pseudonyms: Pseudonyms
 
     /// Creates a redactor that counts its pseudonyms anew.
@@ -17,6 +18,7 @@ struct CassetteRedactor: Sendable {
         ignoredFields = rules.ignoredFields
         form = rules.content
         redaction = rules.redaction
+        allowances = rules.allowedSecrets
         pseudonyms = Pseudonyms(readsPaths: true)
         rewriting = SecretRewriting(rules.redaction, by: pseudonyms, allowing: rules.allowedSecrets)
         matching = SecretRewriting(rules.redaction, by: ErasedSecrets(), allowing: rules.allowedSecrets)
@@ -54,9 +56,14 @@ struct CassetteRedactor: Sendable {
 
     /// Interactions as they are written.
     ///
-    /// They are redacted twice, because a secret may occur in one before a later one marks it as a secret.
+    /// They are redacted twice, because a secret may occur in one before a later one marks it as a secret. Before that,
+    /// all secrets are noted, so that none of them is taken for a placeholder.
     func redacted(_ interactions: [Interaction]) -> [Interaction] {
-        interactions.map(redacted).map(redacted)
+        let noted = NotedSecrets()
+        let search = SecretRewriting(redaction, by: noted, allowing: allowances)
+        for interaction in interactions { _ = redacted(interaction, by: search) }
+        pseudonyms.avoid(noted.secrets)
+        return interactions.map { redacted($0, by: rewriting) }.map { redacted($0, by: rewriting) }
     }
 
     /// The ranges of secrets that have a pseudonym elsewhere.
@@ -69,7 +76,7 @@ struct CassetteRedactor: Sendable {
         rewriting.applied(to: content, mediaType: mediaType) == content
     }
 
-    private func redacted(_ interaction: Interaction) -> Interaction {
+    private func redacted(_ interaction: Interaction, by rewriting: SecretRewriting) -> Interaction {
         var interaction = interaction
         redact(&interaction.request, by: rewriting)
         guard var response = interaction.response else { return interaction }

@@ -26,8 +26,12 @@ struct SecretHits {
         guard let data = Data(base64URL: text) else { return true }
         let bytes = Array(data)
         if TokenSearch.tokens(in: bytes).contains(where: { !Pseudonym.isPseudonym(bytes[$0.range]) }) { return true }
-        return JSONText.isLikely(bytes)
-            && SecretRewriting(.standard, by: Pseudonyms()).applied(to: data, mediaType: "application/json") != data
+        guard JSONText.isLikely(bytes) else { return false }
+        let noted = NotedSecrets()
+        _ = SecretRewriting(.standard, by: noted).applied(to: data, mediaType: "application/json")
+        // The claims of a token that was replaced start with a blank, and have short placeholders too.
+        let isReplaced = bytes.first == 0x20
+        return noted.secrets.contains { !$0.isMarkedPlaceholder && !(isReplaced && $0.mayBePlaceholder) }
     }
 
     /// The hits that overlap none of the others; both lists are in the order of the text.

@@ -30,9 +30,36 @@ public struct CassetteReportFile: Sendable, Hashable {
     /// - Parameters:
     ///   - path: The path of the JSON, with or without its extension; the text has the extension `txt`.
     ///   - isPartial: Whether only some of the tests run, so that unused recordings have no meaning; by default, whether
-    ///     the arguments of the process hold `--filter` or `--skip`.
-    public init(at path: String, isPartial: Bool = SharedCassettes.isFiltered) {
+    ///     the arguments of `swift test`, or else those of the process, hold `--filter` or `--skip`.
+    public init(at path: String, isPartial: Bool = CassetteReportFile.isFiltered) {
         self.init(at: path, isPartial: isPartial, run: Self.currentRun)
+    }
+
+    /// Whether the run leaves out tests.
+    ///
+    /// `swift test --parallel` starts a process for each test of XCTest, whose arguments name it alone. On Linux, the
+    /// arguments of `swift test` tell whether the others run too.
+    public static var isFiltered: Bool {
+        isFiltered(CommandLine.arguments, startedBy: arguments(of: getppid()))
+    }
+
+    /// Whether a run leaves out tests, by the arguments of this process and of the one that started it, if they are known.
+    static func isFiltered(_ arguments: [String], startedBy command: [String]?) -> Bool {
+        guard let command, let name = command.first, command.contains("--parallel"),
+            name.split(separator: "/").last?.hasPrefix("swift") == true
+        else { return SharedCassettes.isFiltered(arguments) }
+        let options = ["--filter", "--skip", "--specifier", "-s"]
+        return command.contains { argument in
+            options.contains { argument == $0 || argument.hasPrefix($0 + "=") }
+        }
+    }
+
+    /// The arguments of a process; nil where the system does not tell them.
+    private static func arguments(of process: Int32) -> [String]? {
+        guard let text = try? Data(contentsOf: URL(filePath: "/proc/\(process)/cmdline")), !text.isEmpty else {
+            return nil
+        }
+        return text.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
     }
 
     init(at path: String, isPartial: Bool, run: String) {

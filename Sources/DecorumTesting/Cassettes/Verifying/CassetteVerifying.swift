@@ -44,7 +44,7 @@ extension Cassette {
         let live = try matchable(recorded().interactions)
         let recorded = try matchable(content.interactions())
         var index = PlaybackIndex(
-            recorded.lazy.map(\.request), rules: rules, lowRanked: content.foreign(to: test))
+            recorded.lazy.map(\.request), rules: rules, owners: owners)
         let scanner = SecretScanner(rules)
         var drifts: [CassetteDriftError.Drift] = []
         for interaction in live {
@@ -81,11 +81,12 @@ extension Interaction {
         if old.status != new.status { changes.append("status  was \(old.status), is \(new.status)") }
         let types = [old, new].map { ($0.fields[.contentType] ?? "nothing").prefix { $0 != ";" }.lowercased() }
         if types[0] != types[1] { changes.append("media type  was \(types[0]), is \(types[1])") }
-        let shapes = [old, new].map { (try? JSONValue(parsing: Array($0.body.bytes))).map(JSONShape.init) }
+        let isStream = types.allSatisfy { $0 == "text/event-stream" }
+        let shapes = [old, new].map { isStream ? JSONShape(ofEvents: $0.body.bytes) : JSONShape(of: $0.body.bytes) }
         switch (shapes[0], shapes[1]) {
-        case (let old?, let new?): changes += old.drift(to: new)
-        case (_?, nil): changes.append("content  is no JSON any more")
-        case (nil, _?): changes.append("content  is JSON now")
+        case (let old?, let new?): changes += old.drift(to: new, path: isStream ? "events" : "$")
+        case (_?, nil): changes.append((isStream ? "events  are" : "content  is") + " no JSON any more")
+        case (nil, _?): changes.append((isStream ? "events  are" : "content  is") + " JSON now")
         case (nil, nil): break
         }
         return changes

@@ -1,5 +1,6 @@
 import Decorum
 import DecorumArchive
+import Foundation
 
 /// The shape of a JSON value: its members and their kinds, without their values.
 indirect enum JSONShape: Hashable {
@@ -25,6 +26,19 @@ indirect enum JSONShape: Hashable {
         case .object(let members):
             self = .object(Dictionary(members.map { ($0.name, JSONShape($0.value)) }) { first, _ in first })
         }
+    }
+
+    /// The shape of content; nil if it is no JSON.
+    init?(of content: Data) {
+        guard let value = try? JSONValue(parsing: Array(content)) else { return nil }
+        self.init(value)
+    }
+
+    /// The merged shape of the data of the events in a stream, as an array; nil if none is JSON.
+    init?(ofEvents stream: Data) {
+        let values = EventStreamRewriting.data(in: Array(stream)).compactMap { try? JSONValue(parsing: Array($0)) }
+        guard !values.isEmpty else { return nil }
+        self.init(.array(values))
     }
 
     private func united(with other: JSONShape) -> JSONShape {

@@ -24,6 +24,12 @@ import Testing
         (Opening(wanted: .once, exists: true, wasAbsent: true, isOutdated: true), .mode(.append)),
         (Opening(wanted: .once, exists: true, readOnlyFormat: "VCR"), .mode(.replay)),
         (Opening(wanted: .once, exists: true, isOutdated: true, readOnlyFormat: "VCR"), .mode(.replay)),
+        (Opening(wanted: .once, exists: true, isNewTest: true), .mode(.append)),
+        (Opening(wanted: .once, exists: true, isNewTest: true, isOutdated: true), .mode(.rewrite)),
+        (Opening(wanted: .once, exists: true, isNewTest: true, readOnlyFormat: "VCR"), .mode(.replay)),
+        (Opening(wanted: .replay, exists: true, isNewTest: true), .mode(.replay)),
+        (Opening(wanted: .verify, exists: true, isNewTest: true), .mode(.verify)),
+        (Opening(wanted: .rewrite, exists: true, isNewTest: true), .mode(.rewrite)),
         (Opening(wanted: .replay, exists: true), .mode(.replay)),
         (Opening(wanted: .replay, exists: true, isOutdated: true), .mode(.replay)),
         (Opening(wanted: .replay, exists: true, wasAbsent: true), .mode(.replay)),
@@ -58,10 +64,10 @@ import Testing
 
     @Test func `No state leaves a cassette in the mode once`() {
         for wanted in CassetteMode.allCases {
-            for bits in 0..<16 {
+            for bits in 0..<32 {
                 let opening = Opening(
-                    wanted: wanted, exists: bits & 1 > 0, wasAbsent: bits & 2 > 0, isOutdated: bits & 4 > 0,
-                    readOnlyFormat: bits & 8 > 0 ? "VCR" : nil)
+                    wanted: wanted, exists: bits & 1 > 0, wasAbsent: bits & 2 > 0, isNewTest: bits & 16 > 0,
+                    isOutdated: bits & 4 > 0, readOnlyFormat: bits & 8 > 0 ? "VCR" : nil)
                 let mode = try? CassetteCourse.mode(for: opening)
                 #expect(mode != .once)
                 // A file of another tool is never written.
@@ -83,6 +89,22 @@ import Testing
         (Saving(mode: .rewrite, file: .unchanged, hasRecordings: false), .replacement),
         (Saving(mode: .rewrite, file: .unchanged, hasRecordings: false, hadInteractions: false), .nothing),
         (Saving(mode: .rewrite, file: .unchanged, isWrittenBySuite: true, hasRecordings: false), .nothing),
+        (Saving(mode: .append, file: .absent, test: "one"), .test("one", isReplaced: false)),
+        (Saving(mode: .append, file: .unchanged, test: "one"), .test("one", isReplaced: false)),
+        (Saving(mode: .append, file: .changed, test: "one"), .test("one", isReplaced: false)),
+        (
+            Saving(mode: .append, file: .changed, isWrittenBySuite: true, test: "one"),
+            .test("one", isReplaced: false)
+        ),
+        (Saving(mode: .append, file: .changed, hasRecordings: false, test: "one"), .nothing),
+        (Saving(mode: .rewrite, file: .absent, test: "one"), .test("one", isReplaced: true)),
+        (Saving(mode: .rewrite, file: .unchanged, test: "one"), .test("one", isReplaced: true)),
+        (Saving(mode: .rewrite, file: .changed, isWrittenBySuite: true, test: "one"), .test("one", isReplaced: true)),
+        (
+            Saving(mode: .rewrite, file: .unchanged, hasRecordings: false, test: "one"),
+            .test("one", isReplaced: true)
+        ),
+        (Saving(mode: .rewrite, file: .changed, isWrittenBySuite: true, hasRecordings: false, test: "one"), .nothing),
     ]
 
     @Test(arguments: savings.indices) func `The new file follows from the state of the old one`(row: Int) {
@@ -93,7 +115,9 @@ import Testing
     @Test(arguments: [CassetteMode.replay, .verify, .live, .once])
     func `A mode that does not record writes nothing`(mode: CassetteMode) {
         for file in Saving.File.allCases {
-            #expect(CassetteCourse.merge(for: Saving(mode: mode, file: file)) == .nothing)
+            for test in [nil, "one"] {
+                #expect(CassetteCourse.merge(for: Saving(mode: mode, file: file, test: test)) == .nothing)
+            }
         }
     }
 }

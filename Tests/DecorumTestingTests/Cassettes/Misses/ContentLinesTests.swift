@@ -17,7 +17,7 @@ import Testing
                 method: "POST", url: "https://example.com/", fields: [.contentType: mediaType], body: .init(body))
         }
         let lines = RequestLines(scanner: SecretScanner(environment: [:]))
-        return ContentLines(lines: lines).of(requests[0], requests[1])
+        return ContentLines(lines: lines, ignoredPaths: .none).of(requests[0], requests[1])
     }
 
     @Test func `A form is compared field by field`() {

@@ -66,6 +66,18 @@ import Testing
         for secret in ["hunter2", "x7Rq2Lm", "y7Rq2Lm", "k7Rq2Lm"] { #expect(text.contains(secret)) }
     }
 
+    @Test func `A rule for JSON leaves its value in an event stream too`() {
+        let stream =
+            "event: delta\ndata: {\"choices\":[{\"token\":\"x7Rq2Lm\"}],\"session_token\":\"y7Rq2Lm\"}\n\n"
+            + "data: api_key=z7Rq2Lm\n\ndata: {\"token\":\"x8Rq2Lm\n"
+        let rewriting = SecretRewriting(.standard, by: Pseudonyms(), allowing: [.json("choices.token")])
+        let output = rewriting.applied(to: Data(stream.utf8), mediaType: "text/event-stream; charset=utf-8")
+        #expect(
+            String(decoding: output, as: UTF8.self)
+                == "event: delta\ndata: {\"choices\":[{\"token\":\"x7Rq2Lm\"}],\"session_token\":\"Xq1AAAA\"}\n\n"
+                + "data: api_key=Xq2AAAA\n\ndata: {\"token\":\"Xq3AAAA\n")
+    }
+
     @Test func `An allowed text stays under every name`() async throws {
         let list = try await record(allowing: ["hunter2", "x7Rq2LmZ9sKd4TbV"])
         #expect(list.map(\.name).sorted() == ["api_key", "authorization", "token", "token"])

@@ -2,7 +2,8 @@ import Synchronization
 
 /// The strategy of matching: every secret becomes the same text, so that requests with other secrets are equal.
 ///
-/// A word counts as a secret here, since a test may replay with a word in place of a token.
+/// A word that a recording leaves as it is stays here too, so that `?code=de` and `?code=fr` are two requests. A test
+/// that replays with a word in place of a token is answered by the placeholder, which matches any text.
 final class ErasedSecrets: SecretReplacing {
     private static let text = Array(Pseudonym.erasedText.utf8)
 
@@ -10,8 +11,8 @@ final class ErasedSecrets: SecretReplacing {
     private let known = Mutex(KnownSecrets())
 
     func replacement(of secret: NamedSecret) -> [UInt8]? {
-        if secret.isNumber { return secret.isHarmless ? nil : [UInt8(ascii: "0")] }
-        guard secret.bytes != Self.text else { return nil }
+        guard !secret.isHarmless, secret.bytes != Self.text else { return nil }
+        if secret.isNumber { return [UInt8(ascii: "0")] }
         known.withLock { $0.insert(secret.bytes, replacedBy: Self.text) }
         return Self.text
     }

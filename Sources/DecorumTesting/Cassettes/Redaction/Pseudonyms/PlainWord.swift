@@ -3,15 +3,20 @@
 /// A model's answer has `{"token": " Hello"}`, and a login page has `auth=required`. A key alone does not make such a
 /// value secret. People choose words as passwords, so a word under the name of a password is secret.
 enum PlainWord {
-    /// Parts of names of secrets that people choose.
-    private static let chosen = ["pass", "pwd", "pin", "otp", "secret", "answer", "phrase"]
+    /// Parts of names of secrets that people choose, or that are as short.
+    private static let chosen = ["pass", "pwd", "pin", "otp", "secret", "answer", "phrase", "cvc", "cvv"]
     private static let longest = 12
     private static let wordLimit = 16
 
     /// Returns whether a value is no secret although its name is listed.
     static func isHarmless(_ value: [UInt8], named name: [UInt8]) -> Bool {
+        !isChosen(name) && isPlain(value)
+    }
+
+    /// Returns whether a name is one of secrets that people choose, so that a word or a few digits are secret.
+    static func isChosen(_ name: [UInt8]) -> Bool {
         let name = String(decoding: name, as: UTF8.self).lowercased()
-        return !chosen.contains(where: name.contains) && isPlain(value)
+        return chosen.contains(where: name.contains)
     }
 
     static func isPlain(_ value: [UInt8]) -> Bool {

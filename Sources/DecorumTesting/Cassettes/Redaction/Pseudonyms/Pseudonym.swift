@@ -1,7 +1,8 @@
 /// A text that stands for a secret in a cassette and keeps its format, such as `Redacted1AAAAAAAAAAA`.
 ///
-/// A pseudonym is recognized by its mark in any text if its longest part has six characters. A shorter one is
-/// recognized only as a whole. Cassettes of earlier versions hold pseudonyms like `__access-token-1__`, which are
+/// A pseudonym is recognized by its mark in any text if its longest part has six characters, or twelve digits. A shorter
+/// one, such as `1001`, has no mark and may as well be a secret: ``Pseudonyms`` knows those that it has assigned, and
+/// assigns none that is a secret of the same recording. Cassettes of earlier versions hold pseudonyms like `__access-token-1__`, which are
 /// recognized too.
 package enum Pseudonym: Sendable {
     /// The text that replaces every pseudonym in comparisons.
@@ -9,14 +10,14 @@ package enum Pseudonym: Sendable {
     /// It has neither the format nor the number, since both differ between two runs.
     package static let erasedText = "__secret__"
 
-    /// Returns whether bytes are exactly one pseudonym.
+    /// Returns whether bytes are exactly one pseudonym with a mark.
     ///
     /// - Parameter bytes: The bytes.
-    /// - Returns: Whether all of them are one pseudonym.
+    /// - Returns: Whether all of them are one pseudonym, which no secret equals by chance.
     package static func isPseudonym(_ bytes: some Collection<UInt8>) -> Bool {
         let bytes = Array(bytes)
         guard !bytes.isEmpty else { return false }
-        if PseudonymForm.number(of: bytes) != nil || TokenPseudonym.isPseudonym(bytes) { return true }
+        if PseudonymForm.isMarked(bytes) || TokenPseudonym.isPseudonym(bytes) { return true }
         return PseudonymPlaces.all(in: bytes) == [0..<bytes.count]
     }
 

@@ -9,6 +9,8 @@ enum PseudonymAlphabet: Hashable, CaseIterable {
 
     /// The length from which a pseudonym is recognized in any text.
     static let markedLength = 6
+    /// The length from which digits are recognized; fewer are not distinguished from a number of the API.
+    static let markedDigits = 12
 
     init(of part: some Collection<UInt8>) {
         let hasDigit = part.contains { !$0.isLowercase && !$0.isUppercase }
@@ -92,6 +94,12 @@ enum PseudonymAlphabet: Hashable, CaseIterable {
         }
         let end = part.reversed().prefix { numerals.contains($0) }.count
         return end > 0 ? [value(of: part.suffix(end))] : []
+    }
+
+    /// Whether a part that may be a pseudonym has the mark of one.
+    func isMarked(_ part: ArraySlice<UInt8>) -> Bool {
+        guard self != .digits else { return part.count >= Self.markedDigits }
+        return part.count >= Self.markedLength && marks.contains(where: part.starts)
     }
 
     /// The number at the start of a text, and the number of its characters; nil if there is none.

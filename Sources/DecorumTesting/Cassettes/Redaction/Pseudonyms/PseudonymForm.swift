@@ -83,6 +83,21 @@ struct PseudonymForm: Hashable {
         return nil
     }
 
+    /// Whether a text is a pseudonym whose mark no secret has by chance.
+    static func isMarked(_ text: [UInt8], isNumber: Bool = false) -> Bool {
+        guard number(of: text, isNumber: isNumber) != nil else { return false }
+        let form = isNumber ? PseudonymForm(ofNumber: text) : PseudonymForm(of: text)
+        var start = 0
+        for part in form.parts {
+            switch part {
+            case .separator: start += 1
+            case .filled(_, let length): start += length
+            case .numbered(let alphabet, let length): return alphabet.isMarked(text[start..<start + length])
+            }
+        }
+        return false
+    }
+
     private static func separates(_ unit: UInt8, isNumber: Bool) -> Bool {
         isNumber ? !unit.isDigit : "-_.:=".utf8.contains(unit)
     }

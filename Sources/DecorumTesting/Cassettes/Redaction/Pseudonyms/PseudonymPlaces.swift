@@ -15,8 +15,6 @@ struct PseudonymPlaces {
         }
         return marks
     }()
-    /// Shorter digits are not distinguished from a number of the API.
-    private static let leastDigits = 12
     private static let nameLimit = 32
     private static let digitLimit = 9
 
@@ -93,7 +91,9 @@ struct PseudonymPlaces {
         guard index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "0"), index == 0 || !bytes[index - 1].isDigit
         else { return nil }
         let length = bytes[index...].prefix(40).prefix(while: \.isDigit).count
-        guard length >= Self.leastDigits, PseudonymForm.number(of: Array(bytes[index..<index + length])) != nil else {
+        guard length >= PseudonymAlphabet.markedDigits,
+            PseudonymForm.number(of: Array(bytes[index..<index + length])) != nil
+        else {
             return nil
         }
         return whole(index..<index + length)

@@ -18,7 +18,9 @@ package final class Pseudonyms: SecretReplacing {
     private struct State {
         var texts: [Key: [UInt8]] = [:]
         var numbers: [PseudonymForm: Int] = [:]
+        /// The texts that are not assigned: those of a file to be continued, and all secrets of the recording.
         var taken: Set<[UInt8]> = []
+        var assigned: Set<[UInt8]> = []
         var known = KnownSecrets()
         var left: Set<[UInt8]> = []
         var list: [SecretReplacement] = []
@@ -41,14 +43,14 @@ package final class Pseudonyms: SecretReplacing {
 
     package func replacement(of secret: NamedSecret) -> [UInt8]? {
         guard !secret.isHarmless else { return nil }
-        let isPseudonym =
-            secret.isNumber
-            ? PseudonymForm.number(of: secret.bytes, isNumber: true) != nil : Pseudonym.isPseudonym(secret.bytes)
+        let isMarked = secret.isMarkedPlaceholder
         return state.withLock { state in
-            if isPseudonym {
+            if isMarked {
                 state.taken.insert(secret.bytes)
                 return nil
             }
+            // No secret of the recording has this text, since those are avoided.
+            if state.assigned.contains(secret.bytes) { return nil }
             let key = Key(
                 secret: secret.bytes, name: secret.bytes.count < Self.identityLength ? secret.name : nil)
             let text = state.texts[key] ?? Self.newText(for: secret, in: &state)
@@ -79,6 +81,15 @@ package final class Pseudonyms: SecretReplacing {
         }
     }
 
+    /// Reserves secrets, so that none of them equals a pseudonym, which would be taken for one.
+    ///
+    /// - Parameter secrets: All secrets of a recording.
+    func avoid(_ secrets: [NamedSecret]) {
+        state.withLock { state in
+            for secret in secrets { state.taken.insert(secret.bytes) }
+        }
+    }
+
     package var hasKnown: Bool { state.withLock { !$0.known.isEmpty } }
 
     package func replacingKnown(in text: [UInt8]) -> [UInt8]? {
@@ -106,8 +117,10 @@ package final class Pseudonyms: SecretReplacing {
             let number = state.numbers[form, default: 0] + 1
             state.numbers[form] = number
             text = isToken ? TokenPseudonym.text(for: secret.bytes, number: number) ?? [] : form.text(number: number)
-        } while state.taken.contains(text) && state.numbers[form, default: 0] <= state.taken.count
+        } while (text == secret.bytes || state.taken.contains(text))
+            && state.numbers[form, default: 0] <= state.taken.count + 1
         state.taken.insert(text)
+        state.assigned.insert(text)
         if !secret.isNumber { state.known.insert(secret.bytes, replacedBy: text) }
         return text
     }

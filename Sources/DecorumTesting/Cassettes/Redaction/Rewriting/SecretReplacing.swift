@@ -58,7 +58,7 @@ package struct NamedSecret: Sendable {
 
     /// Whether the value is no secret, but a word that the API uses or a number that only counts something.
     var isHarmless: Bool {
-        if isNumber { return !Self.isLongNumber(bytes) }
+        if isNumber { return !Self.isLongNumber(bytes, named: name) }
         switch place {
         // The whole value of a listed field is a credential.
         case .field, .userinfo, .path: return false
@@ -66,8 +66,17 @@ package struct NamedSecret: Sendable {
         }
     }
 
-    private static func isLongNumber(_ number: [UInt8]) -> Bool {
+    /// Whether the value is a placeholder whose mark no secret has by chance.
+    var isMarkedPlaceholder: Bool {
+        isNumber ? PseudonymForm.isMarked(bytes, isNumber: true) : Pseudonym.isPseudonym(bytes)
+    }
+
+    /// Whether the value has the form of a placeholder, which a short secret may have too.
+    var mayBePlaceholder: Bool { PseudonymForm.number(of: bytes, isNumber: isNumber) != nil }
+
+    /// A PIN, and the number that proves that a person has a card, are short.
+    private static func isLongNumber(_ number: [UInt8], named name: [UInt8]) -> Bool {
         guard let first = number.first, first.isDigit || first == UInt8(ascii: "-") else { return false }
-        return number.count(where: \.isDigit) >= 6
+        return number.count(where: \.isDigit) >= (PlainWord.isChosen(name) ? 3 : 6)
     }
 }

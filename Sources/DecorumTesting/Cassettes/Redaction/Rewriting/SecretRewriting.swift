@@ -145,9 +145,8 @@ package struct SecretRewriting: Sendable {
             return result.foundSecret ? result.bytes : nil
         }
         if kind == .multipart { return nil }
-        let marked =
-            EventStreamRewriting.includes(mediaType)
-            ? EventStreamRewriting(rewriting: self).rewritten(bytes) : kind == .form ? nil : rewritten(markup: bytes)
+        if EventStreamRewriting.includes(mediaType) { return EventStreamRewriting(rewriting: self).rewritten(bytes) }
+        let marked = kind == .form ? nil : rewritten(markup: bytes)
         var search = SecretSearch(marked ?? bytes, redaction: redaction, findsTokens: false)
         if kind == .form {
             search.findInForm()
@@ -158,7 +157,7 @@ package struct SecretRewriting: Sendable {
             return search.rewritten(by: self, coding: .none, at: .text)
         }
         search.findInLinks()
-        if marked == nil || EventStreamRewriting.includes(mediaType) { search.findAssignments() }
+        if marked == nil { search.findAssignments() }
         return search.rewritten(by: self, at: .text) ?? marked
     }
 

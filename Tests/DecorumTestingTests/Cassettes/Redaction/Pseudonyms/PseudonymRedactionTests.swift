@@ -142,7 +142,8 @@ import Testing
                 let twice = rewriting.applied(to: once, mediaType: mediaType)
                 let anew = SecretRewriting(.standard, by: Pseudonyms()).applied(to: once, mediaType: mediaType)
                 #expect(String(decoding: twice, as: UTF8.self) == String(decoding: once, as: UTF8.self), "\(text)")
-                #expect(String(decoding: anew, as: UTF8.self) == String(decoding: once, as: UTF8.self), "\(text)")
+                // Short placeholders may as well be secrets, and get others of their length.
+                #expect(anew.count == once.count, "\(text)")
             }
         }
     }

@@ -1,0 +1,50 @@
+import Decorum
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import DecorumTestingTraits
+
+/// The cases of a test that share a cassette, each with recordings of its own.
+@Suite struct ParameterisedTests {
+    enum Plan { case free, paid }
+
+    @Test(arguments: ["de", "fr"], [Plan.free, .paid])
+    func `A case is known by its arguments`(language: String, plan: Plan) throws {
+        let name = try #require(Test.currentRecorderName)
+        #expect(name.hasSuffix("ParameterisedTests.A case is known by its arguments(\(language), .\(plan))"), "\(name)")
+    }
+
+    @Test(arguments: [String(repeating: "long ", count: 40)])
+    func `Long arguments are cut off, with a checksum`(text: String) throws {
+        let name = try #require(Test.currentRecorderName)
+        #expect(name.contains("(long long long"))
+        #expect(name.utf8.count < 200)
+    }
+
+    @Test func `A test without arguments is known by its name`() throws {
+        #expect(try #require(Test.currentRecorderName).hasSuffix(".A test without arguments is known by its name"))
+    }
+
+    @Test(arguments: [false, true])
+    func `Cases have their own recordings, in whatever order they run`(isReversed: Bool) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(
+            path: "decorum-cases-\(UInt64.random(in: .min ... .max))")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "shared.json").path
+        func run(_ mode: CassetteMode, _ cases: [String]) async throws {
+            let defaults = CassetteDefaults(shared: SharedCassettes(isPartial: false))
+            for name in cases {
+                let cassette = try defaults.cassette(at: file, rules: nil, mode: mode, test: "test(\(name))")
+                let stub = StubConnection(Response(status: .ok, body: Body(Data(name.utf8))))
+                let response = try await CassetteConnection(cassette, recording: stub)
+                    .send(.get("https://example.com/me"))
+                #expect(try await response.body.text(upTo: 100) == name)
+                try await cassette.finish()
+            }
+        }
+        try await run(.once, isReversed ? ["b", "a"] : ["a", "b"])
+        try await run(.replay, ["a", "b"])
+        try await run(.replay, ["b", "a"])
+    }
+}
