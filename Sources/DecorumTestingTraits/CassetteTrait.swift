@@ -18,7 +18,8 @@ public import Testing
 ///
 /// A test that fails leaves the file as it was, also where an expectation failed and nothing was thrown. Interactions
 /// that were never played fail a replayed test, unless `CassetteRules.Unused` says otherwise. A parameterised test is
-/// refused, since its cases would share one file: give each its own with `withCassette`.
+/// refused, since its cases would share one file: give each its own with `withCassette`, or name the cassette in a suite
+/// with `.cassettes()`, where each case has its own recordings in the file.
 public struct CassetteTrait: TestTrait, TestScoping {
     let name: String?
     let rules: CassetteRules?
@@ -29,7 +30,8 @@ public struct CassetteTrait: TestTrait, TestScoping {
     @concurrent public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
-        if testCase?.isParameterized == true { throw ParameterizedCassetteError(test: test.name) }
+        let isShared = name != nil && CassetteDefaults.current.shared != nil
+        if testCase?.isParameterized == true, !isShared { throw ParameterizedCassetteError(test: test.name) }
         let path = CassettePath.path(
             name ?? CassettePath.name(ofFunction: test.name), beside: test.sourceLocation.filePath)
         let cassette = try CassetteDefaults.current.cassette(
@@ -83,6 +85,7 @@ public struct ParameterizedCassetteError: Error, Hashable, Sendable, CustomStrin
 
     /// The cause and the way to mend it.
     public var description: String {
-        "The cases of \(test) would share one cassette; give each its own: withCassette(\"name-\\(argument)\") { … }"
+        "The cases of \(test) would share one cassette; give each its own: withCassette(\"name-\\(argument)\") { … }, or "
+            + "write .cassette(\"name\") in a suite with .cassettes(), where each case has its own recordings"
     }
 }

@@ -26,6 +26,14 @@ import Testing
         #expect(try #require(Test.currentRecorderName).hasSuffix(".A test without arguments is known by its name"))
     }
 
+    @Test func `Only a named cassette of a suite may be that of a parameterised test`() {
+        let text = ParameterizedCassetteError(test: "greeting(language:)").description
+        #expect(text.contains("withCassette(\"name-\\(argument)\")"))
+        #expect(
+            text.hasSuffix(
+                "write .cassette(\"name\") in a suite with .cassettes(), where each case has its own recordings"))
+    }
+
     @Test(arguments: [false, true])
     func `Cases have their own recordings, in whatever order they run`(isReversed: Bool) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(
@@ -46,5 +54,14 @@ import Testing
         try await run(.once, isReversed ? ["b", "a"] : ["a", "b"])
         try await run(.replay, ["a", "b"])
         try await run(.replay, ["b", "a"])
+    }
+}
+
+/// A trait gives each case of a parameterised test its own recordings in a shared cassette.
+@Suite(.serialized, .cassettes()) struct ParameterisedTraitTests {
+    @Test(.cassette("greetings", mode: .replay), arguments: ["de", "fr"])
+    func `Each case plays its own recording`(language: String) async throws {
+        let response = try await CassetteConnection().send(.get("https://api.example.com/greeting"))
+        #expect(try await response.body.text(upTo: 100) == ["de": "Hallo", "fr": "Bonjour"][language])
     }
 }

@@ -44,7 +44,7 @@ struct PlaybackIndex: Sendable {
     /// The number of interactions.
     private(set) var count = 0
     private var cursor = 0
-    private(set) var played: Set<Int> = []
+    var played: Set<Int> { mended.isEmpty ? taken : taken.subtracting(mended) }
     /// The interactions that have had their turn: those that were played, and those that are recorded again.
     private var taken: Set<Int> = []
 
@@ -128,9 +128,7 @@ struct PlaybackIndex: Sendable {
         }
         if taken.insert(ordinal).inserted { groups[place.group].queues?.advance(place.key, past: taken) }
         cursor = max(cursor, ordinal + 1)
-        guard !mended.contains(ordinal) else { return .nothing }
-        played.insert(ordinal)
-        return finding
+        return mended.contains(ordinal) ? .nothing : finding
     }
 
     /// Takes the next interaction for a request in several versions: the first that matches any version.
