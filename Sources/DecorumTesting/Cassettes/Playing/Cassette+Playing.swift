@@ -46,21 +46,26 @@ extension Cassette {
         return isTargetAlone ? nil : matchable(request)
     }
 
+    /// The one of several equal recordings that has the placeholders of a request; nil if no recording has them.
+    private func preferred(of ordinals: [Int], by request: RecordedRequest) throws -> Int? {
+        try PlaceholderPreference(request: request, content: content).first(of: ordinals)
+    }
+
     private func take(
         _ request: RecordedRequest, matched: RecordedRequest?, orElse outcome: RequestExplanation.Outcome
     ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
-        let preference = PlaceholderPreference(request: request, content: content)
         if let matched {
-            return try take(request, matched: matched, orElse: outcome) {
-                try $0.take(matched, preferring: preference, recorded: $1)
+            return try take(request, matched: matched, orElse: outcome) { index, recorded in
+                try index.take(matched, recorded: recorded) { try preferred(of: $0, by: request) }
             }
         }
         // Most URLs are those of a recording.
         return try take(request, matched: nil, orElse: outcome) { index, recorded in
-            try index.take(written: request, preferring: preference, recorded: recorded)
+            try index.take(written: request, recorded: recorded) { try preferred(of: $0, by: request) }
                 ?? index.take(
                     RecordedRequest(method: request.method, url: redactor.matchable(url: request.url)),
-                    preferring: preference, recorded: recorded)
+                    recorded: recorded
+                ) { try preferred(of: $0, by: request) }
         }
     }
 

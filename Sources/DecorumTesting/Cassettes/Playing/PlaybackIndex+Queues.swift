@@ -35,9 +35,12 @@ extension PlaybackIndex {
         /// The next interaction that has not had its turn; nil if all have.
         var upcoming: Int? { next == 0 ? first : next <= others.count ? others[next - 1] : nil }
 
-        /// The first interactions that have not had their turn; empty if only one is left.
+        /// Whether more than one interaction may not have had its turn.
+        var hasSeveral: Bool { next < others.count }
+
+        /// The first interactions that have not had their turn; empty if at most one is left.
         func left(except taken: Set<Int>, upTo limit: Int) -> [Int] {
-            guard next < others.count else { return [] }
+            guard hasSeveral else { return [] }
             let ordinals = (next...others.count).lazy.map { $0 == 0 ? first : others[$0 - 1] }
             return Array(ordinals.filter { !taken.contains($0) }.prefix(limit))
         }

@@ -94,11 +94,11 @@ struct PlaybackIndex: Sendable {
 
     /// Takes the next interaction for a request; `recorded` gives the request of an interaction.
     mutating func take(
-        _ request: RecordedRequest, preferring preference: PlaceholderPreference? = nil,
-        recorded: (Int) throws -> RecordedRequest
+        _ request: RecordedRequest, recorded: (Int) throws -> RecordedRequest,
+        preferring preferred: (_ ordinals: [Int]) throws -> Int? = { _ in nil }
     ) throws -> Finding {
         guard let place = try place(of: request, recorded) else { return .nothing }
-        return try take(at: place, preferring: preference)
+        return try take(at: place, preferring: preferred)
     }
 
     /// Takes the next interaction for a request without content that is not redacted, if its method and its URL are
@@ -106,24 +106,25 @@ struct PlaybackIndex: Sendable {
     ///
     /// No rule may read fields.
     mutating func take(
-        written request: RecordedRequest, preferring preference: PlaceholderPreference? = nil,
-        recorded: (Int) throws -> RecordedRequest
+        written request: RecordedRequest, recorded: (Int) throws -> RecordedRequest,
+        preferring preferred: (_ ordinals: [Int]) throws -> Int?
     ) throws -> Finding? {
         guard let group = groupNumbers[Key(method: request.method, url: request.url)] else { return nil }
         try fillQueues(of: group, recorded)
         guard groups[group].queues?[contentlessKey] != nil else { return nil }
-        return try take(at: Place(group: group, key: contentlessKey), preferring: preference)
+        return try take(at: Place(group: group, key: contentlessKey), preferring: preferred)
     }
 
-    private mutating func take(at place: Place, preferring preference: PlaceholderPreference?) throws -> Finding {
-        var finding = find(at: place)
+    private mutating func take(
+        at place: Place, preferring preferred: (_ ordinals: [Int]) throws -> Int?
+    ) throws -> Finding {
+        guard let queue = groups[place.group].queues?[place.key] else { return .nothing }
+        var finding = find(in: queue)
         guard case .interaction(var ordinal) = finding else { return finding }
-        if rules.order == .any, let preference,
-            let left = groups[place.group].queues?[place.key]?.left(
-                except: taken, upTo: PlaceholderPreference.limit),
-            let preferred = try preference.first(of: left)
+        if rules.order == .any, queue.hasSeveral,
+            let other = try preferred(queue.left(except: taken, upTo: PlaceholderPreference.limit))
         {
-            ordinal = preferred
+            ordinal = other
             finding = .interaction(ordinal)
         }
         if taken.insert(ordinal).inserted { groups[place.group].queues?.advance(place.key, past: taken) }
@@ -186,7 +187,10 @@ struct PlaybackIndex: Sendable {
     }
 
     private func find(at place: Place) -> Finding {
-        guard let queue = groups[place.group].queues?[place.key] else { return .nothing }
+        groups[place.group].queues?[place.key].map(find) ?? .nothing
+    }
+
+    private func find(in queue: Queue) -> Finding {
         if let ordinal = queue.upcoming {
             return rules.order == .any || ordinal == cursor ? .interaction(ordinal) : .nothing
         }
@@ -201,7 +205,7 @@ struct PlaybackIndex: Sendable {
             queues.append(ordinal, to: key(of: try recorded(ordinal), forTarget: false))
         }
         // A test that has recorded a request gets its own answers first, and then those that belong to no test.
-        for ordinal in ordinals where later.contains(ordinal) {
+        for ordinal in ordinals where !later.isEmpty && later.contains(ordinal) {
             queues.append(ordinal, to: key(of: try recorded(ordinal), forTarget: false))
         }
         guard !owners.foreign.isEmpty else { return queues }
