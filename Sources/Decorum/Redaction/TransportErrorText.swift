@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 
 extension TransportError {
     /// One or two sentences: the failure with the server and the time, and how to avoid it where that is known.
@@ -129,7 +130,7 @@ extension TransportError {
 
     /// The warning that a request was maybe processed whose method is not idempotent.
     private var uncertainty: String {
-        guard stage == .head, attempts == 1, let method, !RetryPolicy.idempotentMethods.contains(method) else {
+        guard stage == .head, attempts == 1, let method, !HTTPRequest.Method.idempotent.contains(method) else {
             return ""
         }
         return " The server may have processed the request; \(repetition)."
@@ -138,7 +139,7 @@ extension TransportError {
     /// Whether the request may be sent again, as far as its method tells (RFC 9110, section 9.2.2).
     private var repetition: String {
         guard let method else { return "send it again only if its method is idempotent" }
-        return RetryPolicy.idempotentMethods.contains(method)
+        return HTTPRequest.Method.idempotent.contains(method)
             ? "a \(method) may be sent again"
             : "find out what the server did before you send the \(method) again, or give it an `Idempotency-Key`"
     }

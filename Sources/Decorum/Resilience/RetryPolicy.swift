@@ -87,9 +87,7 @@ public struct RetryPolicy: Sendable, Hashable {
     }
 
     /// `GET`, `HEAD`, `OPTIONS`, `TRACE`, `PUT`, `DELETE` and `QUERY` (RFC 9110, section 9.2.2).
-    public static let idempotentMethods: Set<HTTPRequest.Method> = [
-        .get, .head, .options, .trace, .put, .delete, .query,
-    ]
+    public static let idempotentMethods: Set<HTTPRequest.Method> = HTTPRequest.Method.idempotent
 }
 
 extension RetryPolicy {
