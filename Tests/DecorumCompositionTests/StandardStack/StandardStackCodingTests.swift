@@ -79,58 +79,72 @@ import Testing
 
     private static let refusals: [(text: String, problems: [String])] = [
         ("[]", ["`settings` have to be an object"]),
-        (#"{"preset": "phone"}"#, ["`preset` is “phone”, but has to be one of “app”, “server”, “tool”"]),
+        (#"{"preset": "phone"}"#, ["`preset` is a text, but has to be one of “app”, “server”, “tool”"]),
         (
             #"{"retries": {"max": 3}}"#,
             [
                 """
-                `retries.max` is no setting; the settings here are baseDelay, budget, certainPart, maximum, \
+                `retries.max` is no setting; did you mean `maximum`? The settings here are baseDelay, budget, certainPart, maximum, \
                 maximumDelay, maximumRetryAfter
                 """
             ]
         ),
-        (#"{"retries": {"maximum": "3"}}"#, ["`retries.maximum` is “3”, but has to be a whole number"]),
+        (#"{"retries": {"maximum": "3"}}"#, ["`retries.maximum` is a text, but has to be a whole number"]),
         (#"{"retries": {"maximum": 1.5}}"#, ["`retries.maximum` is 1.5, but has to be a whole number"]),
         (
             #"{"retries": 3}"#,
-            ["`retries` is 3, but has to be true, false, or an object with settings"]
+            [#"`retries` is 3, but has to be true, false, or an object with settings, such as {"maximum": 3}"#]
         ),
         (
             #"{"caching": null}"#,
-            ["`caching` is null, but has to be true, false, or an object with settings"]
+            [#"`caching` is null, but has to be true, false, or an object with settings, such as {"size": 33554432}"#]
         ),
         (
             #"{"time": {"call": "30 s"}, "pacing": {"heedsRateLimits": 1}}"#,
             [
-                "`time.call` is “30 s”, but has to be a number of seconds, or false to leave it out",
+                "`time.call` is a text, but has to be a number of seconds, or false to leave it out",
                 "`pacing.heedsRateLimits` is 1, but has to be true or false",
             ]
         ),
         (
             #"{"retries": {"budget": "none"}}"#,
-            ["`retries.budget` is “none”, but has to be one of “shared”, “perCall”, “unlimited”"]
+            ["`retries.budget` is a text, but has to be one of “shared”, “perCall”, “unlimited”"]
         ),
         (
             #"{"time": {"call": 5}}"#,
-            ["`time.attempt` is 10.00 s, which is not shorter than `time.call`, 5.00 s"]
+            [
+                "`time.attempt` is 10.00 s, which is not shorter than `time.call`, 5.00 s (the preset “app” sets `time.attempt`)"
+            ]
         ),
         (
             #"{"time": {"body": 5}}"#,
-            ["`time.body` is 5.00 s, which is shorter than `time.call`, 30.00 s, and includes it"]
+            [
+                "`time.body` is 5.00 s, which is shorter than `time.call`, 30.00 s, and includes it (the preset “app” sets `time.call`)"
+            ]
         ),
-        (#"{"time": false}"#, ["`retries` need a limit for a whole call; set `time.call`"]),
-        (#"{"time": {"call": false}}"#, ["`retries` need a limit for a whole call; set `time.call`"]),
+        (
+            #"{"time": false}"#,
+            ["`retries` need a limit for a whole call; set `time.call` (the preset “app” sets `retries`)"]
+        ),
+        (
+            #"{"preset": "tool", "time": {"call": false}}"#,
+            ["`retries` need a limit for a whole call; set `time.call` (the preset “tool” sets `retries`)"]
+        ),
         (#"{"time": {"idle": -1}}"#, ["`time.idle` has to be above zero; `false` leaves the part out"]),
         (#"{"retries": {"maximum": 0}}"#, ["`retries.maximum` has to be above zero; `false` leaves the part out"]),
         (
             #"{"retries": {"baseDelay": 30}}"#,
-            ["`retries.maximumDelay` is 20.00 s, which is shorter than `retries.baseDelay`, 30.00 s"]
+            [
+                "`retries.maximumDelay` is 20.00 s, which is shorter than `retries.baseDelay`, 30.00 s (the preset “app” sets `retries.maximumDelay`)"
+            ]
         ),
         (#"{"retries": {"certainPart": 2}}"#, ["`retries.certainPart` has to be from 0 to 1"]),
         (#"{"caching": {"size": 0}}"#, ["`caching.size` has to be above zero; `false` leaves the part out"]),
         (
             #"{"caching": {"staleIfSlow": 40}}"#,
-            ["`caching.staleIfSlow` is 40.00 s, which is not shorter than `time.call`, 30.00 s"]
+            [
+                "`caching.staleIfSlow` is 40.00 s, which is not shorter than `time.call`, 30.00 s (the preset “app” sets `time.call`)"
+            ]
         ),
         (#"{"redirects": {"maximum": 0}}"#, ["`redirects.maximum` has to be above zero; `false` leaves the part out"]),
         (
@@ -139,9 +153,9 @@ import Testing
         ),
         (
             #"{"decompression": {"codings": ["gzip", "rot13"]}}"#,
-            ["`decompression.codings` has “rot13”, which is no known coding"]
+            ["`decompression.codings[1]` is no known coding"]
         ),
-        (#"{"compression": {"coding": "lzw"}}"#, ["`compression.coding` is “lzw”, which is no known coding"]),
+        (#"{"compression": {"coding": "lzw"}}"#, ["`compression.coding` is no known coding"]),
         (
             #"{"fields": {"Authorization": "Bearer 1"}}"#,
             [
@@ -154,7 +168,7 @@ import Testing
             #"{"fields": {"A B": "x"}}"#,
             ["`fields` is an object, but has to be an object with the names and values of fields"]
         ),
-        (#"{"languages": ["pt_BR"]}"#, ["`languages` has “pt_BR”, which is no tag such as “pt-BR”"]),
+        (#"{"languages": ["pt_BR"]}"#, ["`languages[0]` is no tag such as “pt-BR”"]),
         (
             #"{"baseURL": "/v1"}"#,
             [
@@ -168,7 +182,65 @@ import Testing
             #"{"callLog": {"detail": "bodies", "bodyLimit": 0}}"#,
             ["`callLog.bodyLimit` has to be above zero; `false` leaves the part out"]
         ),
+        (
+            #"{"callLog": "line"}"#,
+            [#"`callLog` is a text, but has to be true, false, or an object with settings, such as {"detail": "line"}"#]
+        ),
+        (
+            #"{"baseURL": "https://ghe.example/api/v3"}"#,
+            ["`baseURL` has to end with “/”: references replace what is behind the last slash"]
+        ),
+        (
+            #"{"baseURL": "https://a.example/?tenant=1"}"#,
+            ["`baseURL` has a query, which references leave out; use `fields`, or add it to each request"]
+        ),
+        (
+            #"{"timeout": 30, "Caching": {}, "request_ids": true, "pacing": {"longest": 3}, "languages": ["en", "e n"]}"#,
+            [
+                "`pacing.longest` is no setting; did you mean `longestPause`? The settings here are heedsRateLimits, longestPause, longestWait",
+                "`Caching` is no setting; did you mean `caching`? The settings here are \(allKeys)",
+                "`request_ids` is no setting; did you mean `requestIDs`? The settings here are \(allKeys)",
+                "`timeout` is no setting; did you mean `time`? The settings here are \(allKeys)",
+                "`languages[1]` is no tag such as “pt-BR”",
+            ]
+        ),
+        (
+            #"{"time": {"call": "5"}, "caching": {"size": 0}, "retries": {"maximum": 0}}"#,
+            [
+                "`time.call` is a text, but has to be a number of seconds, or false to leave it out",
+                "`retries.maximum` has to be above zero; `false` leaves the part out",
+                "`caching.size` has to be above zero; `false` leaves the part out",
+            ]
+        ),
     ]
+
+    private static let allKeys = """
+        baseURL, caching, callLog, client, coalescing, compression, decompression, fields, idempotencyKeys, languages, \
+        pacing, redirects, requestIDs, retries, statusValidation, time, wireLog
+        """
+
+    @Test func `No text of a file is quoted, since it may be a secret in the wrong place`() throws {
+        let keys = [
+            "preset", "callLog", "time", "retries", "languages", "fields", "statusValidation", "client", "caching",
+        ]
+        for key in keys {
+            for value in [#""s3cret""#, #"["s3cret"]"#, #"{"s": "s3cret"}"#] {
+                do {
+                    _ = try decode(#"{"\#(key)": \#(value)}"#)
+                } catch {
+                    #expect(!"\(error)".contains("s3cret"), "\(key)")
+                }
+            }
+        }
+    }
+
+    @Test func `Large whole numbers are read exactly`() throws {
+        let text = #"{"caching": {"size": 9007199254740993}, "time": {"body": 9007199254740993}}"#
+        let stack = try decode(text)
+        #expect(stack.caching?.size == 9_007_199_254_740_993)
+        #expect(stack.time?.body == .seconds(9_007_199_254_740_993))
+        #expect(try roundTrip(stack) == stack)
+    }
 
     @Test(arguments: refusals.indices) func `A file with unsuitable settings is refused with their paths`(
         index: Int

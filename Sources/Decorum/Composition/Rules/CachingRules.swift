@@ -32,20 +32,21 @@ extension CompositionRule {
             "\(layer) stores the answers that \(others) invents, and gives them when the server can be reached again."
         },
         each(
-            .stateUsedTwice, where: { $0.role == .caching || $0.role == .redirection },
+            .stateUsedTwice, where: { $0.role == .caching },
             fault: { place, _, inner in
                 let others = inner.filter { other in
-                    other.layer.role == place.layer.role
+                    other.layer.role == .caching
                         && !other.layer.sharedState.isDisjoint(with: place.layer.sharedState)
                 }
                 guard !others.isEmpty else { return nil }
-                let names = ([place] + others).map(\.layer.quotedName).listed
+                let names = ([place] + others).map(\.quotedName).listed
                 return Fault(
                     severity: .warning, others: others,
                     consequence:
                         "\(names) use the same store, so that the inner one answers the outer one's question whether a "
                         + "response has changed, in place of the server.",
-                    change: "Remove one of them, or give it a store of its own.")
+                    change: others.contains { $0.layer.name == place.layer.name }
+                        ? "Remove one of them." : "Remove one of them, or give it a store of its own.")
             }),
     ]
 }

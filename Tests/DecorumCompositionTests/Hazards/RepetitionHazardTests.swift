@@ -1,0 +1,105 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// Layers that do the same work one inside of the other: the harm, the finding, and which of them stays.
+@Suite(.timeLimit(.minutes(3))) struct RepetitionHazardTests {
+    private let clock = ImpatientClock()
+
+    @Test func `The limit of outer redirections does not apply where inner ones follow`() async throws {
+        let server = { @Sendable (request: Request) -> Response in
+            let path = request.head.path ?? ""
+            return path.count < 4 ? .redirection(to: path + "a") : .page
+        }
+        let wrong = StubConnection(server).followingRedirects().followingRedirects(upTo: 1)
+        let mended = StubConnection(server).followingRedirects(upTo: 1)
+
+        #expect(try await wrong.send(.page).status == .ok)
+        await #expect(throws: RedirectionLimitError.self) { try await mended.send(.page) }
+
+        expectFinding(
+            of: .layerTwice, in: wrong, naming: ["followingRedirects", "followingRedirects"], notIn: mended)
+        let finding = try #require(wrong.findings.first { $0.hazard == .layerTwice })
+        #expect(
+            finding.change
+                == "Keep `followingRedirects` (layer 1), and remove `followingRedirects` (layer 2).")
+    }
+
+    @Test func `Layers of one kind are found, and the better place stays`() throws {
+        let stub = ClosureConnection(named: "transport", choosingFrom: []) { _ in .page }
+        let stores = (MemoryResponseStore(), MemoryResponseStore())
+        let rows: [(stack: any Connection, kept: Int, severity: Finding.Severity)] = [
+            (stub.pacing().pacing(), 2, .warning),
+            (stub.decompressing().decompressing(), 1, .information),
+            (stub.validatingStatus().validatingStatus(.codes(200..<300)), 1, .information),
+            (stub.coalescing().coalescing(), 1, .warning),
+            (stub.caching(in: stores.0).caching(in: stores.1), 1, .information),
+            // Other findings show which place is wrong.
+            (stub.coalescing().caching(in: stores.0).coalescing(), 3, .warning),
+            (stub.decompressing().caching(in: stores.0).decompressing(), 1, .information),
+            (stub.followingRedirects().validatingStatus().followingRedirects(), 3, .warning),
+        ]
+        for row in rows {
+            let finding = try #require(row.stack.findings.first { $0.hazard == .layerTwice }, "\(row.stack.layers)")
+            #expect(finding.places.last?.number == row.kept, "\(row.stack.composition)")
+            #expect(finding.severity == row.severity, "\(row.stack.composition)")
+        }
+    }
+
+    @Test func `Two layers of one kind on different branches are sound`() {
+        let other = StubConnection().pacing(clock: clock).decompressing()
+        let connection = ClosureConnection(choosingFrom: [.init("one", other.layers), .init("two", other.layers)]) {
+            _ in
+            .page
+        }
+        #expect(connection.findings.isEmpty)
+        let layers = StubConnection().observing { _ in }.observing { _ in }.addingRequestID().addingRequestID()
+        #expect(!layers.findings.contains { $0.hazard == .layerTwice })
+    }
+
+    @Test func `A pacing outside of retries is too many where there is one inside`() throws {
+        let connection = StubConnection().pacing(clock: clock).retrying(clock: clock).pacing(clock: clock)
+            .limitingTime()
+        #expect(connection.findings.map(\.hazard) == [.layerTwice])
+        let finding = try #require(connection.findings.first)
+        #expect(finding.change == "Keep `pacing` (layer 4), and remove `pacing` (layer 2).")
+    }
+
+    @Test func `The finding about retries around retries says which to keep, and counts the layers between`() throws {
+        let policy = RetryPolicy(retries: 1, budget: .perCall(1))
+        let transport = ClosureConnection(named: "transport", choosingFrom: []) { _ in .page }
+        let outside = transport.retrying(policy).followingRedirects(upTo: 3).retrying(policy).limitingTime()
+        let first = try #require(outside.findings.first { $0.hazard == .retriesMultiply })
+        #expect(
+            first.consequence
+                == "`retrying` (layer 2) and `retrying` (layer 4) multiply: one call may be sent 36 times in place of 12."
+        )
+        #expect(first.change == "Keep `retrying` (layer 4), and remove `retrying` (layer 2).")
+        #expect(outside.bounds.requests.value == 36)
+
+        let pauses = transport.retrying(policy).pacing().retrying(policy).limitingTime()
+        let inside = try #require(pauses.findings.first { $0.hazard == .retriesMultiply })
+        // The inner one is inside of the pauses, and the outer one is not.
+        #expect(inside.change == "Keep `retrying` (layer 2), and remove `retrying` (layer 4).")
+
+        let thrice = transport.retrying(policy).retrying(policy).retrying(policy).limitingTime()
+        let findings = thrice.findings.filter { $0.hazard == .retriesMultiply }
+        #expect(
+            findings.map(\.change) == [
+                "Keep `retrying` (layer 4), and remove `retrying` (layer 2) and `retrying` (layer 3)."
+            ])
+        #expect(findings.first?.consequence.hasSuffix("27 times in place of 3.") == true)
+    }
+
+    @Test func `Retries on two branches inside of retries add up, and the ones inside may stay`() throws {
+        let policy = RetryPolicy(retries: 1, budget: .perCall(1))
+        let one = StubConnection().retrying(policy)
+        let both = ClosureConnection(choosingFrom: [.init("one", one.layers), .init("two", one.layers)]) { _ in .page }
+        let finding = try #require(both.retrying(policy).findings.first { $0.hazard == .retriesMultiply })
+        #expect(finding.consequence.hasSuffix("one call may be sent 18 times in place of 6."), "\(finding)")
+        #expect(
+            finding.change == "Keep `retrying` (layer 1), and remove `retrying` (layer 3) and `retrying` (layer 5).")
+    }
+}
