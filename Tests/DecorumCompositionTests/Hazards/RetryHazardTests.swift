@@ -147,6 +147,10 @@ import Testing
         let finding = try #require(wrong.findings.first { $0.hazard == .unsafeMethodsRepeated })
         #expect(finding.consequence.contains("with `LOCK` again"))
         #expect(finding.change.contains(#"`.addingIdempotencyKey(to: [.init("LOCK")!])`"#))
+        let posts = stub.retrying(repeating).addingIdempotencyKey(to: [lock])
+        #expect(posts.findings.first?.change.contains("`.addingIdempotencyKey()`") == true)
+        let most = stub.retrying(repeating)
+        #expect(most.findings.first?.change.contains(#"(to: [.init("LOCK")!, .patch, .post])`"#) == true)
         expectFinding(
             of: .unsafeMethodsRepeated, in: stub.retrying(repeating).addingIdempotencyKey(to: [.post]),
             naming: ["retrying"],

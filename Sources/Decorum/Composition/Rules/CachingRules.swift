@@ -4,8 +4,8 @@ extension CompositionRule {
         tooFarOut(.cacheOutsideOfRedirections, .error) { layer, other in
             layer.role == .caching && other.role == .redirection
         } consequence: { layer, others in
-            "\(layer) takes the response to which \(others) was led for that of the first URL, also after the redirection has "
-                + "ended, and remembers no permanent redirection."
+            "\(layer) takes the response to which a redirection has led \(others) for that of the first URL, also after the "
+                + "redirection has ended, and remembers no permanent redirection."
         },
         tooFarOut(.sharingOutsideOfCache, .information) { layer, other in
             layer.has(.sharesResponses) && layer.role != .caching && other.role == .caching
@@ -15,21 +15,21 @@ extension CompositionRule {
         tooFarOut(.cacheOutsideOfDecoding, .warning) { layer, other in
             layer.role == .caching && other.has(.decodesContent) && !other.isTransport
         } consequence: { layer, others in
-            "\(layer) stores the content that \(others) has decoded: it takes more room, and has the `ETag` and the ranges of "
-                + "the coded content."
+            "\(layer) stores the content as decoded by \(others): it takes more room, and has the `ETag` and the ranges of the "
+                + "coded content."
         },
         tooFarOut(.cacheOutsideOfChanges, .warning) { layer, other in
             layer.role == .caching && other.has(.changesResponse)
                 && !other.isTransport && other.role != .caching && !other.has(.decodesContent)
                 && !other.has(.inventsAnswers)
         } consequence: { layer, others in
-            "\(layer) stores the responses as \(others) has changed them, so that a change of the fields may let it keep what "
-                + "the server forbids to keep."
+            "\(layer) stores the responses as changed by \(others), so that a change of the fields may let it keep what the "
+                + "server forbids to keep."
         },
         tooFarOut(.cacheOutsideOfInvention, .error) { layer, other in
             layer.role == .caching && other.has(.inventsAnswers) && !other.isTransport && other.role != .caching
         } consequence: { layer, others in
-            "\(layer) stores the answers that \(others) invents, and gives them when the server can be reached again."
+            "\(layer) stores the answers invented by \(others), and gives them when the server can be reached again."
         },
         each(
             .stateUsedTwice, where: { $0.role == .caching },

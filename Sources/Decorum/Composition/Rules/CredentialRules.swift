@@ -42,9 +42,9 @@ extension CompositionRule {
             .principalMissing, where: { $0.has(.sharesResponses) },
             fault: { place, outer, inner in
                 let credentials = inner.having(.addsCredentials)
-                guard let first = credentials.first, !(outer + inner).contains({ $0.has(.setsPrincipal) }) else {
-                    return nil
-                }
+                guard let first = credentials.first, !outer.contains({ $0.has(.sharesResponses) }),
+                    !(outer + inner).contains({ $0.has(.setsPrincipal) })
+                else { return nil }
                 return Fault(
                     severity: .information, others: credentials,
                     consequence:

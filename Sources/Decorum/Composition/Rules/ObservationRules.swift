@@ -30,7 +30,7 @@ extension CompositionRule {
         tooFarOut(.attemptsUnseen, .warning) { layer, other in
             layer.has(.observesAttempts) && (other.retries || other.role == .redirection || other.role == .caching)
         } consequence: { layer, others in
-            "\(layer) takes each call for one attempt, whatever \(others) sends for it."
+            "\(layer) stands outside of \(others), and takes each call for one attempt, however often it is sent."
         },
         CompositionRule(hazard: .callsUnseen) { tree in
             let observers = tree.nodes.filter { $0.layer.role == .observation }

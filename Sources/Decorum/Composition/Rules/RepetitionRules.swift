@@ -103,7 +103,8 @@ private struct RepeatedKind: Sendable {
         RepeatedKind(severity: .warning, keepsOuter: true) {
             $0.role == .resilience && $0.has(.sharesResponses)
         } consequence: { outer, inner in
-            "\(outer) has made one request of equal ones already, and each of them holds what a slow reader has not read."
+            "\(outer) has made one request of equal ones before they reach \(inner), and both hold what a slow reader has "
+                + "not read yet."
         },
         RepeatedKind(severity: .information, keepsOuter: true, mayShareState: false) {
             $0.role == .caching && $0.has(.sharesResponses)

@@ -4,12 +4,12 @@ extension CompositionRule {
         tooFarOut(.retriesOutsideOfRedirections, .warning) { layer, other in
             layer.retries && other.role == .redirection
         } consequence: { layer, others in
-            "After a failure at a later hop, \(layer) begins again at the first URL, and \(others) repeats all hops."
+            "After a failure at a later hop, \(layer) begins again at the first URL, with all hops of \(others)."
         },
         tooFarOut(.retriesOutsideOfCache, .error) { layer, other in
             layer.retries && other.role == .caching
         } consequence: { layer, others in
-            "Where \(others) answers with a stale response in place of a failure, \(layer) never sees the failure."
+            "Where a stale response of \(others) stands in for a failure, \(layer) never sees the failure."
         },
         tooFarOut(.retriesOutsideOfAnswers, .error) { layer, other in
             layer.retries && (other.has(.answers) || other.has(.inventsAnswers))
@@ -29,7 +29,8 @@ extension CompositionRule {
                 let methods = place.layer.methods.subtracting(keyed).map(\.rawValue).sorted()
                 guard !methods.isEmpty else { return nil }
                 let names = methods.map { "`\($0)`" }.listed
-                let cases = methods.map { ".init(\"\($0)\")!" }.joined(separator: ", ")
+                let cases = methods.map { ["POST": ".post", "PATCH": ".patch"][$0] ?? ".init(\"\($0)\")!" }
+                    .joined(separator: ", ")
                 let key = methods.contains { $0 != "POST" && $0 != "PATCH" } ? "to: [\(cases)]" : ""
                 return Fault(
                     severity: .error,
