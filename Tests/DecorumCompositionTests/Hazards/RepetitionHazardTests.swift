@@ -93,6 +93,27 @@ import Testing
         #expect(findings.first?.consequence.hasSuffix("27 times in place of 3.") == true)
     }
 
+    /// A layer that sends up to three times.
+    private struct Asking<Base: Connection>: ComposedConnection {
+        let base: Base
+        var sends = 1...3
+        var layer: Layer { Layer(name: "asking", sends: sends) }
+
+        func send(_ request: consuming Request) async throws -> Response { try await base.send(request) }
+    }
+
+    @Test func `A layer of another role that sends again multiplies too, and one that corrects a request does not`()
+        throws
+    {
+        let policy = RetryPolicy(retries: 1, budget: .perCall(1))
+        let wrong = Asking(base: StubConnection().retrying(policy))
+        let finding = try #require(wrong.findings.first { $0.hazard == .retriesMultiply })
+        #expect(finding.consequence == "`asking` and `retrying` multiply: one call may be sent 9 times in place of 3.")
+        #expect(finding.severity == .warning)
+        let correcting = Asking(base: StubConnection().compressing().retrying(policy), sends: 1...2)
+        #expect(!correcting.findings.contains { $0.hazard == .retriesMultiply })
+    }
+
     @Test func `Retries on two branches inside of retries add up, and the ones inside may stay`() throws {
         let policy = RetryPolicy(retries: 1, budget: .perCall(1))
         let one = StubConnection().retrying(policy)

@@ -51,7 +51,7 @@ extension Hazard {
 
 /// Retries.
 extension Hazard {
-    /// Retries stand around retries.
+    /// Retries, or other layers that send more than twice, stand around each other.
     public static let retriesMultiply = Hazard("retriesMultiply")
     /// Retries begin again at the first URL of a redirected call.
     public static let retriesOutsideOfRedirections = Hazard("retriesOutsideOfRedirections")

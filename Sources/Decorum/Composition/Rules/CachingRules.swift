@@ -43,8 +43,8 @@ extension CompositionRule {
                 return Fault(
                     severity: .warning, others: others,
                     consequence:
-                        "\(names) use the same store, so that the inner one answers the outer one's question whether a "
-                        + "response has changed, in place of the server.",
+                        "\(names) use the same store, or stores over one directory, so that the inner one answers the "
+                        + "outer one's question whether a response has changed, in place of the server.",
                     change: others.contains { $0.layer.name == place.layer.name }
                         ? "Remove one of them." : "Remove one of them, or give it a store of its own.")
             }),

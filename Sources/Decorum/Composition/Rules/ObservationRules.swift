@@ -45,8 +45,8 @@ extension CompositionRule {
                 Finding(
                     hazard: .callsUnseen, severity: .information, places: [observer.place, outermost],
                     consequence:
-                        "\(observer.place.quotedName) sees each request that \(name) sends, and nothing shows how long "
-                        + "a call takes, or a call that \(name) answers.",
+                        "\(observer.place.quotedName) sees each request that \(name) sends, and nothing shows how long a call "
+                        + "takes" + (outermost.layer.has(.answers) ? ", or a call that \(name) answers." : "."),
                     change: "Observe the calls too, as by `.observing(…)` or `.logging(…)` below the line of \(name).",
                     move: nil)
             ]

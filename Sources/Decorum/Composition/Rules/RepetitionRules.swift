@@ -9,11 +9,11 @@ struct RepetitionRules {
         return rules.multiplied + RepeatedKind.all.flatMap(rules.repeated)
     }
 
-    /// Retries around retries.
+    /// Retries around retries, and other layers that send again and again.
     private var multiplied: [Finding] {
         tree.nodes.compactMap { node in
-            guard node.layer.retries, !tree.layers(outsideOf: node).contains(\.retries) else { return nil }
-            let inner = tree.layers(insideOf: node).filter { $0.layer.retries }
+            guard node.layer.multiplies, !tree.layers(outsideOf: node).contains(\.multiplies) else { return nil }
+            let inner = tree.layers(insideOf: node).filter { $0.layer.multiplies }
             guard !inner.isEmpty else { return nil }
             let all = [node.place] + inner
             let kept = kept(of: node.place, or: inner)
@@ -65,6 +65,16 @@ struct RepetitionRules {
                 consequence: kind.consequence(outer.quotedName, inner.quotedName),
                 change: "Keep \(kept.quotedName), and remove \(removed.quotedName).", move: nil)
         }
+    }
+}
+
+extension Layer {
+    /// Whether the layer sends again for a reason of which two layers of a stack should not take care.
+    ///
+    /// A redirection and a validation are further requests of one call, and a layer that sends twice corrects a request, as
+    /// with a new token or without a coding.
+    fileprivate var multiplies: Bool {
+        retries || !isTransport && role != .redirection && role != .caching && sends.upperBound > 2
     }
 }
 
