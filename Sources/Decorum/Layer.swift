@@ -42,7 +42,7 @@ public struct Layer: Sendable, Hashable {
     public let facts: Set<Fact>
     /// The fields that hold the layer's secrets; a redirection to another origin drops them.
     public let secretFields: Set<HTTPField.Name>
-    /// The methods that ``Fact/repeatsUnsafeMethods`` or ``Fact/makesIdempotent`` is about.
+    /// The methods that ``Fact/repeatsUnsafeMethods`` or ``Fact/makesIdempotent`` is about; empty without these facts.
     public let methods: Set<HTTPRequest.Method>
     /// How often the layer may send for one request: to its base and to each of its branches, or a transport over the
     /// network.
@@ -79,7 +79,8 @@ public struct Layer: Sendable, Hashable {
     ///   - settings: The settings that are useful to a reader, in order.
     ///   - facts: The effects of the layer that other layers have to know.
     ///   - secretFields: The fields that hold the layer's secrets.
-    ///   - methods: The methods that ``Fact/repeatsUnsafeMethods`` or ``Fact/makesIdempotent`` is about.
+    ///   - methods: The methods that ``Fact/repeatsUnsafeMethods`` or ``Fact/makesIdempotent`` is about; by default, `POST` and
+    ///     `PATCH`.
     ///   - sends: How often the layer may send for one request. By default, once; from 0 on with ``Fact/answers``, and
     ///     without a bound with ``Fact/resends``.
     ///   - longestWait: How long the layer lets a request wait at most. By default it does not wait; with ``Fact/waits``,
@@ -110,7 +111,8 @@ public struct Layer: Sendable, Hashable {
         self.role = role
         self.settings = settings
         self.secretFields = secretFields
-        self.methods = methods
+        let hasMethods = facts.contains(.repeatsUnsafeMethods) || facts.contains(.makesIdempotent)
+        self.methods = hasMethods ? methods : []
         self.sends = sends ?? (facts.contains(.answers) ? 0 : 1)...(facts.contains(.resends) ? .max : 1)
         self.longestWait = longestWait ?? (facts.contains(.waits) ? .unbounded : .atMost(.zero))
         self.longestReading = longestReading

@@ -83,8 +83,8 @@ import Testing
             "the JSON was cut, and ends at line 1, column 11 before it is complete. For HTTP the response was complete, so the server or a proxy has cut the content before. "
                 + "Send the request again; if it is cut again, look for a limit there."
         ),
-        ("2026-11-22", "it is not valid JSON from line 1, column 5 on."),
-        ("[{\"id\": 1.2.3", "it is not valid JSON from line 1, column 12 on."),
+        ("[{\"id\": 2026-11-22", "it is not valid JSON from line 1, column 9 on."),
+        ("[{\"id\": 1.2.3", "it is not valid JSON from line 1, column 9 on."),
         (
             "[{\"id\": -1.5e+",
             "the JSON was cut, and ends at line 1, column 15 before it is complete. For HTTP the response was complete, so the server or a proxy has cut the content before. "
