@@ -102,16 +102,34 @@ import Testing
         func send(_ request: consuming Request) async throws -> Response { try await base.send(request) }
     }
 
-    @Test func `A layer of another role that sends again multiplies too, and one that corrects a request does not`()
-        throws
-    {
-        let policy = RetryPolicy(retries: 1, budget: .perCall(1))
-        let wrong = Asking(base: StubConnection().retrying(policy))
-        let finding = try #require(wrong.findings.first { $0.hazard == .retriesMultiply })
-        #expect(finding.consequence == "`asking` and `retrying` multiply: one call may be sent 9 times in place of 3.")
-        #expect(finding.severity == .warning)
-        let correcting = Asking(base: StubConnection().compressing().retrying(policy), sends: 1...2)
-        #expect(!correcting.findings.contains { $0.hazard == .retriesMultiply })
+    @Test func `The product of layers of any role is found, and one that corrects a request is none of them`() throws {
+        let policy = RetryPolicy(retries: 2, budget: .perCall(2))
+        let wrong = Asking(base: StubConnection().retrying(policy), sends: 1...10)
+        let finding = try #require(wrong.findings.first { $0.hazard == .manySends })
+        #expect(finding.consequence == "`asking` and `retrying` multiply: one call may be sent 40 times.")
+        #expect(!Asking(base: StubConnection().retrying(policy)).findings.contains { $0.hazard == .manySends })
+        let correcting = Asking(base: StubConnection().compressing().followingRedirects(), sends: 1...10)
+        #expect(!correcting.findings.contains { $0.hazard == .manySends })
+    }
+
+    @Test func `The advised limit of a layer that sends very often is sound`() {
+        let stub = StubConnection()
+        let stacks: [(wrong: any Connection, advice: String, mended: any Connection)] = [
+            (
+                stub.retrying(RetryPolicy(retries: 11, budget: .perCall(11)), clock: clock), "`retries: 10`",
+                stub.retrying(RetryPolicy(retries: 10, budget: .perCall(10)), clock: clock)
+            ),
+            (stub.followingRedirects(upTo: 50), "`upTo: 49`", stub.followingRedirects(upTo: 49)),
+            (
+                stub.followingRedirects(upTo: 25, remembering: PermanentRedirections()), "`upTo: 24`",
+                stub.followingRedirects(upTo: 24, remembering: PermanentRedirections())
+            ),
+        ]
+        for stack in stacks {
+            let finding = stack.wrong.findings.first { $0.hazard == .manySends }
+            #expect(finding?.change.contains(stack.advice) == true, "\(stack.wrong.composition)")
+            #expect(!stack.mended.findings.contains { $0.hazard == .manySends })
+        }
     }
 
     @Test func `Retries on two branches inside of retries add up, and the ones inside may stay`() throws {

@@ -166,26 +166,6 @@ import Testing
         #expect(named.findings.contains { $0.hazard == .valueForEachAttempt })
     }
 
-    @Test func `The advised limit of a layer that sends very often is sound`() {
-        let stub = busy()
-        let stacks: [(wrong: any Connection, advice: String, mended: any Connection)] = [
-            (
-                stub.retrying(RetryPolicy(retries: 11, budget: .perCall(11)), clock: clock), "`retries: 10`",
-                stub.retrying(RetryPolicy(retries: 10, budget: .perCall(10)), clock: clock)
-            ),
-            (stub.followingRedirects(upTo: 50), "`upTo: 49`", stub.followingRedirects(upTo: 49)),
-            (
-                stub.followingRedirects(upTo: 25, remembering: PermanentRedirections()), "`upTo: 24`",
-                stub.followingRedirects(upTo: 24, remembering: PermanentRedirections())
-            ),
-        ]
-        for stack in stacks {
-            let finding = stack.wrong.findings.first { $0.hazard == .manySends }
-            #expect(finding?.change.contains(stack.advice) == true, "\(stack.wrong.composition)")
-            #expect(!stack.mended.findings.contains { $0.hazard == .manySends })
-        }
-    }
-
     @Test func `Without a budget, a fleet sends many times as much to a server in trouble`() async throws {
         let (many, few) = (busy(), busy())
         let wrong = many.retrying(RetryPolicy(budget: .unlimited), clock: clock)

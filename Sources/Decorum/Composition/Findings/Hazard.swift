@@ -51,7 +51,7 @@ extension Hazard {
 
 /// Retries.
 extension Hazard {
-    /// Retries, or other layers that send more than twice, stand around each other.
+    /// Retries stand around retries.
     public static let retriesMultiply = Hazard("retriesMultiply")
     /// Retries begin again at the first URL of a redirected call.
     public static let retriesOutsideOfRedirections = Hazard("retriesOutsideOfRedirections")
@@ -65,7 +65,7 @@ extension Hazard {
     public static let unsafeMethodsRepeated = Hazard("unsafeMethodsRepeated")
     /// Retries draw from no budget.
     public static let retriesWithoutBudget = Hazard("retriesWithoutBudget")
-    /// A layer may send one call very often.
+    /// A layer, or several that multiply, may send one call very often.
     public static let manySends = Hazard("manySends")
     /// Each attempt gets an idempotency key of its own.
     public static let keyForEachAttempt = Hazard("keyForEachAttempt")

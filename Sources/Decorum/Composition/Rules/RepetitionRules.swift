@@ -6,14 +6,14 @@ struct RepetitionRules {
     /// The findings about layers that are there more than once.
     static func findings(in tree: LayerTree, beside others: [Finding]) -> [Finding] {
         let rules = RepetitionRules(tree: tree, others: others)
-        return rules.multiplied + RepeatedKind.all.flatMap(rules.repeated)
+        return rules.multiplied + rules.products + RepeatedKind.all.flatMap(rules.repeated)
     }
 
-    /// Retries around retries, and other layers that send again and again.
+    /// Retries around retries.
     private var multiplied: [Finding] {
         tree.nodes.compactMap { node in
-            guard node.layer.multiplies, !tree.layers(outsideOf: node).contains(\.multiplies) else { return nil }
-            let inner = tree.layers(insideOf: node).filter { $0.layer.multiplies }
+            guard node.layer.retries, !tree.layers(outsideOf: node).contains(\.retries) else { return nil }
+            let inner = tree.layers(insideOf: node).filter { $0.layer.retries }
             guard !inner.isEmpty else { return nil }
             let all = [node.place] + inner
             let kept = kept(of: node.place, or: inner)
@@ -30,6 +30,22 @@ struct RepetitionRules {
         }
     }
 
+    /// Layers of other roles that send often, around each other or around retries.
+    private var products: [Finding] {
+        tree.nodes.compactMap { node in
+            guard node.layer.multiplies, !tree.layers(outsideOf: node).contains(\.multiplies) else { return nil }
+            let all = [node.place] + tree.layers(insideOf: node).filter { $0.layer.multiplies }
+            guard all.count > 1, !all.allSatisfy(\.layer.retries) else { return nil }
+            let product = tree.mostSends(without: tree.nodes.map(\.place).filter { !all.contains($0) })
+            if let product, product <= 30 { return nil }
+            let sends = tree.mostSends().map { "\($0) times" } ?? "without a limit"
+            return Finding(
+                hazard: .manySends, severity: .warning, places: all,
+                consequence: "\(all.map(\.quotedName).listed) multiply: one call may be sent \(sends).",
+                change: "Lower the limit of one of them.", move: nil)
+        }
+    }
+
     /// Retries that stay: the one with the fewest findings about its place, or the outermost one where the others are on
     /// different branches.
     private func kept(of outermost: LayerPlace, or inner: [LayerPlace]) -> [LayerPlace] {
@@ -37,7 +53,7 @@ struct RepetitionRules {
         guard isChain else {
             return faults(of: outermost) <= (inner.map(faults).max() ?? 0) ? [outermost] : inner
         }
-        // Of those without a difference, the innermost prepares each attempt least often.
+        // With the innermost of those without a difference, the layers between run once for a call.
         let best = ([outermost] + inner).reversed().min { faults(of: $0) < faults(of: $1) }
         return best.map { [$0] } ?? []
     }
@@ -69,10 +85,9 @@ struct RepetitionRules {
 }
 
 extension Layer {
-    /// Whether the layer sends again for a reason of which two layers of a stack should not take care.
+    /// Whether the layer sends often, besides redirections and validations.
     ///
-    /// A redirection and a validation are further requests of one call, and a layer that sends twice corrects a request, as
-    /// with a new token or without a coding.
+    /// A layer that sends twice corrects a request, as with a new token or without a coding.
     fileprivate var multiplies: Bool {
         retries || !isTransport && role != .redirection && role != .caching && sends.upperBound > 2
     }

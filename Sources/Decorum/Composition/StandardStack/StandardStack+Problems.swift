@@ -49,7 +49,7 @@ extension StandardStack {
             switch part {
             case .statusValidation: stack.statusValidation = false
             case .callLog: stack.callLog = nil
-            case .callTime: stack.time = time.map { Times(call: nil, attempt: $0.attempt, idle: nil) }
+            case .callTime: stack.time = stack.time.map { Times(call: nil, attempt: $0.attempt, idle: nil) }
             case .idempotencyKeys: stack.idempotencyKeys = false
             case .requestIDs: stack.requestIDs = false
             case .baseURL: stack.baseURL = nil
