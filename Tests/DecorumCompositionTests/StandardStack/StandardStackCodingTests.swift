@@ -27,6 +27,7 @@ import Testing
         odd.fields.append(HTTPField(name: .via, value: "two"))
         odd.decompression?.limits.maximumLength = 1 << 40
         odd.compression?.level = 9
+        odd.pacing = PacingPolicy(heedsRateLimits: false, separatesRoutes: false)
         odd.caching?.staleIfSlow = .milliseconds(100)
         odd.coalescing?.ignoredFields = [.accept, .via]
         odd.redirects = StandardStack.Redirects(maximum: 1, targets: .httpsOnly, remembersPermanent: true)

@@ -128,7 +128,7 @@ import Testing
         (
             #"{"timeout": 30, "Caching": {}, "request_ids": true, "pacing": {"longest": 3}, "languages": ["en", "e n"]}"#,
             [
-                "`pacing.longest` is no setting; did you mean `longestPause`? The settings here are heedsRateLimits, longestPause, longestWait",
+                "`pacing.longest` is no setting; did you mean `longestPause`? The settings here are heedsRateLimits, longestPause, longestWait, separatesRoutes",
                 "`Caching` is no setting; did you mean `caching`? The settings here are \(allKeys)",
                 "`request_ids` is no setting; did you mean `requestIDs`? The settings here are \(allKeys)",
                 "`timeout` is no setting; did you mean `time`? The settings here are \(allKeys)",
