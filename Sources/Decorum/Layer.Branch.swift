@@ -20,13 +20,25 @@ extension Layer {
     ///
     /// It tells nothing once the state is released.
     public struct StateIdentity: Sendable, Hashable {
-        private let identifier: ObjectIdentifier
+        private enum Identifier: Sendable, Hashable {
+            case object(ObjectIdentifier)
+            case name(String)
+        }
+
+        private let identifier: Identifier
 
         /// Creates the identity of an object.
         ///
         /// - Parameter object: The state, such as a store or a budget.
         public init(_ object: AnyObject) {
-            identifier = ObjectIdentifier(object)
+            identifier = .object(ObjectIdentifier(object))
+        }
+
+        /// Creates the identity of state outside of the process.
+        ///
+        /// - Parameter name: A name that no other state has, such as the path of a directory.
+        public init(named name: String) {
+            identifier = .name(name)
         }
 
         /// Creates the identity of a value that may be an object; nil for any other value, which shares nothing.

@@ -13,6 +13,8 @@ extension Layer {
 
         /// Adds credentials, so that a response may be meant for one principal only.
         public static let addsCredentials = Fact("adds credentials")
+        /// May add credentials, which nothing declares, as a closure that computes fields.
+        public static let mayAddCredentials = Fact("may add credentials")
         /// Sends its credentials only to the origins that they were given for, also after a redirection.
         public static let bindsToOrigins = Fact("binds to origins")
         /// Signs parts of a request, so that no layer further in may change them, repeat them or let them wait.
@@ -48,6 +50,8 @@ extension Layer {
         public static let changesSignedParts = Fact("changes signed parts")
         /// Gives an origin to requests that have none, so that layers further out do not know it.
         public static let setsOrigin = Fact("sets the origin")
+        /// Leaves out a part of its base URL where it resolves a reference: the last segment of the path, or the query.
+        public static let cutsBaseURL = Fact("cuts the base URL")
         /// Adds a value by which the server recognizes a call, so that all of its attempts have to have the same one.
         public static let identifiesCalls = Fact("identifies calls")
         /// Makes requests with unsafe methods safe to send again, as an `Idempotency-Key` does.
@@ -66,8 +70,12 @@ extension Layer {
         /// Reads the clock of the system, so that what it sends or answers depends on the time; a layer with another clock
         /// does not declare it.
         public static let readsClock = Fact("reads the clock")
+        /// Counts or times attempts, so that it belongs inside of the layers that send again.
+        public static let observesAttempts = Fact("observes attempts")
         /// Writes requests or responses to a place outside of memory.
         public static let records = Fact("records")
+        /// Writes the fields of requests and responses too.
+        public static let recordsFields = Fact("records fields")
         /// Hides secrets in what it records.
         public static let redacts = Fact("redacts")
     }

@@ -42,6 +42,8 @@ public struct Layer: Sendable, Hashable {
     public let facts: Set<Fact>
     /// The fields that hold the layer's secrets; a redirection to another origin drops them.
     public let secretFields: Set<HTTPField.Name>
+    /// The methods that ``Fact/repeatsUnsafeMethods`` or ``Fact/makesIdempotent`` is about; empty without these facts.
+    public let methods: Set<HTTPRequest.Method>
     /// How often the layer may send for one request: to its base and to each of its branches, or a transport over the
     /// network.
     ///
@@ -77,6 +79,8 @@ public struct Layer: Sendable, Hashable {
     ///   - settings: The settings that are useful to a reader, in order.
     ///   - facts: The effects of the layer that other layers have to know.
     ///   - secretFields: The fields that hold the layer's secrets.
+    ///   - methods: The methods that ``Fact/repeatsUnsafeMethods`` or ``Fact/makesIdempotent`` is about; by default, `POST` and
+    ///     `PATCH`.
     ///   - sends: How often the layer may send for one request. By default, once; from 0 on with ``Fact/answers``, and
     ///     without a bound with ``Fact/resends``.
     ///   - longestWait: How long the layer lets a request wait at most. By default it does not wait; with ``Fact/waits``,
@@ -93,6 +97,7 @@ public struct Layer: Sendable, Hashable {
         settings: [Setting] = [],
         facts: Set<Fact> = [],
         secretFields: Set<HTTPField.Name> = [],
+        methods: Set<HTTPRequest.Method> = [.post, .patch],
         sends: ClosedRange<Int>? = nil,
         longestWait: Bound<Duration>? = nil,
         longestReading: Bound<Duration> = .atMost(.zero),
@@ -106,6 +111,8 @@ public struct Layer: Sendable, Hashable {
         self.role = role
         self.settings = settings
         self.secretFields = secretFields
+        let hasMethods = facts.contains(.repeatsUnsafeMethods) || facts.contains(.makesIdempotent)
+        self.methods = hasMethods ? methods : []
         self.sends = sends ?? (facts.contains(.answers) ? 0 : 1)...(facts.contains(.resends) ? .max : 1)
         self.longestWait = longestWait ?? (facts.contains(.waits) ? .unbounded : .atMost(.zero))
         self.longestReading = longestReading
@@ -143,7 +150,8 @@ extension Layer {
     func with(_ further: [Setting]) -> Layer {
         Layer(
             name: name, role: role, settings: settings + further, facts: facts, secretFields: secretFields,
-            sends: sends, longestWait: longestWait, longestReading: longestReading, timeLimit: timeLimit,
+            methods: methods, sends: sends, longestWait: longestWait, longestReading: longestReading,
+            timeLimit: timeLimit,
             bytesHeld: bytesHeld, sharedState: sharedState, branches: branches, isDeclared: isDeclared)
     }
 

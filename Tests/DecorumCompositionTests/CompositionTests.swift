@@ -65,6 +65,27 @@ import Testing
         #expect(known.composition.unknownLayers.isEmpty)
     }
 
+    @Test func `A closure that computes fields is unknown until it says which of them are secret`() {
+        let silent = stub.addingDefaultFields { _ in [.authorization: "Bearer t"] }.followingRedirects()
+        #expect(silent.findings.isEmpty)
+        #expect(silent.composition.unknownLayers.map(\.number) == [2])
+        #expect(
+            "\(silent.composition)".contains(
+                "unknown      2 addingDefaultFields(fields: computed)"))
+        #expect(
+            "\(silent.composition)".contains(
+                "unknown, layer 2: the closure of `addingDefaultFields` may add a credential"))
+        #expect(stub.overridingFields { _ in [:] }.composition.unknownLayers.count == 1)
+
+        let told = stub.addingDefaultFields(secretFields: [.authorization]) { _ in [.authorization: "Bearer t"] }
+            .followingRedirects()
+        #expect(told.findings.map(\.hazard) == [.credentialsForEveryOrigin])
+        let harmless = stub.addingDefaultFields(secretFields: []) { _ in [.accept: "a/b"] }.followingRedirects()
+        #expect(harmless.findings.isEmpty && harmless.composition.unknownLayers.isEmpty)
+        // What it adds may change its bounds no more than another field.
+        #expect(silent.bounds.requests.value == 0 && silent.bounds.requests == harmless.bounds.requests)
+    }
+
     @Test func `An erased and a conditional stack are checked as they are`() {
         var connection: any Connection = stub.retrying(.tool)
         connection = connection.retrying(.tool)
@@ -81,8 +102,10 @@ import Testing
         let error = #expect(throws: CompositionError.self) { try warned.checked(refusing: .warning) }
         #expect(error?.refused.map(\.hazard) == [.unlimitedCall])
 
-        let wrong = warned.logging(to: LogSink { _ in }, redacting: .none).caching(in: MemoryResponseStore())
-            .retrying(.tool, clock: ImpatientClock())
+        let wrong = warned.logging(to: LogSink { _ in }, detail: .fields, redacting: .none).caching(
+            in: MemoryResponseStore()
+        )
+        .retrying(.tool, clock: ImpatientClock())
         let all = #expect(throws: CompositionError.self) { try wrong.checked() }
         #expect(all?.refused.map(\.hazard) == [.retriesOutsideOfCache, .secretsRecorded])
         #expect(all.map { all in wrong.findings.allSatisfy(all.composition.findings.contains) } == true)
@@ -95,6 +118,11 @@ import Testing
         let composition = connection.composition.accepting(.unlimitedCall, because: "The job has a deadline.")
         #expect(composition.findings.isEmpty)
         #expect(composition.description.hasSuffix("accepted, unlimitedCall: The job has a deadline."))
+
+        // One list of reasons for several stacks.
+        let shared = reasons.merging([.needlessAcceptance: "Other stacks need it."]) { $1 }
+        #expect(stub.composition.accepting(shared).findings.isEmpty)
+        #expect(connection.composition.accepting(shared).findings.isEmpty)
 
         let needless = stub.composition.accepting(reasons)
         #expect(needless.findings.map(\.hazard) == [.needlessAcceptance])
@@ -116,7 +144,8 @@ import Testing
                 `followingRedirects`, so that nothing reacts to its status or decodes the words of the server. Move \
                 `validatingStatus` outside of `followingRedirects`: its line belongs below that of `followingRedirects`.
                 unknown, layer 5: `Tagging` declares nothing, so the check cannot tell whether its place is right. Declare \
-                its effects in `layer`, or pass `facts:`.
+                its effects in `layer`, or for a closure by `facts:`, and `secretFields:` if it adds a credential; \
+                `facts: []` if it has none of these effects.
                 """)
         #expect(stub.composition.description == "             1 StubConnection\nNo findings.")
         let error = #expect(throws: CompositionError.self) { try connection.checked() }

@@ -118,7 +118,7 @@ struct BrokenDecorator: Sendable, CustomTestStringConvertible {
                 return withExtendedLifetime(response) { answer }
             }
         },
-        .init(.release, and: [.effects], "reads all of an unwanted response") { base in
+        .init(.release, and: [.effects, .declaredTimes], "reads all of an unwanted response") { base in
             Broken(base, facts: [.resends]) { request, base in
                 let response = try await base.send(request)
                 guard response.status == .serviceUnavailable, request.body.replay > .once else { return response }
@@ -175,6 +175,19 @@ struct BrokenDecorator: Sendable, CustomTestStringConvertible {
                 var request = request
                 request.options.deadline = nil
                 return try await base.send(request)
+            }
+        },
+        .init(.declaredTimes, "declares a time limit that it does not keep") { base in
+            Broken(base, layer: Layer(name: "broken", timeLimit: .atMost(.seconds(1)))) { request, base in
+                try await base.send(request)
+            }
+        },
+        .init(.declaredTimes, and: [.release], "reads an error for as long as it comes") { base in
+            Broken(base) { request, base in
+                var response = try await base.send(request)
+                guard response.status == .badGateway else { return response }
+                response.body = Body(try await response.body.data(upTo: 1 << 20))
+                return response
             }
         },
         .init(.deadlines, "gives a request more time than its caller") { base in
@@ -239,12 +252,12 @@ struct Broken: ComposedConnection {
     let sending: @Sendable (Request, AnyConnection) async throws -> Response
 
     init(
-        _ base: AnyConnection, facts: Set<Layer.Fact> = [],
+        _ base: AnyConnection, facts: Set<Layer.Fact> = [], layer: Layer? = nil,
         _ sending: @escaping @Sendable (Request, AnyConnection) async throws -> Response
     ) {
         self.base = base
         self.sending = sending
-        layer = Layer(name: "broken", facts: facts)
+        self.layer = layer ?? Layer(name: "broken", facts: facts)
     }
 
     func send(_ request: consuming Request) async throws -> Response {

@@ -99,9 +99,8 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         if policy.mode == .validating {
             return Layer(
                 name: "revalidating", role: .caching, settings: [.init("answering", policy.notModifiedAnswer)],
-                facts: policy.notModifiedAnswer == .notModified
-                    ? facts.subtracting([.changesResponse, .sharesResponses]) : facts,
-                sends: 0...2, longestWait: .unbounded, longestReading: .atMost(Body.discardTime),
+                facts: policy.notModifiedAnswer == .notModified ? facts.subtracting([.changesResponse]) : facts,
+                sends: sends, longestWait: .unbounded, longestReading: .atMost(Body.discardTime),
                 bytesHeld: bytesHeld, sharedState: sharedState)
         }
         return Layer(
@@ -111,7 +110,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
                 .init("staleIfUnreachable", policy.staleIfUnreachable),
                 .init("staleIfSlow", policy.staleIfSlow.map(String.init(describing:)) ?? "never"),
             ],
-            facts: facts, sends: 0...2, longestWait: .unbounded, longestReading: .atMost(Body.discardTime),
+            facts: facts, sends: sends, longestWait: .unbounded, longestReading: .atMost(Body.discardTime),
             bytesHeld: bytesHeld, sharedState: sharedState)
     }
 
@@ -123,13 +122,21 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         return facts.union(Layer.facts(of: cache.clock))
     }
 
+    /// A request, and one without conditions where the answer to it cannot be used; with ``CachingPolicy/staleIfSlow``, both
+    /// once more for a caller whose stale response was removed while the server was slow.
+    private var sends: ClosedRange<Int> { 0...(policy.staleIfSlow == nil ? 2 : 4) }
+
     /// A body that is about to be stored, and what waits of it for a slow reader.
     private var bytesHeld: Layer.Bound<Int> {
         let (sum, overflows) = cache.store.bodyLimit.addingReportingOverflow(max(0, policy.coalescing.backlogLimit))
         return overflows ? .unbounded : .atMost(sum)
     }
 
-    private var sharedState: Set<Layer.StateIdentity> { Layer.StateIdentity(of: cache.store).map { [$0] } ?? [] }
+    private var sharedState: Set<Layer.StateIdentity> {
+        // Two stores over one directory have the same responses.
+        if let files = cache.store as? FileResponseStore { return [.init(named: files.path)] }
+        return Layer.StateIdentity(of: cache.store).map { [$0] } ?? []
+    }
 
     @inline(__always) func send(_ request: Request) async throws -> Response {
         var wanted = CacheRequest(request.head.headerFields, use: request.options.cacheUse)

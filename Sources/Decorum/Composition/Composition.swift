@@ -13,7 +13,8 @@ public struct Composition: Sendable {
     public let layers: [Layer]
     /// The findings, without those of accepted hazards, most serious first.
     public let findings: [Finding]
-    /// The layers whose authors have declared nothing: the check does not know whether they are at the right place.
+    /// The layers of which the check does not know whether they are at the right place: those whose authors have declared
+    /// nothing, and those with a closure that may add a credential.
     public let unknownLayers: [LayerPlace]
     /// The hazards that are accepted, with the reasons.
     public let accepted: [Hazard: String]
@@ -29,7 +30,8 @@ public struct Composition: Sendable {
     /// - Parameter layers: The layers, outermost first.
     public init(of layers: [Layer]) {
         let tree = LayerTree(layers)
-        let findings = Self.rules.flatMap { $0.findings(tree) }
+        var findings = Self.rules.flatMap { $0.findings(tree) }
+        findings += RepetitionRules.findings(in: tree, beside: findings)
         self.init(layers, tree, findings, accepting: [:])
     }
 
@@ -38,14 +40,15 @@ public struct Composition: Sendable {
         self.tree = tree
         self.accepted = accepted
         allFindings = findings
-        let found = Set(findings.map(\.hazard))
-        let needless = accepted.keys.filter { !found.contains($0) }.sorted { $0.name < $1.name }.map(Finding.needless)
+        let found = Set(findings.map(\.hazard)).union([.needlessAcceptance])
+        let needless = accepted.keys.filter { accepted[.needlessAcceptance] == nil && !found.contains($0) }
+            .sorted { $0.name < $1.name }.map(Finding.needless)
         let remaining = findings.filter { accepted[$0.hazard] == nil } + needless
         // Rules have an order of their own, which the sort keeps among equals.
         self.findings = Finding.Severity.allCases.reversed().flatMap { severity in
             remaining.filter { $0.severity == severity }
         }
-        unknownLayers = tree.nodes.map(\.place).filter { !$0.layer.isDeclared }
+        unknownLayers = tree.nodes.map(\.place).filter { $0.layer.isUnknown }
     }
 
     /// The composition without the findings about hazards that are intended, for the given reasons.
@@ -54,7 +57,8 @@ public struct Composition: Sendable {
     /// let composition = connection.composition.accepting([.unlimitedCall: "The job that calls has a deadline."])
     /// ```
     ///
-    /// A hazard that the stack does not have becomes the finding ``Hazard/needlessAcceptance``.
+    /// A hazard that the stack does not have becomes the finding ``Hazard/needlessAcceptance``, unless that is accepted too,
+    /// as where several stacks have one list of reasons.
     ///
     /// - Parameter reasons: The hazards, each with the reason.
     /// - Returns: The composition with the other findings.
@@ -92,17 +96,14 @@ public struct Composition: Sendable {
 
     private func mark(of place: LayerPlace) -> String {
         let severity = findings.filter { $0.places.contains(place) }.map(\.severity).max()
-        return severity?.description ?? (place.layer.isDeclared ? "" : "unknown")
+        return severity?.description ?? (place.layer.isUnknown ? "unknown" : "")
     }
 }
 
 extension Composition: CustomStringConvertible, CustomDebugStringConvertible {
     /// The marked layers, and below them the findings, the unknown layers and the accepted hazards.
     public var description: String {
-        let unknown = unknownLayers.map { place in
-            "unknown, layer \(place.number): \(place.layer.quotedName) declares nothing, so the check cannot tell whether "
-                + "its place is right. Declare its effects in `layer`, or pass `facts:`."
-        }
+        let unknown = unknownLayers.map { "unknown, layer \($0.number): \($0.unknownEffects)" }
         let accepted = accepted.sorted { $0.key.name < $1.key.name }.map { "accepted, \($0.key): \($0.value)" }
         let notes = findings.map(\.description) + unknown + accepted
         return ([markedLayers] + (notes.isEmpty ? ["No findings."] : notes)).joined(separator: "\n")
@@ -122,7 +123,22 @@ extension Finding {
     }
 }
 
+extension LayerPlace {
+    /// What is not known of the layer, and how to tell it.
+    fileprivate var unknownEffects: String {
+        layer.isDeclared
+            ? "the closure of \(quotedName) may add a credential, which the check cannot see. Pass `secretFields:` with the "
+                + "fields that hold one, or `secretFields: []` if it adds none."
+            : "\(quotedName) declares nothing, so the check cannot tell whether its place is right. Declare its effects in "
+                + "`layer`, or for a closure by `facts:`, and `secretFields:` if it adds a credential; `facts: []` if it has "
+                + "none of these effects."
+    }
+}
+
 extension Layer {
+    /// Whether the check does not know all effects.
+    fileprivate var isUnknown: Bool { !isDeclared || has(.mayAddCredentials) }
+
     /// The name and the settings, without the branches.
     fileprivate var ownDescription: String {
         let settings = settings.map { "\($0.name): \($0.value)" }.joined(separator: ", ")

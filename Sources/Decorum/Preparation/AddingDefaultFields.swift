@@ -37,11 +37,12 @@ extension Connection {
     /// The rules are those of ``addingDefaultFields(_:)-(HTTPFields)``.
     ///
     /// - Parameters:
-    ///   - secretFields: The names of the fields that hold credentials, so that layers further out share no response.
+    ///   - secretFields: The names of the fields that hold credentials, so that layers further out share no response; empty
+    ///     where none does. Without it, the layer is unknown to the check of the stack (``Connection/composition``).
     ///   - fields: Returns the fields to add to a request; if it throws, nothing is sent.
     /// - Returns: A connection that adds the fields.
     public func addingDefaultFields(
-        secretFields: Set<HTTPField.Name> = [],
+        secretFields: Set<HTTPField.Name>? = nil,
         _ fields: @escaping @Sendable (_ request: Request) async throws -> HTTPFields
     ) -> some Connection {
         DefaultFieldsConnection(

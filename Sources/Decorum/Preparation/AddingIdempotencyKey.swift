@@ -54,7 +54,7 @@ struct IdempotencyKeyConnection<Base: Connection>: ComposedConnection {
         Layer(
             name: "addingIdempotencyKey", role: .preparation,
             settings: [.init("to", methods.map(\.rawValue).sorted().joined(separator: " "))],
-            facts: [.changesSignedParts, .variesPerSend, .identifiesCalls, .makesIdempotent])
+            facts: [.changesSignedParts, .variesPerSend, .identifiesCalls, .makesIdempotent], methods: methods)
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

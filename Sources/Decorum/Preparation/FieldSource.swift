@@ -3,7 +3,8 @@ import HTTPTypes
 /// Fields that are the same for every request, or that a closure computes from the request.
 enum FieldSource: Sendable {
     case fixed(HTTPFields)
-    case computed(@Sendable (_ request: Request) async throws -> HTTPFields, secretFields: Set<HTTPField.Name>)
+    /// The names of the fields that hold credentials are nil where they are not known.
+    case computed(@Sendable (_ request: Request) async throws -> HTTPFields, secretFields: Set<HTTPField.Name>?)
 
     /// The fields that hold credentials.
     var secretFields: Set<HTTPField.Name> {
@@ -11,7 +12,7 @@ enum FieldSource: Sendable {
         case .fixed(let fields):
             return Set(fields.filter { Redaction.standard.isSecret($0, secretFields: []) }.map(\.name))
         case .computed(_, let secretFields):
-            return secretFields
+            return secretFields ?? []
         }
     }
 
@@ -19,8 +20,9 @@ enum FieldSource: Sendable {
     var facts: Set<Layer.Fact> {
         var facts: Set<Layer.Fact> = [.changesSignedParts]
         if !secretFields.isEmpty { facts.insert(.addsCredentials) }
-        if case .computed = self {
+        if case .computed(_, let declared) = self {
             facts.insert(.variesPerSend)
+            if declared == nil { facts.insert(.mayAddCredentials) }
             if !secretFields.isEmpty { facts.insert(.changesUsers) }
         }
         return facts

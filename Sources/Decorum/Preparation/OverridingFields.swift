@@ -28,11 +28,12 @@ extension Connection {
     /// The rules are those of ``overridingFields(with:)-(HTTPFields)``.
     ///
     /// - Parameters:
-    ///   - secretFields: The names of the fields that hold credentials, so that layers further out share no response.
+    ///   - secretFields: The names of the fields that hold credentials, so that layers further out share no response; empty
+    ///     where none does. Without it, the layer is unknown to the check of the stack (``Connection/composition``).
     ///   - fields: Returns the fields to set on a request; if it throws, nothing is sent.
     /// - Returns: A connection that sets the fields.
     public func overridingFields(
-        secretFields: Set<HTTPField.Name> = [],
+        secretFields: Set<HTTPField.Name>? = nil,
         with fields: @escaping @Sendable (_ request: Request) async throws -> HTTPFields
     ) -> some Connection {
         OverridingFieldsConnection(base: self, source: .computed(fields, secretFields: secretFields))

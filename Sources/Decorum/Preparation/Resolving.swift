@@ -47,7 +47,8 @@ struct ResolvingConnection<Base: Connection>: ComposedConnection {
         let place = Redaction.describedPath(baseURL.origin.description + baseURL.path)
         return Layer(
             name: "resolving", role: .preparation, settings: [Layer.Setting("against", place)],
-            facts: [.changesSignedParts, .setsOrigin])
+            facts: baseURL.isCut
+                ? [.changesSignedParts, .setsOrigin, .cutsBaseURL] : [.changesSignedParts, .setsOrigin])
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
@@ -77,6 +78,12 @@ struct BaseURL: Sendable {
     }
 
     var path: Substring { target.path.prefix { $0 != "?" } }
+    /// Whether references replace the last segment of the path.
+    var endsWithName: Bool { path.last.map { $0 != "/" } ?? false }
+    /// Whether there is a query, which references leave out.
+    var hasQuery: Bool { path.endIndex < target.path.endIndex }
+    /// Whether references leave out a part of the URL.
+    var isCut: Bool { endsWithName || hasQuery }
 
     func resolve(_ request: inout Request) throws(InvalidRequestError) {
         let target = try target(for: request.head.path ?? "", method: request.head.method)

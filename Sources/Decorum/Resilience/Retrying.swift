@@ -71,7 +71,8 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
     var layer: Layer {
         Layer(
             name: "retrying", role: .resilience, settings: policy.layerSettings,
-            facts: policy.layerFacts.union(Layer.facts(of: clock)), sends: policy.sends,
+            facts: policy.layerFacts.union(Layer.facts(of: clock)),
+            methods: policy.methods.subtracting(RetryPolicy.idempotentMethods), sends: policy.sends,
             longestWait: policy.longestWait, longestReading: policy.longestReading,
             sharedState: accounts(of: policy.budget).map { [Layer.StateIdentity($0)] } ?? [])
     }

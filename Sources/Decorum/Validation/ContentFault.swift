@@ -105,7 +105,7 @@ enum ContentFault: Sendable, Equatable {
         guard let first = token.first else { return true }
         guard first == UInt8(ascii: "\"") else {
             return ["true", "false", "null"].contains { $0.utf8.starts(with: token) }
-                || token.allSatisfy { "-+.eE0123456789".utf8.contains($0) }
+                || isBeginOfNumber(token)
         }
         var isEscaped = false
         for byte in token.dropFirst() {
@@ -113,6 +113,29 @@ enum ContentFault: Sendable, Equatable {
             isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
         }
         return true
+    }
+}
+
+extension ContentFault {
+    /// Whether bytes are the begin of a number that needs more digits (RFC 8259, section 6).
+    private static func isBeginOfNumber(_ token: ArraySlice<UInt8>) -> Bool {
+        var rest = token
+        func drop(_ bytes: String) -> Bool {
+            guard let first = rest.first, bytes.utf8.contains(first) else { return false }
+            rest.removeFirst()
+            return true
+        }
+        func dropDigits() -> Bool {
+            let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            rest = rest.dropFirst(digits.count)
+            return !digits.isEmpty
+        }
+        _ = drop("-")
+        if !drop("0"), !dropDigits() { return rest.isEmpty }
+        if drop("."), !dropDigits() { return rest.isEmpty }
+        guard drop("eE") else { return false }
+        _ = drop("+-")
+        return !dropDigits() && rest.isEmpty
     }
 }
 

@@ -104,6 +104,53 @@ import Testing
         #expect(sharing.limitingTime().bounds.duration.value == .seconds(30))
     }
 
+    private struct Silent<Base: Connection>: ComposedConnection {
+        let base: Base
+
+        func send(_ request: consuming Request) async throws -> Response { try await base.send(request) }
+    }
+
+    @Test func `A layer that declares nothing may do anything`() {
+        let unknown = Silent(base: quick.retrying(RetryPolicy(retries: 1)))
+        #expect(unknown.bounds.requests.value == nil && unknown.bounds.bytes.value == nil)
+        #expect(unknown.bounds.requests.layers.map(\.name) == ["Silent"])
+        #expect(
+            "\(unknown.bounds.requests)" == """
+                One call may send any number of requests over the network, because of Silent (which declares nothing).
+                """)
+        #expect(
+            "\(unknown.bounds.duration)" == """
+                One call may take any time until the head of its response, because of Silent (which declares nothing).
+                """)
+        #expect(unknown.limitingTime().bounds.duration.value == .seconds(30))
+        #expect(Silent(base: StubConnection()).bounds.requests.value == nil)
+        #expect(ClosureConnection { _ in .page }.bounds.requests.value == nil)
+        #expect(quick.intercepting("timing", facts: []) { try await $1.send($0) }.bounds.requests.value == 1)
+    }
+
+    @Test func `A layer that never sends takes the time of its base out`() {
+        struct Answering<Base: Connection>: ComposedConnection {
+            let base: Base
+            var layer: Layer { Layer(name: "answering", sends: 0...0, longestWait: .atMost(.seconds(3))) }
+
+            func send(_ request: consuming Request) async throws -> Response { .page }
+        }
+        let bounds = Answering(base: Wire().retrying()).bounds
+        #expect(bounds.duration.value == .seconds(3) && bounds.duration.layers.map(\.name) == ["answering"])
+        #expect(bounds.requests.value == 0)
+    }
+
+    @Test func `A bound is shown rounded up`() {
+        let times: [(Duration, String)] = [
+            (.milliseconds(1001), "1.01 s"), (.seconds(31), "31.00 s"), (.seconds(899), "15 min"),
+            (.milliseconds(599_999), "10 min"), (.seconds(7201), "3 h"), (.seconds(172_801), "3 days"),
+            (.microseconds(1), "0.1 ms"),
+        ]
+        for (time, text) in times {
+            #expect("\(Wire(time: .atMost(time)).bounds.duration)".contains("at most \(text) until"), "\(text)")
+        }
+    }
+
     @Test func `A pause lasts until the deadline where there is one`() {
         let paced = quick.pacing()
         #expect(paced.bounds.duration.value == .seconds(62))
@@ -116,7 +163,7 @@ import Testing
         #expect(stack.bounds.bytes.value == 900 + 1 << 20)
         #expect(
             "\(stack.bounds.bytes)" == """
-                One call holds at most 1 MiB of content in memory: 1 MiB by compressing and 900 bytes by logging.
+                One call holds at most 1.1 MiB of content in memory: 1 MiB by compressing and 900 bytes by logging.
                 """)
         #expect("\(quick.bounds.bytes)" == "One call holds no content in memory.")
         let unbounded = StubConnection().compressing().bounds.bytes

@@ -34,7 +34,7 @@ indirect enum DrawnLayer {
     ) -> any Connection {
         switch self {
         case .retrying(let policy, _, let id):
-            base.intercepting("deadline of \(id)") { request, base in
+            base.intercepting("deadline of \(id)", facts: []) { request, base in
                 server.note(request.options.deadline, for: id)
                 return try await base.send(request)
             }

@@ -193,4 +193,23 @@ import Testing
         let separate = server().caching(in: store).caching(in: otherStore)
         #expect(!separate.findings.contains { $0.hazard == .stateUsedTwice })
     }
+
+    @Test func `Two stores over one directory are one store`() throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "hazard-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let stores = ["a", "a", "b"].map { FileResponseStore(directory: directory.appending(path: $0)) }
+        let stub = StubConnection()
+        let wrong = stub.caching(in: stores[0]).revalidating(in: stores[1])
+        expectFinding(
+            of: .stateUsedTwice, in: wrong, naming: ["revalidating", "caching"],
+            notIn: stub.caching(in: stores[0]).revalidating(in: stores[2]))
+    }
+
+    @Test func `A layer that answers with the 304 needs the principal too`() throws {
+        let connection = try StubConnection { _ in .page }.authenticating(with: .bearer("t"), for: site)
+            .revalidating(in: store, answering: .notModified)
+        expectFinding(
+            of: .principalMissing, in: connection, naming: ["revalidating", "authenticating"],
+            notIn: connection.acting(for: Principal("user")))
+    }
 }

@@ -58,6 +58,22 @@ import Testing
         #expect(wrong.findings.map(\.hazard) == [.credentialsForEveryOrigin])
     }
 
+    @Test func `A base URL without a slash at its end loses its last segment, and one with a query loses that`()
+        async throws
+    {
+        let (cut, whole) = (StubConnection { _ in .page }, StubConnection { _ in .page })
+        let wrong = try cut.resolving(against: "https://a.example/api/v3")
+        let mended = try whole.resolving(against: "https://a.example/api/v3/")
+        for connection: any Connection in [wrong, mended] { _ = try await connection.send(.get("user")) }
+
+        #expect(cut.requests.map(\.head.path) == ["/api/user"])
+        #expect(whole.requests.map(\.head.path) == ["/api/v3/user"])
+        expectFinding(of: .baseURLCut, in: wrong, naming: ["resolving"], notIn: mended)
+        expectFinding(
+            of: .baseURLCut, in: try cut.resolving(against: "https://a.example/?tenant=1"), naming: ["resolving"],
+            notIn: try cut.resolving(against: "https://a.example"))
+    }
+
     @Test func `Retries and pauses outside of the base URL take all servers for one`() throws {
         let wrong = try ClosureConnection(named: "transport", choosingFrom: []) { _ in .page }
             .resolving(against: "https://a.example/").pacing().retrying().limitingTime()

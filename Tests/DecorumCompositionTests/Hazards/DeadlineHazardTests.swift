@@ -29,6 +29,9 @@ import Testing
         expectFinding(of: .unlimitedCall, in: unlimited, naming: ["retrying"], notIn: mended)
         let attempts = short.limitingTime(as: .attempt).retrying(policy)
         expectFinding(of: .unlimitedCall, in: attempts, naming: ["retrying"], notIn: mended)
+        let whole = short.retrying(policy).caching(in: MemoryResponseStore()).followingRedirects().validatingStatus()
+        let finding = try #require(whole.findings.first { $0.hazard == .unlimitedCall })
+        #expect(finding.change == "Write `.limitingTime()` below the line of `followingRedirects`.")
     }
 
     @Test func `The time of a call inside of redirections begins anew at each hop`() async throws {
@@ -54,6 +57,36 @@ import Testing
         }
         let inside = Self.busy(for: 1).limitingTime().retrying()
         #expect(Set(inside.findings.map(\.hazard)) == [.callLimitTooFarIn, .testWaits])
+        let attempts = Self.busy(for: 1).limitingTime().followingRedirects().limitingTime(as: .attempt)
+        #expect(attempts.findings.map(\.hazard) == [.callLimitTooFarIn])
+    }
+
+    @Test func `The time of one caller ends the request that another waits for`() async throws {
+        for isWrong in [true, false] {
+            let clock = VirtualClock()
+            let gate = Gate()
+            let stub = StubConnection { request in
+                guard let deadline = request.options.deadline else {
+                    try await gate.wait()
+                    return .page
+                }
+                try await clock.sleep(until: deadline, tolerance: nil)
+                throw TransportError(.deadlineExceeded, at: .head)
+            }
+            let times = TimePolicy(call: .seconds(10))
+            let wrong = stub.limitingTime(times, clock: clock).coalescing(clock: clock)
+            let mended = stub.coalescing(clock: clock).limitingTime(times, clock: clock)
+            if isWrong {
+                // A caller with time of its own fails at the time of the request that it shares.
+                var patient = try Request.page
+                patient.options.deadline = clock.now + .seconds(60)
+                let task = Task { [patient] in try await wrong.send(patient) }
+                try await clock.waitForSleepers(2)
+                clock.advance(by: .seconds(10))
+                await #expect(throws: TransportError.self) { try await task.value }
+            }
+            expectFinding(of: .callLimitTooFarIn, in: wrong, naming: ["limitingTime", "coalescing"], notIn: mended)
+        }
     }
 
     @Test func `A raised wait lasts for days, and a deadline outside ends it`() async throws {
@@ -72,7 +105,7 @@ import Testing
 
         expectFinding(of: .longWait, in: wrong, naming: ["retrying"], notIn: mended)
         let finding = try #require(wrong.findings.first { $0.hazard == .longWait })
-        #expect(finding.consequence.contains("up to 72 hours"))
+        #expect(finding.consequence.contains("up to 73 hours"))
         expectFinding(
             of: .longWait, in: long.pacing(PacingPolicy(longestWait: .seconds(3600))), naming: ["pacing"],
             notIn: long.pacing())

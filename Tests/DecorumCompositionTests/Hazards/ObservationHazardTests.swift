@@ -30,6 +30,37 @@ import Testing
         #expect(wrong.findings.first?.consequence.contains("`Authorization`") == true)
     }
 
+    @Test func `A log of lines without redaction shows a token in a URL, and no fields`() async throws {
+        let open = Lines()
+        let stub = StubConnection { _ in .page }
+        let wrong = try stub.logging(to: open.sink, redacting: .none).authenticating(with: .bearer("Zx81"), for: site)
+        _ = try await wrong.send(.get("https://a.example/?access_token=Zx82")).text()
+
+        #expect(open.all.joined().contains("Zx82") && !open.all.joined().contains("Zx81"))
+        let finding = try #require(wrong.findings.first)
+        #expect(finding.hazard == .secretsRecorded && finding.severity == .warning)
+        #expect(finding.consequence.hasSuffix("such as a token in the query of a URL."))
+    }
+
+    @Test func `An observer of attempts outside of retries takes a call for one attempt`() async throws {
+        func stack(_ observer: ExchangeStatistics, isWrong: Bool) -> any Connection {
+            let stub = StubConnection(Response.busy, .busy, .page)
+            let clock = ImpatientClock()
+            return isWrong
+                ? stub.retrying(.tool, clock: clock).observing(observer, as: .attempt)
+                : stub.observing(observer, as: .attempt).retrying(.tool, clock: clock)
+        }
+        let (calls, attempts) = (ExchangeStatistics(), ExchangeStatistics())
+        _ = try await stack(calls, isWrong: true).send(.page).text()
+        _ = try await stack(attempts, isWrong: false).send(.page).text()
+        #expect(calls.snapshot().rows.map(\.count) == [1])
+        #expect(attempts.snapshot().rows.map(\.count) == [3])
+
+        expectFinding(
+            of: .attemptsUnseen, in: StubConnection().retrying().observing(calls, as: .attempt),
+            naming: ["observing", "retrying"], notIn: StubConnection().observing(calls, as: .attempt).retrying())
+    }
+
     @Test func `A log of whole bodies holds them without a limit`() {
         let stub = StubConnection()
         expectFinding(

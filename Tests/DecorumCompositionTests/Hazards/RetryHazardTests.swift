@@ -135,6 +135,37 @@ import Testing
         expectFinding(of: .unsafeMethodsRepeated, in: wrong, naming: ["retrying"], notIn: plain)
     }
 
+    @Test func `A key for other methods does not make a repeated method safe`() async throws {
+        let lock = try #require(HTTPRequest.Method("LOCK"))
+        let stub = busy()
+        var repeating = policy
+        repeating.methods.formUnion([.post, .patch, lock])
+        let wrong = stub.retrying(repeating, clock: clock).addingIdempotencyKey()
+        _ = try await wrong.send(Request(lock, "https://a.example/order"))
+        #expect(stub.requests.count == 4)
+
+        let finding = try #require(wrong.findings.first { $0.hazard == .unsafeMethodsRepeated })
+        #expect(finding.consequence.contains("with `LOCK` again"))
+        #expect(finding.change.contains(#"`.addingIdempotencyKey(to: [.init("LOCK")!])`"#))
+        let posts = stub.retrying(repeating).addingIdempotencyKey(to: [lock])
+        #expect(posts.findings.first?.change.contains("`.addingIdempotencyKey()`") == true)
+        let most = stub.retrying(repeating)
+        #expect(most.findings.first?.change.contains(#"(to: [.init("LOCK")!, .patch, .post])`"#) == true)
+        expectFinding(
+            of: .unsafeMethodsRepeated, in: stub.retrying(repeating).addingIdempotencyKey(to: [.post]),
+            naming: ["retrying"],
+            notIn: stub.retrying(repeating).addingIdempotencyKey(to: [.post, .patch, lock]))
+    }
+
+    @Test func `A closure inside of retries is not accused of a value for each attempt`() {
+        let constant = busy().addingDefaultFields(secretFields: []) { _ in [.accept: "a/b"] }.retrying(
+            policy, clock: clock)
+        #expect(!constant.findings.contains { $0.hazard == .valueForEachAttempt })
+        let named = busy().intercepting("trace", facts: [.identifiesCalls, .variesPerSend]) { try await $1.send($0) }
+            .retrying(policy, clock: clock)
+        #expect(named.findings.contains { $0.hazard == .valueForEachAttempt })
+    }
+
     @Test func `Without a budget, a fleet sends many times as much to a server in trouble`() async throws {
         let (many, few) = (busy(), busy())
         let wrong = many.retrying(RetryPolicy(budget: .unlimited), clock: clock)

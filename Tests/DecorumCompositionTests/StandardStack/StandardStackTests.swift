@@ -201,7 +201,7 @@ import Testing
         without.time?.call = nil
         #expect(
             refused { try without.composed(pauses: ServerPauses()) } == """
-                `retries` need a limit for a whole call; set `time.call`. `pauses` are not used, because `pacing` is \
+                `retries` need a limit for a whole call; set `time.call`. `pauses` is not used, because `pacing` is \
                 left out.
                 """)
     }

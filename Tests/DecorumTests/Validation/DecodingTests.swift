@@ -83,6 +83,13 @@ import Testing
             "the JSON was cut, and ends at line 1, column 11 before it is complete. For HTTP the response was complete, so the server or a proxy has cut the content before. "
                 + "Send the request again; if it is cut again, look for a limit there."
         ),
+        ("[{\"id\": 2026-11-22", "it is not valid JSON from line 1, column 9 on."),
+        ("[{\"id\": 1.2.3", "it is not valid JSON from line 1, column 9 on."),
+        (
+            "[{\"id\": -1.5e+",
+            "the JSON was cut, and ends at line 1, column 15 before it is complete. For HTTP the response was complete, so the server or a proxy has cut the content before. "
+                + "Send the request again; if it is cut again, look for a limit there."
+        ),
         ("[{\"id\": try", "it is not valid JSON from line 1, column 9 on."),
         ("[{\"kind\": \"s3\ncret", "it is not valid JSON from line 1, column 11 on."),
         (

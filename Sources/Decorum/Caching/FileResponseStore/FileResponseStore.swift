@@ -48,6 +48,8 @@ public final class FileResponseStore: ResponseStore {
     private let spawner: any TaskSpawner
     var secrets: MemoryResponseStore { memoryOnly.store }
     private var directory: ResponseDirectory { files.directory }
+    /// The path of the directory, without symbolic links.
+    var path: String { directory.path }
 
     /// The largest body, in bytes, that the store takes: a quarter of its limit.
     public var bodyLimit: Int { files.bodyLimit }

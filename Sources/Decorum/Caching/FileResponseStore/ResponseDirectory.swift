@@ -16,7 +16,7 @@ final class ResponseDirectory: Sendable {
     let unfinishedPath: String
     /// The folder of marks of removals, which is also the lock of the directory.
     let removalsPath: String
-    private let path: String
+    let path: String
     private let folderPaths: [String]
     private let failure = Mutex<Int32?>(nil)
     /// Whether another process held the lock for too long at the last attempt, as one that is suspended does; until it

@@ -4,13 +4,13 @@ extension Bounds.Limit<Duration> {
         let time = WorstDuration(of: layers[...], within: nil)
         value = time.value
         self.layers = time.causes
-        let names = time.causes.map(\.name).listed
         description =
             switch value {
-            case .none: "One call may take any time until the head of its response, because of \(names)."
+            case .none: "One call may take any time until the head of its response, because of \(time.causes.faults)."
             case .some(.zero): "One call takes no time until the head of its response."
             case .some(let value):
-                "One call takes at most \(value.shortText) until the head of its response, because of \(names)."
+                "One call takes at most \(value.shortTextOfBound) until the head of its response, because of "
+                    + "\(time.causes.map(\.name).listed)."
             }
     }
 }
@@ -18,7 +18,7 @@ extension Bounds.Limit<Duration> {
 private struct WorstDuration {
     /// Nil for any time.
     private(set) var value: Duration? = .zero
-    /// The layers that let time pass or limit it; where there is no limit, those because of which there is none.
+    /// The layers that let time pass or limit it; where there is no limit, those that set none.
     private(set) var causes: [Layer] = []
 
     /// - Parameters:
@@ -52,7 +52,8 @@ private struct WorstDuration {
     /// Adds a layer that sends what is further in as often as it may, and takes time of its own.
     private mutating func pass(_ layer: Layer, adding own: Duration?) {
         let sends = layer.sends.upperBound
-        let inner = sends > 0 ? causes : []
+        if sends == 0 { (value, causes) = (.zero, []) }
+        let inner = causes
         let repeated = value.map { once in
             // Beyond that, a product would overflow.
             once == .zero || sends < 1 << 30 && once < .seconds(1 << 30) ? once * min(sends, 1 << 30) : nil
@@ -74,9 +75,31 @@ extension Layer {
     /// - Parameter deadline: The time that is left for the request; nil for any.
     /// - Returns: The time.
     fileprivate func ownTime(within deadline: Duration?) -> Duration? {
-        guard var wait = longestWait.value, let reading = longestReading.value else { return nil }
+        guard isDeclared, var wait = longestWait.value, let reading = longestReading.value else { return nil }
         // Such a layer waits for as long as the deadline allows, also beyond its own limit.
         if facts.contains(.waitsUntilDeadline), let deadline { wait = max(wait, deadline) }
         return wait + reading
+    }
+}
+
+extension Duration {
+    /// The duration as short text that is not below it.
+    fileprivate var shortTextOfBound: String {
+        let unit: Duration =
+            switch components.seconds {
+            case 172_800...: .seconds(86_400)
+            case 7_200...: .seconds(3_600)
+            case 600...: .seconds(60)
+            case 1...: .milliseconds(10)
+            default: .microseconds(100)
+            }
+        let (whole, rest) = components.seconds.quotientAndRemainder(dividingBy: max(1, unit.components.seconds))
+        guard unit < .seconds(1) else {
+            let isExact = rest == 0 && components.attoseconds == 0
+            return (unit * (whole + (isExact ? 0 : 1))).shortText
+        }
+        let step = unit.components.attoseconds
+        let steps = (components.attoseconds + step - 1) / step
+        return (.seconds(components.seconds) + unit * steps).shortText
     }
 }

@@ -8,7 +8,7 @@ extension Bounds.Limit<Int> {
         description =
             switch value {
             case nil:
-                "One call may send any number of requests over the network, because of \(count.causes.map(\.name).listed)."
+                "One call may send any number of requests over the network, because of \(count.causes.faults)."
             case 0: "One call sends no request over the network."
             case 1: "One call sends at most 1 request over the network."
             case .some(let value) where factors.isEmpty: "One call sends at most \(value) requests over the network."
@@ -20,7 +20,7 @@ extension Bounds.Limit<Int> {
 private struct WorstRequests {
     /// Nil for any number.
     var value: Int?
-    /// The layers that send more than once; where there is no largest number, those because of which there is none.
+    /// The layers that send more than once; where there is no largest number, those that set none.
     var causes: [Layer] = []
 
     init(of layers: ArraySlice<Layer>) {
@@ -51,6 +51,10 @@ private struct WorstRequests {
     }
 
     private mutating func `repeat`(by layer: Layer) {
+        guard layer.isDeclared else {
+            (value, causes) = (nil, [layer] + (value == nil ? causes : []))
+            return
+        }
         let sends = layer.sends.upperBound
         switch value {
         case _ where sends == 1, 0: break

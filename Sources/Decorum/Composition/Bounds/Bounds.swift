@@ -5,7 +5,7 @@ extension Connection {
     /// let bounds = connection.bounds
     /// print(bounds.requests)  // One call sends at most 210 requests over the network: 21 by followingRedirects, …
     /// print(bounds.duration)  // One call takes at most 31.00 s until the head of its response, …
-    /// print(bounds.bytes)  // One call holds at most 64 MiB of content in memory: 64 KiB by validatingStatus, …
+    /// print(bounds.bytes)  // One call holds at most 64.1 MiB of content in memory: 64 KiB by validatingStatus, …
     /// ```
     public var bounds: Bounds { Bounds(of: layers) }
 }
@@ -14,7 +14,8 @@ extension Connection {
 ///
 /// The bounds follow from ``Layer/sends``, ``Layer/longestWait``, ``Layer/longestReading``, ``Layer/timeLimit`` and
 /// ``Layer/bytesHeld``. They hold as far as each layer keeps what it declares, as `DecoratorLaw` of `DecorumTesting` checks,
-/// and ends its work at the deadline of the request. Three things are not counted:
+/// and ends its work at the deadline of the request. A layer that declares nothing may do anything: ``Layer/isDeclared``.
+/// Three things are not counted:
 ///
 /// - requests in the background, such as the validation of a stale response,
 /// - the time in closures and observers of the app, and the bytes that the app itself holds,
@@ -38,11 +39,12 @@ public struct Bounds: Sendable, Hashable {
         bytes = Limit(ofBytesIn: layers)
     }
 
-    /// The largest value, or the layers because of which there is none.
+    /// The largest value, or the layers that set none.
     public struct Limit<Value: Sendable & Hashable>: Sendable, Hashable, CustomStringConvertible {
         /// The largest value; nil where there is none.
         public let value: Value?
-        /// The layers that make up the largest value, or because of which there is none, outermost first.
+        /// The layers that make up the largest value, or that set none, outermost first; a layer that declares nothing sets
+        /// none.
         public let layers: [Layer]
         /// One sentence with the value and the layers.
         public let description: String
@@ -52,6 +54,13 @@ public struct Bounds: Sendable, Hashable {
 extension Bounds: CustomStringConvertible {
     /// One sentence for each of the bounds, on lines of their own.
     public var description: String { "\(requests)\n\(duration)\n\(bytes)" }
+}
+
+extension [Layer] {
+    /// The names of layers that set no largest value.
+    var faults: String {
+        map { $0.name + ($0.isDeclared ? "" : " (which declares nothing)") }.listed
+    }
 }
 
 extension Layer.Bound {

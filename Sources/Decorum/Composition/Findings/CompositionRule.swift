@@ -22,7 +22,7 @@ struct CompositionRule: Sendable {
                 guard let innermost = others.last else { return nil }
                 return Finding(
                     hazard, severity, moving: node.place, to: .inside(of: innermost), because: others,
-                    consequence: consequence(node.layer.quotedName, others.map(\.layer.quotedName).listed))
+                    consequence: consequence(node.place.quotedName, others.map(\.quotedName).listed))
             }
         }
     }
@@ -46,7 +46,7 @@ struct CompositionRule: Sendable {
                 guard let outermost = others.first else { return nil }
                 return Finding(
                     hazard, severity, moving: node.place, to: .outside(of: outermost), because: others,
-                    consequence: consequence(node.layer.quotedName, others.map(\.layer.quotedName).listed))
+                    consequence: consequence(node.place.quotedName, others.map(\.quotedName).listed))
             }
         }
     }
@@ -112,9 +112,6 @@ struct CompositionRule: Sendable {
 }
 
 extension Layer {
-    /// The name in code font.
-    var quotedName: String { "`\(name)`" }
-
     func has(_ fact: Fact) -> Bool { facts.contains(fact) }
 
     var isTransport: Bool { role == .transport }

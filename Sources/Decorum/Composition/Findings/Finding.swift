@@ -63,15 +63,15 @@ extension Finding {
         _ hazard: Hazard, _ severity: Severity, moving place: LayerPlace, to move: Move, because others: [LayerPlace],
         consequence: String
     ) {
-        let name = place.layer.quotedName
+        let name = place.quotedName
         let change =
             switch move {
             case .inside(let other):
-                "Move \(name) inside of \(other.layer.quotedName): its line belongs above that of "
-                    + "\(other.layer.quotedName)."
+                "Move \(name) inside of \(other.quotedName): its line belongs above that of "
+                    + "\(other.quotedName)."
             case .outside(let other):
-                "Move \(name) outside of \(other.layer.quotedName): its line belongs below that of "
-                    + "\(other.layer.quotedName)."
+                "Move \(name) outside of \(other.quotedName): its line belongs below that of "
+                    + "\(other.quotedName)."
             }
         self.init(
             hazard: hazard, severity: severity, places: [place] + others, consequence: consequence, change: change,
@@ -86,7 +86,12 @@ public struct LayerPlace: Sendable, Hashable, CustomStringConvertible {
     public let number: Int
     /// The layer.
     public let layer: Layer
+    /// Whether the stack has another layer of that name.
+    let hasNamesake: Bool
 
     /// The number and the layer.
     public var description: String { "\(number) \(layer)" }
+
+    /// The name in code font, with the number where it is needed to tell layers apart.
+    var quotedName: String { "`\(layer.name)`" + (hasNamesake ? " (layer \(number))" : "") }
 }

@@ -25,6 +25,8 @@ extension Hazard {
     public static let credentialsForEveryOrigin = Hazard("credentialsForEveryOrigin")
     /// Relative requests get their origin inside of a layer that needs it.
     public static let originSetTooLate = Hazard("originSetTooLate")
+    /// References replace a part of the base URL, such as the version of the API.
+    public static let baseURLCut = Hazard("baseURLCut")
     /// A layer that shares responses stands outside of credentials, and no layer sets a principal.
     public static let principalMissing = Hazard("principalMissing")
     /// The principal is set inside of a layer that tells responses apart by it.
@@ -63,11 +65,11 @@ extension Hazard {
     public static let unsafeMethodsRepeated = Hazard("unsafeMethodsRepeated")
     /// Retries draw from no budget.
     public static let retriesWithoutBudget = Hazard("retriesWithoutBudget")
-    /// A layer may send one call very often.
+    /// A layer, or several that multiply, may send one call very often.
     public static let manySends = Hazard("manySends")
     /// Each attempt gets an idempotency key of its own.
     public static let keyForEachAttempt = Hazard("keyForEachAttempt")
-    /// Each attempt gets an identifier, or another computed value, of its own.
+    /// Each attempt gets an identifier of its own.
     public static let valueForEachAttempt = Hazard("valueForEachAttempt")
     /// A status becomes an error before the layers that react to it.
     public static let statusErrorTooEarly = Hazard("statusErrorTooEarly")
@@ -77,7 +79,7 @@ extension Hazard {
 extension Hazard {
     /// Retries have no deadline outside of them.
     public static let unlimitedCall = Hazard("unlimitedCall")
-    /// The time of a call begins anew with each hop or attempt.
+    /// The time of a call begins anew with each hop or attempt, or ends a request that others wait for.
     public static let callLimitTooFarIn = Hazard("callLimitTooFarIn")
     /// A layer may let a call wait for more than five minutes.
     public static let longWait = Hazard("longWait")
@@ -93,6 +95,8 @@ extension Hazard {
 
 /// Caches and content.
 extension Hazard {
+    /// Two layers do the same work, one inside of the other.
+    public static let layerTwice = Hazard("layerTwice")
     /// A field that a response may depend on is added inside of a cache.
     public static let fieldsInsideOfCache = Hazard("fieldsInsideOfCache")
     /// Content is changed before a cache tells requests apart by it.
@@ -117,6 +121,8 @@ extension Hazard {
     public static let secretsRecorded = Hazard("secretsRecorded")
     /// A layer holds content without a limit.
     public static let unboundedMemory = Hazard("unboundedMemory")
+    /// Attempts are observed where a call is only one.
+    public static let attemptsUnseen = Hazard("attemptsUnseen")
     /// Attempts are observed, and calls are not.
     public static let callsUnseen = Hazard("callsUnseen")
     /// A cassette records the answers of layers in place of those of the server.

@@ -8,8 +8,8 @@ extension CompositionRule {
                 guard let redirection = redirections.first else { return nil }
                 return Fault(
                     severity: .error, others: redirections,
-                    consequence: "\(place.layer.quotedName) adds its credential to every request, also to those that "
-                        + "\(redirection.layer.quotedName) sends to another server, which a response has named.",
+                    consequence: "\(place.quotedName) adds its credential to every request, also to those that "
+                        + "\(redirection.quotedName) sends to another server, which a response has named.",
                     change:
                         "Add the credential with `authenticating(with:for:)`, which binds it to its origins. A layer of "
                         + "your own that compares the origin declares the fact `bindsToOrigins`.")
@@ -29,18 +29,28 @@ extension CompositionRule {
                 + "failures and the pauses of one count for all."
         },
         each(
+            .baseURLCut, where: { $0.has(.cutsBaseURL) },
+            fault: { place, _, _ in
+                Fault(
+                    severity: .warning,
+                    consequence:
+                        "References replace what is behind the last slash of the URL of \(place.quotedName): with "
+                        + "`https://example.com/api/v3`, `user` is `https://example.com/api/user`.",
+                    change: "End the URL with a slash, and leave out its query.")
+            }),
+        each(
             .principalMissing, where: { $0.has(.sharesResponses) },
             fault: { place, outer, inner in
                 let credentials = inner.having(.addsCredentials)
-                guard let first = credentials.first, !(outer + inner).contains({ $0.has(.setsPrincipal) }) else {
-                    return nil
-                }
+                guard let first = credentials.first, !outer.contains({ $0.has(.sharesResponses) }),
+                    !(outer + inner).contains({ $0.has(.setsPrincipal) })
+                else { return nil }
                 return Fault(
                     severity: .information, others: credentials,
                     consequence:
-                        "\(first.layer.quotedName) adds credentials, so \(place.layer.quotedName) stores and shares "
+                        "\(first.quotedName) adds credentials, so \(place.quotedName) stores and shares "
                         + "nothing for a request without a principal.",
-                    change: "Write `.acting(for: Principal(…))` below the line of \(place.layer.quotedName), or set "
+                    change: "Write `.acting(for: Principal(…))` below the line of \(place.quotedName), or set "
                         + "`options.principal` of each request.")
             }),
         tooFarIn(.principalSetTooLate, .warning) { layer, other in
@@ -57,10 +67,10 @@ extension CompositionRule {
                 return Fault(
                     severity: .warning, others: [inner[sharing]] + changing,
                     consequence:
-                        "\(credentials.layer.quotedName) may add the credentials of another user to each request, and "
-                        + "\(inner[sharing].layer.quotedName) gives a response to all requests of the one principal.",
+                        "\(credentials.quotedName) may add the credentials of another user to each request, and "
+                        + "\(inner[sharing].quotedName) gives a response to all requests of the one principal.",
                     change:
-                        "Set `options.principal` of each request in place of \(place.layer.quotedName), or declare that the "
+                        "Set `options.principal` of each request in place of \(place.quotedName), or declare that the "
                         + "credentials are of one user: `servesOneUser` of a `CredentialSource`.")
             }),
         tooFarOut(.credentialsOutsideOfRetries, .warning) { layer, other in

@@ -4,27 +4,41 @@ extension CompositionRule {
         each(
             .unlimitedCall, where: \.retries,
             fault: { place, outer, inner in
-                guard !outer.contains(\.limitsTime), !inner.contains(\.limitsCalls) else { return nil }
+                guard !outer.contains(\.retries), !outer.contains(\.limitsTime), !inner.contains(\.limitsCalls) else {
+                    return nil
+                }
+                let outermost = outer.first { $0.layer.has(.resends) || $0.layer.has(.sharesResponses) } ?? place
                 return Fault(
                     severity: .warning,
                     consequence:
-                        "Nothing limits the time of a call: \(place.layer.quotedName) waits and sends again however long "
+                        "Nothing limits the time of a call: \(place.quotedName) waits and sends again however long "
                         + "each attempt has taken.",
-                    change:
-                        "Write `.limitingTime()` below the lines of \(place.layer.quotedName) and of what else sends again."
-                )
+                    change: "Write `.limitingTime()` below the line of \(outermost.quotedName).")
             }),
         each(
             .callLimitTooFarIn, where: \.limitsCalls,
             fault: { place, outer, _ in
                 let others = outer.filter { $0.layer.retries || $0.layer.role == .redirection }
-                guard let outermost = others.first, !outer.contains(\.limitsTime) else { return nil }
-                let name = place.layer.quotedName
+                guard let outermost = others.first, !outer.contains(\.limitsCalls) else { return nil }
                 return Fault(
                     severity: .warning, others: others,
                     consequence:
-                        "The time of \(name) begins anew with each request of \(others.map(\.layer.quotedName).listed), so that "
-                        + "a call may take many times as long.",
+                        "The time of \(place.quotedName) begins anew with each request of "
+                        + "\(others.map(\.quotedName).listed), so that a call may take many times as long.",
+                    move: .outside(of: outermost))
+            }),
+        each(
+            .callLimitTooFarIn, where: \.limitsCalls,
+            fault: { place, outer, _ in
+                let others = outer.having(.sharesResponses)
+                guard let outermost = others.first, !outer.contains(\.limitsCalls),
+                    !outer.contains(where: { $0.layer.retries || $0.layer.role == .redirection })
+                else { return nil }
+                return Fault(
+                    severity: .warning, others: others,
+                    consequence:
+                        "The time of \(place.quotedName) ends a request for which other callers of "
+                        + "\(others.map(\.quotedName).listed) may still wait, and does not limit their wait for it.",
                     move: .outside(of: outermost))
             }),
         each(
@@ -36,9 +50,9 @@ extension CompositionRule {
                 }
                 return Fault(
                     severity: .warning,
-                    consequence: "\(place.layer.quotedName) may let a call wait for \(place.layer.longestWait.text).",
+                    consequence: "\(place.quotedName) may let a call wait for \(place.layer.longestWait.text).",
                     change:
-                        "Write `.limitingTime()` below the line of \(place.layer.quotedName), or lower its longest wait."
+                        "Write `.limitingTime()` below the line of \(place.quotedName), or lower its longest wait."
                 )
             }),
         tooFarOut(.attemptLimitOutsideOfRetries, .warning) { layer, other in
@@ -55,15 +69,25 @@ extension CompositionRule {
                 return Fault(
                     severity: .warning, others: [call],
                     consequence:
-                        "\(place.layer.quotedName) never ends an attempt: the whole call, which layer \(call.number) "
+                        "\(place.quotedName) never ends an attempt: the whole call, which layer \(call.number) "
                         + "limits, ends no later.",
                     change: "Give an attempt less time than the call.")
             }),
-        tooFarOut(.pausesOutsideOfRetries, .warning) { layer, other in
-            layer.onlyWaits && other.retries
-        } consequence: { layer, others in
-            "Only the first attempt of \(others) waits in \(layer); the others are sent into the pause that the server asks for."
-        },
+        each(
+            .pausesOutsideOfRetries, where: \.onlyWaits,
+            fault: { place, _, inner in
+                let others = inner.filter { $0.layer.retries }
+                // Another layer of this kind may hold the attempts back already; then one of the two is too many.
+                guard let innermost = others.last,
+                    !inner.contains(where: { $0.number > innermost.number && $0.layer.name == place.layer.name })
+                else { return nil }
+                return Fault(
+                    severity: .warning, others: others,
+                    consequence:
+                        "Only the first attempt of \(others.map(\.quotedName).listed) waits in \(place.quotedName); the "
+                        + "others are sent into the pause that the server asks for.",
+                    move: .inside(of: innermost))
+            }),
         tooFarOut(.pausesOutsideOfCache, .warning) { layer, other in
             layer.onlyWaits && other.role == .caching
         } consequence: { layer, others in
@@ -85,12 +109,13 @@ extension Layer.Bound<Duration> {
 }
 
 extension Duration {
-    /// The duration in whole seconds, minutes or hours.
+    /// The duration in seconds, minutes or hours, rounded up, since it is a bound.
     fileprivate var formatted: String {
-        switch components.seconds {
-        case ..<120: "\(components.seconds) seconds"
-        case ..<7200: "\(components.seconds / 60) minutes"
-        default: "\(components.seconds / 3600) hours"
+        let seconds = components.seconds + (components.attoseconds > 0 ? 1 : 0)
+        return switch seconds {
+        case ...120: "\(seconds) seconds"
+        case ...7200: "\((seconds + 59) / 60) minutes"
+        default: "\(seconds / 3600 + (seconds % 3600 > 0 ? 1 : 0)) hours"
         }
     }
 }

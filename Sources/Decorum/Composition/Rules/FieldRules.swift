@@ -10,7 +10,7 @@ extension CompositionRule {
         tooFarOut(.contentChangedOutsideOfCache, .information) { layer, other in
             layer.has(.changesContent) && other.has(.sharesResponses)
         } consequence: { layer, others in
-            "\(others) tells the requests with content, such as a `QUERY`, apart by what \(layer) has made of it."
+            "Requests with content, such as a `QUERY`, are kept apart in \(others) by what \(layer) has made of it."
         },
     ]
 }

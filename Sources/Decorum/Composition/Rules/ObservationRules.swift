@@ -4,14 +4,15 @@ extension CompositionRule {
         each(
             .secretsRecorded, where: { $0.has(.records) && !$0.has(.redacts) },
             fault: { place, outer, inner in
+                let showsFields = place.layer.has(.recordsFields)
                 let fields = (outer + inner).reduce(into: place.layer.secretFields) {
                     $0.formUnion($1.layer.secretFields)
                 }
-                let names = fields.map { "`\($0.rawName)`" }.sorted()
+                let names = showsFields ? fields.map { "`\($0.rawName)`" }.sorted() : []
                 return Fault(
-                    severity: .error,
-                    consequence: "\(place.layer.quotedName) writes secrets down as they are"
-                        + (names.isEmpty ? "." : ", such as the values of \(names.listed)."),
+                    severity: showsFields ? .error : .warning,
+                    consequence: "\(place.quotedName) writes secrets down as they are, such as "
+                        + (names.isEmpty ? "a token in the query of a URL." : "the values of \(names.listed)."),
                     change:
                         "Leave out `redacting: .none`. A layer of your own that hides secrets declares the fact `redacts`."
                 )
@@ -22,10 +23,15 @@ extension CompositionRule {
                 Fault(
                     severity: .warning,
                     consequence:
-                        "\(place.layer.quotedName) holds content in memory without a limit, so that one long response "
+                        "\(place.quotedName) holds content in memory without a limit, so that one long response "
                         + "fills the memory.",
-                    change: "Give \(place.layer.quotedName) a limit.")
+                    change: "Give \(place.quotedName) a limit.")
             }),
+        tooFarOut(.attemptsUnseen, .warning) { layer, other in
+            layer.has(.observesAttempts) && (other.retries || other.role == .redirection || other.role == .caching)
+        } consequence: { layer, others in
+            "\(layer) stands outside of \(others), and takes each call for one attempt, however often it is sent."
+        },
         CompositionRule(hazard: .callsUnseen) { tree in
             let observers = tree.nodes.filter { $0.layer.role == .observation }
             let hiding = observers.compactMap { observer in
@@ -34,13 +40,13 @@ extension CompositionRule {
             guard let observer = observers.first, let outermost = hiding.first, hiding.count == observers.count else {
                 return []
             }
-            let name = outermost.layer.quotedName
+            let name = outermost.quotedName
             return [
                 Finding(
                     hazard: .callsUnseen, severity: .information, places: [observer.place, outermost],
                     consequence:
-                        "\(observer.layer.quotedName) sees each request that \(name) sends, and nothing shows how long "
-                        + "a call takes, or a call that \(name) answers.",
+                        "\(observer.place.quotedName) sees each request that \(name) sends, and nothing shows how long a call "
+                        + "takes" + (outermost.layer.has(.answers) ? ", or a call that \(name) answers." : "."),
                     change: "Observe the calls too, as by `.observing(…)` or `.logging(…)` below the line of \(name).",
                     move: nil)
             ]

@@ -1,33 +1,15 @@
 extension CompositionRule {
-    /// Retries that multiply, that never run, or that repeat what must not be repeated.
+    /// Retries that never run, or that repeat what must not be repeated.
     static let retries = [
-        each(
-            .retriesMultiply, where: \.retries,
-            fault: { place, _, inner in
-                let others = inner.filter { $0.layer.retries }
-                guard !others.isEmpty else { return nil }
-                let layers = [place] + others
-                let sends = layers.reduce(1) { product, place in
-                    let (next, overflows) = product.multipliedReportingOverflow(by: place.layer.sends.upperBound)
-                    return overflows ? .max : next
-                }
-                // One budget for all of them ends the multiplication soon.
-                let state = others.reduce(place.layer.sharedState) { $0.intersection($1.layer.sharedState) }
-                return Fault(
-                    severity: state.isEmpty ? .warning : .information, others: others,
-                    consequence: "\(layers.map(\.layer.quotedName).listed) multiply: one call may be sent "
-                        + "\(sends == .max ? "without a limit" : "\(sends) times").",
-                    change: "Remove all but one of them.")
-            }),
         tooFarOut(.retriesOutsideOfRedirections, .warning) { layer, other in
             layer.retries && other.role == .redirection
         } consequence: { layer, others in
-            "After a failure at a later hop, \(layer) begins again at the first URL, and \(others) repeats all hops."
+            "After a failure at a later hop, \(layer) begins again at the first URL, with all hops of \(others)."
         },
         tooFarOut(.retriesOutsideOfCache, .error) { layer, other in
             layer.retries && other.role == .caching
         } consequence: { layer, others in
-            "Where \(others) answers with a stale response in place of a failure, \(layer) never sees the failure."
+            "Where a stale response of \(others) stands in for a failure, \(layer) never sees the failure."
         },
         tooFarOut(.retriesOutsideOfAnswers, .error) { layer, other in
             layer.retries && (other.has(.answers) || other.has(.inventsAnswers))
@@ -43,15 +25,21 @@ extension CompositionRule {
         each(
             .unsafeMethodsRepeated, where: { $0.has(.repeatsUnsafeMethods) },
             fault: { place, outer, _ in
-                guard !outer.contains({ $0.has(.makesIdempotent) }) else { return nil }
+                let keyed = outer.having(.makesIdempotent).reduce(into: Set()) { $0.formUnion($1.layer.methods) }
+                let methods = place.layer.methods.subtracting(keyed).map(\.rawValue).sorted()
+                guard !methods.isEmpty else { return nil }
+                let names = methods.map { "`\($0)`" }.listed
+                let cases = methods.map { ["POST": ".post", "PATCH": ".patch"][$0] ?? ".init(\"\($0)\")!" }
+                    .joined(separator: ", ")
+                let key = methods.contains { $0 != "POST" && $0 != "PATCH" } ? "to: [\(cases)]" : ""
                 return Fault(
                     severity: .error,
                     consequence:
-                        "\(place.layer.quotedName) sends requests such as a `POST` again although the server may have "
-                        + "carried them out, so that an order is placed twice.",
+                        "\(place.quotedName) sends requests with \(names) again although the server may have carried them "
+                        + "out, so that an order is placed twice.",
                     change:
-                        "Remove the unsafe methods from `RetryPolicy.methods`, or write `.addingIdempotencyKey()` below the "
-                        + "line of \(place.layer.quotedName) if the server knows the field.")
+                        "Remove \(names) from `RetryPolicy.methods`, or write `.addingIdempotencyKey(\(key))` below the "
+                        + "line of \(place.quotedName) if the server knows the field.")
             }),
         each(
             .retriesWithoutBudget, where: { $0.has(.resendsWithoutBudget) },
@@ -59,7 +47,7 @@ extension CompositionRule {
                 Fault(
                     severity: .warning,
                     consequence:
-                        "\(place.layer.quotedName) sends again as often as its policy allows, so that many clients keep "
+                        "\(place.quotedName) sends again as often as its policy allows, so that many clients keep "
                         + "an overloaded server down.",
                     change:
                         "Leave out `budget: .unlimited`, or write `budget: .perCall(2)` for a command that runs once.")
@@ -67,14 +55,14 @@ extension CompositionRule {
         each(
             .manySends, where: { !$0.isTransport && $0.has(.resends) },
             fault: { place, _, _ in
-                let limit = place.layer.role == .redirection ? 50 : 12
-                guard place.layer.sends.upperBound > limit else { return nil }
-                let bound = place.layer.sends.upperBound
+                let sends = place.layer.sends.upperBound
+                let limit = place.layer.usualSends
+                guard sends > limit else { return nil }
                 return Fault(
                     severity: .warning,
-                    consequence: "\(place.layer.quotedName) may send one call "
-                        + "\(bound == .max ? "without a limit" : "\(bound) times").",
-                    change: "Lower its limit to \(limit) or less.")
+                    consequence: "\(place.quotedName) may send one request "
+                        + "\(sends == .max ? "without a limit" : "\(sends) times").",
+                    change: "Lower its limit, so that it sends \(limit) times at most\(place.layer.advisedLimit).")
             }),
         tooFarIn(.keyForEachAttempt, .error) { layer, other in
             layer.has(.makesIdempotent) && other.retries
@@ -82,24 +70,37 @@ extension CompositionRule {
             "\(layer) adds another key to each attempt of \(others), so that the server cannot tell that they are one call."
         },
         tooFarIn(.valueForEachAttempt, .warning) { layer, other in
-            layer.role == .preparation && layer.has(.variesPerSend)
-                && !layer.has(.makesIdempotent) && !layer.has(.addsCredentials) && other.retries
+            layer.has(.identifiesCalls) && layer.has(.variesPerSend) && !layer.has(.makesIdempotent) && other.retries
         } consequence: { layer, others in
-            "\(layer) gives each attempt of \(others) a value of its own, so that the server cannot tell that they are one "
-                + "call."
+            "\(layer) gives each attempt of \(others) an identifier of its own, so that the server cannot tell that they are "
+                + "one call."
         },
         each(
             .statusErrorTooEarly, where: { $0.role == .validation },
             fault: { place, outer, _ in
                 let others = outer.filter { $0.layer.has(.readsStatus) || ($0.layer.has(.decodesContent)) }
                 guard let outermost = others.first else { return nil }
-                let name = place.layer.quotedName
+                let name = place.quotedName
                 return Fault(
                     severity: .error, others: others,
                     consequence:
-                        "\(name) throws before the response reaches \(others.map(\.layer.quotedName).listed), so that "
+                        "\(name) throws before the response reaches \(others.map(\.quotedName).listed), so that "
                         + "nothing reacts to its status or decodes the words of the server.",
                     move: .outside(of: outermost))
             }),
     ]
+}
+
+extension Layer {
+    /// The number of times that one request may be sent without a warning: 48 redirections, or 10 retries.
+    fileprivate var usualSends: Int { role == .redirection ? 50 : 12 }
+
+    /// The setting of a layer of this package that keeps to the usual number.
+    fileprivate var advisedLimit: String {
+        switch name {
+        case "followingRedirects": sharedState.isEmpty ? ": `upTo: 49` or less" : ": `upTo: 24` or less"
+        case "retrying": ": `retries: 10` or less"
+        default: ""
+        }
+    }
 }

@@ -10,7 +10,7 @@ extension CompositionRule {
         tooFarOut(.signatureOutsideOfRedirections, .error) { layer, other in
             layer.has(.signs) && other.role == .redirection
         } consequence: { layer, others in
-            "\(others) sends the signature that \(layer) made for one URL to another URL, where it is wrong."
+            "The signature that \(layer) made for one URL is sent by \(others) to another URL, where it is wrong."
         },
         tooFarOut(.signatureOutsideOfWaits, .error) { layer, other in
             layer.has(.signs) && other.onlyWaits

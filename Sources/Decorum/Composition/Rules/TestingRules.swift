@@ -9,11 +9,11 @@ extension CompositionRule {
                         && (other.layer.has(.resends) || other.layer.has(.answers) || other.layer.role == .redirection)
                 }
                 guard !acting.isEmpty else { return nil }
-                let names = acting.map(\.layer.quotedName).listed
+                let names = acting.map(\.quotedName).listed
                 return Fault(
                     severity: .warning, others: acting,
                     consequence:
-                        "\(place.layer.quotedName) records the answers of \(names) in place of those of the server, so "
+                        "\(place.quotedName) records the answers of \(names) in place of those of the server, so "
                         + "that a replay does not run \(acting.count == 1 ? "this layer" : "these layers").",
                     change: "Put the cassette in the place of the transport: `CassetteConnection(cassette)`, with "
                         + "\(names) outside of it.")
@@ -26,11 +26,11 @@ extension CompositionRule {
                 return Fault(
                     severity: .information, others: waiting,
                     consequence:
-                        "\(place.layer.quotedName) sends nothing, and the waits of "
-                        + "\(waiting.map(\.layer.quotedName).listed) go by the clock of the system, so that a test takes as "
+                        "\(place.quotedName) sends nothing, and the waits of "
+                        + "\(waiting.map(\.quotedName).listed) go by the clock of the system, so that a test takes as "
                         + "long as they do.",
                     change: "Pass `clock:`, such as a `VirtualClock`, to "
-                        + "\(waiting.map(\.layer.quotedName).listed).")
+                        + "\(waiting.map(\.quotedName).listed).")
             }),
     ]
 }

@@ -15,9 +15,9 @@ extension SettingsForm where Value == Bool {
 extension SettingsForm where Value: FixedWidthInteger & Sendable {
     static var count: Self {
         Self(expected: "a whole number") {
-            $0.asNumber.flatMap { Value(exactly: $0) }
+            $0.asWhole.flatMap { Value(exactly: $0) }
         } write: {
-            .number(Double($0))
+            .whole(Int(clamping: $0))
         }
     }
 }
@@ -34,9 +34,9 @@ extension SettingsForm where Value == Duration {
     /// Seconds, to the nanosecond.
     static var seconds: Self {
         Self(expected: "a number of seconds") {
-            $0.asNumber.flatMap { Duration(settingsSeconds: $0) }
+            $0.asWhole.map { .seconds($0) } ?? $0.asNumber.flatMap { Duration(settingsSeconds: $0) }
         } write: {
-            .number($0.settingsSeconds)
+            $0.components.attoseconds == 0 ? .whole(Int(clamping: $0.components.seconds)) : .number($0.settingsSeconds)
         }
     }
 }

@@ -54,7 +54,10 @@ struct SettingsRow<Group>: Sendable {
             case .members(let members):
                 rows.read(members, at: name, into: &part, &problems)
             default:
-                problems.append(.init(name, "is \(value), but has to be true, false, or an object with settings"))
+                let first = rows.first.map { SettingsValue.members([$0.key: $0.write(defaults)]).example } ?? "{}"
+                problems.append(
+                    .init(
+                        name, "is \(value), but has to be true, false, or an object with settings, such as \(first)"))
             }
             group[keyPath: path] = part
         } write: { group in
@@ -75,8 +78,10 @@ extension Array {
             row.read(value, prefix + row.key, &group, &problems)
         }
         for key in members.keys.sorted() where !contains(where: { $0.key == key }) {
-            let known = map(\.key).sorted().joined(separator: ", ")
-            problems.append(.init(prefix + key, "is no setting; the settings here are \(known)"))
+            let known = map(\.key).sorted()
+            let advice = known.nearest(to: key).map { "; did you mean `\($0)`? The" } ?? "; the"
+            problems.append(
+                .init(prefix + key, "is no setting\(advice) settings here are \(known.joined(separator: ", "))"))
         }
     }
 

@@ -8,10 +8,13 @@ public struct StackSettingsError: DescribableError, Sendable, Hashable {
         public let path: String
         /// The reason, as a text that continues the path.
         public let reason: String
+        /// The paths of further settings that the reason is about.
+        let others: [String]
 
-        init(_ path: String, _ reason: String) {
+        init(_ path: String, _ reason: String, others: [String] = []) {
             self.path = path
             self.reason = reason
+            self.others = others
         }
 
         /// The path and the reason.

@@ -23,8 +23,16 @@ extension StandardStack: Codable {
         }
         self.init(preset)
         Self.rows.read(members, at: path, into: &self, &problems)
-        // Settings that could not be read would contradict others that depend on them.
-        if problems.isEmpty { problems = self.problems.map { .init(prefix + $0.path, $0.reason) } }
+        // A setting that could not be read contradicts none.
+        let unread = problems.map(\.path)
+        let file = SettingsValue.members(members)
+        for problem in self.problems {
+            let settings = [problem.path] + problem.others
+            guard !settings.contains(where: { unread.hasPath(prefix + $0) }) else { continue }
+            let inherited = settings.filter { !file.names($0) }.map { "`\($0)`" }
+            let note = inherited.isEmpty ? "" : " (the preset “\(preset.rawValue)” sets \(inherited.listed))"
+            problems.append(.init(prefix + problem.path, problem.reason + note))
+        }
         guard problems.isEmpty else { throw StackSettingsError(problems) }
     }
 
@@ -107,6 +115,24 @@ extension StandardStack: Codable {
         .value("minimumLength", \.minimumLength, .count),
         .value("compressesStreams", \.compressesStreams, .flag),
     ]
+}
+
+extension [String] {
+    /// Whether a path is one of these, or below one.
+    fileprivate func hasPath(_ path: String) -> Bool {
+        contains { path == $0 || path.hasPrefix($0 + ".") || path.hasPrefix($0 + "[") }
+    }
+}
+
+extension SettingsValue {
+    /// Whether a file sets the value at a path, itself or with a group that the path leads through.
+    fileprivate func names(_ path: String) -> Bool {
+        guard case .members(let members) = self else { return true }
+        let parts = path.split(separator: ".", maxSplits: 1)
+        let key = parts.first?.prefix { $0 != "[" } ?? ""
+        guard let value = members[String(key)] else { return false }
+        return parts.count < 2 || value.names(String(parts[1]))
+    }
 }
 
 extension CoalescingPolicy {

@@ -44,7 +44,8 @@ extension StandardStack {
         let ingredients = StackIngredients(
             authentication: authentication, principal: principal, store: store, pauses: pauses, observer: observer,
             attemptObserver: attemptObserver, log: log, clock: clock, generator: generator, spawner: spawner)
-        let problems = problems + ingredients.problems(with: self)
+        let replaced = Set(layers.compactMap(\.replacedPart))
+        let problems = problems(replacing: replaced) + ingredients.problems(with: self, replacing: replaced)
         guard problems.isEmpty else { throw StackSettingsError(problems) }
         var connection = transport ?? SystemConnection(clock: clock)
         for part in Part.allCases.reversed() {
@@ -196,18 +197,38 @@ struct StackIngredients: Sendable {
     var spawner: any TaskSpawner = SystemSpawner()
 
     /// The contradictions between settings and what is passed beside them.
-    func problems(with stack: StandardStack) -> [StackSettingsError.Problem] {
+    ///
+    /// - Parameters:
+    ///   - stack: The settings.
+    ///   - replaced: The parts in whose places other layers stand.
+    /// - Returns: The problems.
+    func problems(
+        with stack: StandardStack, replacing replaced: Set<StandardStack.Part>
+    ) -> [StackSettingsError.Problem] {
         var problems: [StackSettingsError.Problem] = []
-        if let authentication, authentication.origins.isEmpty, stack.baseURL == nil {
+        let uses: [(name: String, isGiven: Bool, part: StandardStack.Part)] = [
+            ("authentication", authentication != nil, .authentication), ("principal", principal != nil, .principal),
+            ("store", store != nil, .caching), ("pauses", pauses != nil, .pacing),
+            ("observer", observer != nil, .callObservation),
+            ("attemptObserver", attemptObserver != nil, .attemptObservation),
+        ]
+        for use in uses where use.isGiven && replaced.contains(use.part) {
+            problems.append(
+                .init(use.name, "is not used, because a layer stands in place of `\(use.part.rawValue)`; pass it there")
+            )
+        }
+        if let authentication, authentication.origins.isEmpty, stack.baseURL == nil, !replaced.contains(.authentication)
+        {
             problems.append(.init("authentication", "has no origin; pass `for:` or set `baseURL`"))
         }
-        if store != nil, stack.caching == nil {
+        if store != nil, stack.caching == nil, !replaced.contains(.caching) {
             problems.append(.init("store", "is not used, because `caching` is left out"))
         }
-        if pauses != nil, stack.pacing == nil {
-            problems.append(.init("pauses", "are not used, because `pacing` is left out"))
+        if pauses != nil, stack.pacing == nil, !replaced.contains(.pacing) {
+            problems.append(.init("pauses", "is not used, because `pacing` is left out"))
         }
-        if log != nil, stack.callLog == nil, stack.wireLog == nil {
+        let logs = [(stack.callLog, StandardStack.Part.callLog), (stack.wireLog, .wireLog)]
+        if log != nil, logs.allSatisfy({ $0.0 == nil || replaced.contains($0.1) }) {
             problems.append(.init("log", "is not used; set `callLog` or `wireLog`"))
         }
         return problems

@@ -66,6 +66,9 @@ extension StandardStack {
         let place: Place
         let wrap: @Sendable (any Connection) throws -> any Connection
 
+        /// The part that the layer replaces; nil where it stands beside the parts.
+        var replacedPart: Part? { if case .inPlace(let part) = place { part } else { nil } }
+
         /// A layer that sees a request directly before a part does.
         ///
         /// - Parameters:
@@ -90,7 +93,10 @@ extension StandardStack {
             Addition(place: .inside(part), wrap: wrap)
         }
 
-        /// A layer instead of the part, whose settings are then not used.
+        /// A layer instead of the part, whose settings are then neither used nor checked.
+        ///
+        /// The base URL still names the origin of credentials. Composing is refused where something is passed for the part,
+        /// such as a store for ``StandardStack/Part/caching``.
         ///
         /// - Parameters:
         ///   - part: The part.

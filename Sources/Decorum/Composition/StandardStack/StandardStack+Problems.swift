@@ -2,11 +2,26 @@ import HTTPTypes
 
 extension StandardStack {
     /// The settings that cannot be used, or that contradict each other.
-    var problems: [StackSettingsError.Problem] {
+    var problems: [StackSettingsError.Problem] { problems(replacing: []) }
+
+    /// The settings that cannot be used, or that contradict each other.
+    ///
+    /// - Parameter replaced: The parts in whose places other layers stand, so that their settings are not used.
+    /// - Returns: The problems.
+    func problems(replacing replaced: Set<Part>) -> [StackSettingsError.Problem] {
+        leavingOut(replaced).usedProblems(mayLackCallTime: replaced.contains(.callTime))
+    }
+
+    private func usedProblems(mayLackCallTime: Bool) -> [StackSettingsError.Problem] {
         var list = ProblemList()
         list.check(self)
         if let time { list.check(time) }
-        if let retries { list.check(retries, in: time) }
+        if let retries {
+            list.check(retries)
+            if !mayLackCallTime, time?.call == nil {
+                list.add("retries", "need a limit for a whole call; set `time.call`", others: ["time.call"])
+            }
+        }
         if let caching { list.check(caching, in: time) }
         if let redirects { list.check("redirects.maximum", redirects.maximum > 0, .positive) }
         if let decompression { list.check(decompression) }
@@ -26,6 +41,35 @@ extension StandardStack {
     }
 }
 
+extension StandardStack {
+    /// The settings without those of some parts.
+    private func leavingOut(_ parts: Set<Part>) -> StandardStack {
+        var stack = self
+        for part in parts {
+            switch part {
+            case .statusValidation: stack.statusValidation = false
+            case .callLog: stack.callLog = nil
+            case .callTime: stack.time = stack.time.map { Times(call: nil, attempt: $0.attempt, idle: nil) }
+            case .idempotencyKeys: stack.idempotencyKeys = false
+            case .requestIDs: stack.requestIDs = false
+            case .baseURL: stack.baseURL = nil
+            case .fields: (stack.client, stack.languages, stack.fields) = (nil, [], [:])
+            case .redirects: stack.redirects = nil
+            case .decompression: stack.decompression = nil
+            case .caching: stack.caching = nil
+            case .coalescing: stack.coalescing = nil
+            case .retries: stack.retries = nil
+            case .pacing: stack.pacing = nil
+            case .attemptTime: stack.time?.attempt = nil
+            case .compression: stack.compression = nil
+            case .wireLog: stack.wireLog = nil
+            case .callObservation, .principal, .authentication, .attemptObservation: break
+            }
+        }
+        return stack
+    }
+}
+
 /// The problems of settings, as far as they have been found.
 private struct ProblemList {
     enum Demand: String {
@@ -36,35 +80,48 @@ private struct ProblemList {
     private(set) var problems: [StackSettingsError.Problem] = []
 
     mutating func check(_ path: String, _ isSuitable: Bool, _ demand: Demand) {
-        check(path, isSuitable, demand.rawValue)
+        check(path, isSuitable, because: demand.rawValue)
     }
 
-    mutating func check(_ path: String, _ isSuitable: Bool, _ reason: @autoclosure () -> String) {
-        if !isSuitable { problems.append(.init(path, reason())) }
+    mutating func check(
+        _ path: String, _ isSuitable: Bool, with others: String..., because reason: @autoclosure () -> String
+    ) {
+        if !isSuitable { add(path, reason(), others: others) }
+    }
+
+    mutating func add(_ path: String, _ reason: String, others: [String] = []) {
+        problems.append(.init(path, reason, others: others))
     }
 
     mutating func check(_ stack: StandardStack) {
         if let baseURL = stack.baseURL {
             do throws(InvalidRequestError) {
-                _ = try BaseURL(baseURL)
+                let url = try BaseURL(baseURL)
+                check(
+                    "baseURL", !url.endsWithName,
+                    because: "has to end with “/”: references replace what is behind the last slash")
+                check(
+                    "baseURL", !url.hasQuery,
+                    because: "has a query, which references leave out; use `fields`, or add "
+                        + "it to each request")
             } catch {
-                check("baseURL", false, "cannot be used: \(error)")
+                add("baseURL", "cannot be used: \(error)")
             }
         }
         if let client = stack.client {
             do throws(InvalidRequestError) {
                 _ = try ClientInformation(name: client.name, version: client.version)
             } catch {
-                check("client", false, "cannot be used: \(error)")
+                add("client", "cannot be used: \(error)")
             }
         }
-        for language in stack.languages {
-            check("languages", language.isLanguageRange, "has “\(language)”, which is no tag such as “pt-BR”")
+        for (index, language) in stack.languages.enumerated() {
+            check("languages[\(index)]", language.isLanguageRange, because: "is no tag such as “pt-BR”")
         }
         for field in stack.fields {
             check(
                 "fields.\(field.name)", !Redaction.standard.isSecret(field, secretFields: []),
-                "holds credentials, which no settings hold; pass `authentication:` to `composed`")
+                because: "holds credentials, which no settings hold; pass `authentication:` to `composed`")
         }
     }
 
@@ -74,25 +131,25 @@ private struct ProblemList {
         guard let call = time.call else { return }
         if let attempt = time.attempt {
             check(
-                "time.attempt", attempt < call,
-                "is \(attempt.shortText), which is not shorter than `time.call`, \(call.shortText)")
+                "time.attempt", attempt < call, with: "time.call",
+                because: "is \(attempt.shortText), which is not shorter than `time.call`, \(call.shortText)")
         }
         if let body = time.body {
             check(
-                "time.body", body >= call,
-                "is \(body.shortText), which is shorter than `time.call`, \(call.shortText), and includes it")
+                "time.body", body >= call, with: "time.call",
+                because: "is \(body.shortText), which is shorter than `time.call`, \(call.shortText), and includes it")
         }
     }
 
-    mutating func check(_ retries: StandardStack.Retries, in time: StandardStack.Times?) {
-        check("retries", time?.call != nil, "need a limit for a whole call; set `time.call`")
+    mutating func check(_ retries: StandardStack.Retries) {
         check("retries.maximum", retries.maximum > 0, .positive)
         check("retries.baseDelay", retries.baseDelay >= .zero, .notNegative)
         check("retries.maximumRetryAfter", retries.maximumRetryAfter >= .zero, .notNegative)
-        check("retries.certainPart", (0...1).contains(retries.certainPart), "has to be from 0 to 1")
+        check("retries.certainPart", (0...1).contains(retries.certainPart), because: "has to be from 0 to 1")
         check(
-            "retries.maximumDelay", retries.maximumDelay >= retries.baseDelay,
-            "is \(retries.maximumDelay.shortText), which is shorter than `retries.baseDelay`, \(retries.baseDelay.shortText)"
+            "retries.maximumDelay", retries.maximumDelay >= retries.baseDelay, with: "retries.baseDelay",
+            because:
+                "is \(retries.maximumDelay.shortText), which is shorter than `retries.baseDelay`, \(retries.baseDelay.shortText)"
         )
     }
 
@@ -103,14 +160,16 @@ private struct ProblemList {
         check("caching.staleIfSlow", slow > .zero, .positive)
         guard let call = time?.call else { return }
         check(
-            "caching.staleIfSlow", slow < call,
-            "is \(slow.shortText), which is not shorter than `time.call`, \(call.shortText)")
+            "caching.staleIfSlow", slow < call, with: "time.call",
+            because: "is \(slow.shortText), which is not shorter than `time.call`, \(call.shortText)")
     }
 
     mutating func check(_ decompression: DecompressionPolicy) {
-        check("decompression.codings", !decompression.codings.isEmpty, "names no coding; `false` leaves the part out")
-        for coding in decompression.codings {
-            check("decompression.codings", coding.format != nil, "has “\(coding)”, which is no known coding")
+        check(
+            "decompression.codings", !decompression.codings.isEmpty,
+            because: "names no coding; `false` leaves the part out")
+        for (index, coding) in decompression.codings.enumerated() {
+            check("decompression.codings[\(index)]", coding.format != nil, because: "is no known coding")
         }
         let limits = decompression.limits
         check("decompression.maximumRatio", limits.maximumRatio > 0, .positive)
@@ -119,9 +178,7 @@ private struct ProblemList {
     }
 
     mutating func check(_ compression: CompressionPolicy) {
-        check(
-            "compression.coding", compression.coding.format != nil,
-            "is “\(compression.coding)”, which is no known coding")
+        check("compression.coding", compression.coding.format != nil, because: "is no known coding")
         check("compression.minimumLength", compression.minimumLength >= 0, .notNegative)
     }
 }

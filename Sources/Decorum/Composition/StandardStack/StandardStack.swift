@@ -35,7 +35,7 @@ public import HTTPTypes
 /// |---|---|---|---|
 /// | requests over the network | 210 | 105 | 84 |
 /// | time until the head of the response | 31 s | 16 s | 61 s |
-/// | bytes of content in memory | 64 MiB | 51 MiB | 51 MiB |
+/// | bytes of content in memory | 64.1 MiB | 51.1 MiB | 51.1 MiB |
 ///
 /// ## Settings in a file
 ///
@@ -48,10 +48,11 @@ public import HTTPTypes
 ///
 /// Decoding throws a ``StackSettingsError`` for an unknown key, a value of another type, and settings that contradict each
 /// other. The error names the path of each, as in `retries.maximum`. Nothing secret belongs into a file: fields that hold
-/// credentials are refused.
+/// credentials are refused. An error quotes no text of the file, and names all mistakes at once.
 public struct StandardStack: Sendable, Hashable {
     /// The URL that relative references are resolved against, as in `https://api.example.com/v1/`; nil for none.
     ///
+    /// It ends with a slash, and has no query, since references replace what is behind the last slash.
     /// Credentials are for its origin, unless they name others.
     public var baseURL: String?
     /// Whether a status other than 2xx and 304 becomes a ``StatusError``.

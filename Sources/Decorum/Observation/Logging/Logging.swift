@@ -65,7 +65,8 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
     var layer: Layer {
         Layer(
             name: "logging", role: .observation, settings: [Layer.Setting("detail", detail)],
-            facts: Layer.facts(of: clock).union(redaction == .none ? [.records] : [.records, .redacts]),
+            facts: Layer.facts(of: clock).union(redaction == .none ? [.records] : [.records, .redacts])
+                .union(detail == .line ? [] : [.recordsFields]),
             bytesHeld: detail.bodyLimit > Int.max / 2 ? .unbounded : .atMost(2 * detail.bodyLimit))
     }
 

@@ -94,7 +94,7 @@ struct ObservingConnection<Base: Connection>: ComposedConnection {
     var layer: Layer {
         Layer(
             name: "observing", role: .observation, settings: [Layer.Setting("as", scope.rawValue)],
-            facts: Layer.facts(of: clock))
+            facts: Layer.facts(of: clock).union(scope == .attempt ? [.observesAttempts] : []))
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {

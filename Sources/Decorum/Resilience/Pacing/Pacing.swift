@@ -4,9 +4,9 @@ import HTTPTypes
 extension Connection {
     /// Sends nothing to a server for as long as it asks for a pause, and starts slowly after the pause.
     ///
-    /// A 503 with `Retry-After` holds all requests to its origin back. A 429 with `Retry-After`, and a response that says
-    /// that nothing remains of a rate limit (`RateLimit`, `X-RateLimit-Remaining: 0`), hold those back that have the same
-    /// origin, the same ``RequestOptions/principal``, and the same ``RequestOptions/routeName`` where one is set and
+    /// A 503 with `Retry-After` holds all requests to its origin back. A 429 or a 403 with `Retry-After`, and a response
+    /// that says that nothing remains of a rate limit (`RateLimit`, `X-RateLimit-Remaining: 0`), hold those back that have the
+    /// same origin, the same ``RequestOptions/principal``, and the same ``RequestOptions/routeName`` where one is set and
     /// ``PacingPolicy/separatesRoutes`` is true. Without
     /// this layer, each request to a server in trouble learns of the pause only by being sent.
     ///

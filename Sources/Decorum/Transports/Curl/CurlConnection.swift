@@ -26,7 +26,7 @@ import Foundation
 ///
 /// Limits of libcurl over HTTP/2, which `protocols: .http1` avoids:
 /// - A response that is not read occupies up to 32 MiB, which libcurl allows a server to send on each stream; over HTTP/1.1
-///   it occupies 256 KiB.
+///   it occupies up to 624 KiB.
 /// - A complete response without `Content-Length` that arrives before the end of the request's content ends only when all
 ///   of that content is sent, when the server resets the stream, or with the idle timeout.
 /// - The trailer fields of a response with `Content-Length` that is complete before the request's content are lost.
@@ -127,8 +127,12 @@ public struct CurlConnection: ClosableConnection {
         layer = Layer(
             name: "CurlConnection", role: .transport, settings: settings, facts: Layer.facts(of: clock),
             longestWait: .atMost(max(.zero, idleTimeout)),
-            bytesHeld: .atMost(protocols == .http1 ? 256 << 10 : 32 << 20))
+            bytesHeld: .atMost(
+                CurlContentBuffer.bytesHeld + CurlUpload.bytesHeld + (protocols == .http1 ? 0 : Self.largestWindow)))
     }
+
+    /// The largest window of a stream that a version of libcurl gives to a server.
+    private static let largestWindow = 32 << 20
 
     /// One layer, the transport.
     public var layers: [Layer] { [layer] }

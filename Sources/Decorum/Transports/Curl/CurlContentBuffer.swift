@@ -9,6 +9,10 @@ struct CurlContentBuffer: Sendable {
     // libcurl gives at most this much at a time. A piece of this size is probably followed by more.
     private static let pieceSize = 16 << 10
 
+    /// What arrives and what a reader has taken and not returned yet, each with one piece above the mark, and the buffer and
+    /// the last piece of libcurl.
+    static let bytesHeld = 2 * (highMark + pieceSize) + CurlOptions.bufferSize + pieceSize
+
     private var chunks: [Data] = []
     private var count = 0
 

@@ -16,7 +16,7 @@ struct CurlOptions: Sendable {
     }
 
     // Large enough for few wake-ups in a large body, small enough that the allocator serves it without a system call.
-    private static let bufferSize = 64 << 10
+    static let bufferSize = 64 << 10
 
     /// The versions of HTTP to offer with TLS, and without.
     private var secureVersion: Int

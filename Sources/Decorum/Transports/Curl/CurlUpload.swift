@@ -7,6 +7,8 @@ import HTTPTypes
 struct CurlUpload: Sendable {
     /// The producer waits while this many bytes are to be sent: two chunks of a file, so that it can read ahead by one.
     private static let highMark = 512 << 10
+    /// What waits to be sent, and the buffer of libcurl.
+    static let bytesHeld = highMark + CurlOptions.bufferSize
 
     /// The answer to libcurl when it asks for content.
     enum Supply: Equatable {

@@ -6,6 +6,6 @@ extension DecoratorLaw {
         .silenceAfterCancellation, .idleness, .statuses, .errors, .bodyErrors, .options, .metadata, .concurrency,
         .layerOrder, .declaredResending, .declaredAnswering, .declaredChanges, .declaredSecrets, .writtenSecrets,
         .redirectedSecrets, .principals, .cancelledSleep, .effects, .contentLengths, .emptyResponses, .declaredWaits,
-        .declaredEffects, .shownDeclarations, .deadlines,
+        .declaredEffects, .shownDeclarations, .deadlines, .declaredTimes,
     ])
 }

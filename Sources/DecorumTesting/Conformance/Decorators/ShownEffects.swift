@@ -24,7 +24,9 @@ struct ShownEffects {
             if content != request.body.bytes { facts.insert(.changesContent) }
         }
         guard case .success(let response) = result.result else { return facts }
-        let isPrimed = (try? await response.body.collectAll().data) == Data(Response.primedText.utf8)
+        // A 304 may carry the shared response in its metadata.
+        let content = response.metadata.storedResponse?.body ?? response.body
+        let isPrimed = (try? await content.collectAll().data) == Data(Response.primedText.utf8)
         if path.calls > 1, isPrimed { facts.insert(.sharesResponses) }
         let answers = record.state.answers
         guard let last = answers.last else { return facts.union([.answers, .inventsAnswers]) }
