@@ -1,10 +1,11 @@
 import HTTPTypes
 
 extension HTTPRequest.Method {
-    private static let safeMethods: Set<String> = [
-        "GET", "HEAD", "OPTIONS", "PRI", "PROPFIND", "QUERY", "REPORT", "SEARCH", "TRACE",
-    ]
-
     /// Whether the method is safe (RFC 9110, section 9.2.1); an unknown method counts as unsafe.
-    var isSafe: Bool { Self.safeMethods.contains(rawValue) }
+    var isSafe: Bool {
+        switch rawValue {
+        case "GET", "HEAD", "OPTIONS", "PRI", "PROPFIND", "QUERY", "REPORT", "SEARCH", "TRACE": true
+        default: false
+        }
+    }
 }
