@@ -18,14 +18,14 @@ struct SharedRequestKey: Sendable {
         // The metadata of the response has the URL with its fragment.
         fragment = request.options.fragment
         fields = request.head.headerFields.without(ignoredFields)
-        wishes = SendingWishes(request.options)
-        var hasher = Hasher()
-        hasher.combine(resource)
-        hasher.combine(method)
-        hasher.combine(fragment)
-        hasher.combine(fields.hashInAnyOrder)
-        if let idleTimeout = wishes?.idleTimeout { hasher.combine(idleTimeout) }
-        hash = hasher.finalize()
+        wishes = SendingWishes.of(request.options)
+        // It needs no seed of its own and no part that hardly any two requests differ in: where two hashes are equal, a
+        // request is sent that could have been shared, and no harm is done.
+        var hash = resource.hashValue ^ Int(truncatingIfNeeded: fields.mixedInAnyOrder)
+        hash &+= method.rawValue.utf8.count
+        if let fragment { hash ^= fragment.hashValue }
+        if let idleTimeout = wishes?.idleTimeout { hash ^= idleTimeout.hashValue }
+        self.hash = hash
     }
 }
 
@@ -47,7 +47,7 @@ extension HTTPFields {
     fileprivate func without(_ names: FieldNames) -> HTTPFields {
         // A cookie may name the user, so it is never ignored.
         let isIgnored = { (name: HTTPField.Name) in names.contains(name) && name != .cookie }
-        guard contains(where: { isIgnored($0.name) }) else { return self }
+        guard indices.contains(where: { isIgnored(self[$0].name) }) else { return self }
         return HTTPFields(filter { !isIgnored($0.name) })
     }
 
@@ -57,13 +57,42 @@ extension HTTPFields {
         return elementsEqual(other) || allSatisfy { hasSame($0.name, as: other) }
     }
 
-    /// A hash that does not depend on the order of the fields.
-    fileprivate var hashInAnyOrder: Int {
-        reduce(0) { sum, field in
-            var hasher = Hasher()
-            hasher.combine(field.name)
-            hasher.combine(field.value)
-            return sum &+ hasher.finalize()
+    /// A number that depends on the values of all fields, in any order.
+    fileprivate var mixedInAnyOrder: UInt64 {
+        var sum: UInt64 = 0
+        for index in indices {
+            sum &+= self[index].value.mixedBytes &* UInt64(self[index].name.canonicalName.utf8.count | 1)
         }
+        return sum
+    }
+}
+
+extension String {
+    /// A number that depends on each byte, in a third of the time of a `Hasher`.
+    fileprivate var mixedBytes: UInt64 {
+        var text = self
+        return text.withUTF8 { bytes in
+            let bytes = UnsafeRawBufferPointer(bytes)
+            var mixed = UInt64(bytes.count)
+            var offset = 0
+            while offset + 8 <= bytes.count {
+                mixed = unsafe (mixed ^ bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)).mixed
+                offset += 8
+            }
+            var rest: UInt64 = 0
+            while offset < bytes.count {
+                rest = unsafe rest << 8 | UInt64(bytes[offset])
+                offset += 1
+            }
+            return (mixed ^ rest).mixed
+        }
+    }
+}
+
+extension UInt64 {
+    /// The number with its bits spread by the golden ratio.
+    fileprivate var mixed: UInt64 {
+        let product = self &* 0x9E37_79B9_7F4A_7C15
+        return product ^ product >> 32
     }
 }
