@@ -88,9 +88,15 @@ enum LayerRows {
 }
 
 extension Request {
-    /// A request like that of an app, with two fields and a principal.
-    static func sample(_ url: String = "https://api.example.com/v1/feed?page=2") throws -> Request {
+    /// A request like that of an app, with two fields, a principal, and perhaps further fields.
+    static func sample(
+        _ url: String = "https://api.example.com/v1/feed?page=2", furtherFields count: Int = 0
+    ) throws -> Request {
         var request = try Request.get(url, fields: [.accept: "application/json", .contentLanguage: "en"])
+        for number in 0..<count {
+            guard let name = HTTPField.Name("X-Further-\(number)") else { continue }
+            request.head.headerFields[name] = "the value of a field"
+        }
         request.options.principal = Principal("reader")
         return request
     }

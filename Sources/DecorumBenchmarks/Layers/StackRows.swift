@@ -27,6 +27,14 @@ enum StackRows {
                 sending: .sample("/v1/feed"),
                 through: canonical(MemoryConnection(fields: [.cacheControl: "max-age=86400"]))),
             Row(
+                "stacks/canonical, each further field", over: "stacks/canonical", layers: 16,
+                bounds: .instructionsPerLayer(4000), sending: .sample("/v1/feed", furtherFields: 16),
+                through: canonical(memory)),
+            Row(
+                "stacks/canonical, hit, each further field", over: "stacks/canonical, hit", layers: 16,
+                bounds: .instructionsPerLayer(2000), sending: .sample("/v1/feed", furtherFields: 16),
+                through: canonical(MemoryConnection(fields: [.cacheControl: "max-age=86400"]))),
+            Row(
                 "stacks/standard", over: "stacks/terminal", bounds: .instructions(114_000), .allocations(31),
                 sending: .sample("/v1/feed"), through: standard(memory)),
             Row("stacks/streamed", reading: request, through: StreamingConnection()),
