@@ -133,7 +133,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
 
     private var sharedState: Set<Layer.StateIdentity> { Layer.StateIdentity(of: cache.store).map { [$0] } ?? [] }
 
-    @inline(__always) func send(_ request: Request) async throws -> Response {
+    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         var wanted = CacheRequest(request.head.headerFields, use: request.options.cacheUse)
         let hasPrincipal = request.options.principal != nil
         guard !baseAddsCredentials || hasPrincipal,

@@ -28,12 +28,15 @@ struct FieldNames: Sendable {
 
     private func place(of name: HTTPField.Name) -> Int {
         // This reads the bytes only once: a stack calls it for each field of each request.
-        var text = name.canonicalName
-        return text.withUTF8 { bytes in
-            let count = bytes.count
-            guard count > 0 else { return 0 }
-            let letters = unsafe 61 &* Int(bytes[0]) &+ 17 &* Int(bytes[count / 2]) &+ 5 &* Int(bytes[count - 1])
-            return (letters &+ 131 &* count) & (isTaken.count - 1)
-        }
+        let bytes = name.canonicalName.utf8
+        let hash = unsafe bytes.withContiguousStorageIfAvailable { unsafe Self.hash(of: $0) }
+        return (hash ?? Self.hash(of: Array(bytes))) & (isTaken.count - 1)
+    }
+
+    @inline(__always)
+    private static func hash(of name: some RandomAccessCollection<UInt8>) -> Int {
+        guard let first = name.first, let last = name.last else { return 0 }
+        let middle = name[name.index(name.startIndex, offsetBy: name.count / 2)]
+        return 61 &* Int(first) &+ 17 &* Int(middle) &+ 5 &* Int(last) &+ 131 &* name.count
     }
 }

@@ -75,17 +75,16 @@ struct LogEntry {
     }
 
     private func addFacts(to line: inout LogLine) {
-        guard let metadata = report.metadata else { return addNumber(to: &line) }
-        if let source = metadata.source {
+        if let source = report.metadata?.source {
             line.add(", from ")
             line.add(source.description)
         }
-        if let last = metadata.redirects.last {
+        if let last = report.metadata?.redirects.last {
             line.add(", redirected to ")
             line.add(shared.redaction.applied(toURL: last.to.absoluteString))
         }
         // A cache stores hardly any response to an unsafe method, so its reason would only lengthen each such line.
-        if let shared = metadata.sharedCacheStatus, let detail = shared.status.detail, request.method.isSafe {
+        if let shared = report.metadata?.sharedCacheStatus, let detail = shared.status.detail, request.method.isSafe {
             line.add(", ")
             line.add(shared.hasFixedDetail ? detail : self.shared.redaction.applied(toText: detail))
         }
@@ -98,7 +97,7 @@ struct LogEntry {
         } else if let attempt {
             line.add(", attempt ")
             line.add(attempt)
-        } else if let metadata = report.metadata, metadata.attempts > 1, metadata.tries > 1 {
+        } else if report.metadata?.attempts ?? 1 > 1, let metadata = report.metadata, metadata.tries > 1 {
             addTries(of: metadata, to: &line)
         }
     }
@@ -131,8 +130,8 @@ struct LogEntry {
 
     /// The parts of the URL of a relative request that was neither redirected nor has a fragment, as most are not.
     private var askedTarget: Target? {
-        guard let metadata = report.metadata, let target = metadata.target, target.fragment == nil,
-            metadata.redirects.isEmpty
+        // The metadata is not copied as a whole, which takes longer than the rest.
+        guard let target = report.metadata?.target, target.fragment == nil, report.metadata?.redirects.isEmpty == true
         else { return nil }
         return target
     }

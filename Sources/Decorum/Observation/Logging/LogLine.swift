@@ -46,11 +46,14 @@ struct LogLine {
     /// The line with control characters as escapes, so that a value can neither start a line nor control a terminal.
     var text: String {
         let text = String(decoding: bytes, as: UTF8.self)
-        // Most lines are plain ASCII, and looking up the category of each character is the slowest step. The sum is made
-        // of many bytes at a time, as an early exit would not be.
-        var others: UInt8 = 0
-        for byte in bytes { others |= byte &- 0x20 > 0x5E ? 1 : 0 }
-        return others == 0 ? text : text.withoutControls
+        // Most lines are plain ASCII, and looking up the category of each character is the slowest step.
+        let isPlain = unsafe bytes.withUnsafeBufferPointer { bytes in
+            // Without an early exit, many bytes are compared at a time.
+            var others: UInt8 = 0
+            for index in bytes.indices { unsafe others |= bytes[index] &- 0x20 > 0x5E ? 1 : 0 }
+            return others == 0
+        }
+        return isPlain ? text : text.withoutControls
     }
 }
 

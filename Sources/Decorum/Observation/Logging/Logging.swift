@@ -118,9 +118,10 @@ private struct LogReporter: ExchangeReporter {
     let sent: SentContent
 
     func report(_ report: ExchangeReport) {
-        let metadata = report.metadata ?? report.ending.refusedResponse?.metadata
+        let secretQueryItems =
+            report.metadata?.secretQueryItems ?? report.ending.refusedResponse?.metadata.secretQueryItems
         let entry = LogEntry(
-            shared: metadata.map { shared.covering(queryItems: $0.secretQueryItems) } ?? shared,
+            shared: shared.covering(queryItems: secretQueryItems ?? []),
             detail: detail, secretFields: secretFields, request: request, sent: sent.reading,
             attempt: attempt, retry: retry, report: report)
         sink.write(entry.text)

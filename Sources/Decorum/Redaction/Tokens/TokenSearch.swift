@@ -198,15 +198,19 @@ extension TokenSearch {
 
     private static func mayHoldToken(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         let starts = TokenShape.starts
-        // A bit for each byte before, the latest last: whether it is in a word. A token starts after a byte that is not.
+        // The two bytes before, and a bit for each of the last bytes: whether it is in a word.
+        var (first, second) = (0 as UInt8, 0 as UInt8)
         var words: UInt8 = 0
         for index in bytes.indices {
             let byte = unsafe bytes[index]
+            let isInWord = isWord(byte)
             // An escape may precede a token, and an escaped text may be a token.
-            if byte == UInt8(ascii: "%") || byte == UInt8(ascii: "\\") { return true }
-            let mayStart = words & 0b100 == 0 || byte == UInt8(ascii: "-")
-            if mayStart, index > 1, unsafe starts.contains(bytes[index - 2], bytes[index - 1], byte) { return true }
-            words = words << 1 | (isWord(byte) ? 1 : 0)
+            if !isInWord, byte == UInt8(ascii: "%") || byte == UInt8(ascii: "\\") { return true }
+            // A token starts with a word, except for a private key, which is found in the middle of one too.
+            let mayStart = words & 0b110 == 0b010 || byte == UInt8(ascii: "-")
+            if mayStart, starts.contains(first, second, byte) { return true }
+            words = words << 1 | (isInWord ? 1 : 0)
+            (first, second) = (second, byte)
         }
         return false
     }
