@@ -100,7 +100,9 @@ extension InvalidRequestError {
         guard let place = CharacterPlace(in: url, where: { $0.isASCII && !$0.isAllowedInURL }) else {
             return .invalidURL
         }
-        return Self(.invalidURL, "The URL cannot be parsed because of \(place); percent-encode or remove it.")
+        return Self(
+            .invalidURL,
+            "The URL cannot be parsed because of \(place); remove it, or encode it with `PercentCoding.encode`.")
     }
 
     /// A path of a head with a character that has to be encoded.
@@ -108,7 +110,9 @@ extension InvalidRequestError {
         guard let place = CharacterPlace(in: path, where: { !$0.isAllowedInURL || $0 == "#" }) else {
             return .invalidURL
         }
-        return Self(.invalidURL, "The path of the request cannot be sent because of \(place); percent-encode it.")
+        return Self(
+            .invalidURL,
+            "The path of the request cannot be sent because of \(place); encode it with `PercentCoding.encode`.")
     }
 
     static func invalidHost(_ host: String) -> Self {

@@ -1,4 +1,5 @@
 public import Foundation
+public import HTTPTypes
 
 /// A failure to get a complete answer from a server.
 ///
@@ -109,6 +110,10 @@ public struct TransportError: DescribableError, Sendable {
     public var detail: String?
     /// The server that the request was for; nil where the transport does not tell.
     public var origin: Origin?
+    /// The method of the request; nil where the transport does not tell.
+    public var method: HTTPRequest.Method?
+    /// The URL of the request without its query and without secrets, as a description may show it.
+    private(set) var shownURL: String?
     /// The route name of the request; nil where it has none.
     public var routeName: String?
     /// The URL that redirected the request to ``origin``; nil where it was not redirected.
@@ -141,7 +146,8 @@ public struct TransportError: DescribableError, Sendable {
     ///
     /// Servers close idle connections, and a request may meet the close. The server may also have processed the request.
     /// So `retrying` sends it again after such a failure, once at once, only where its method is idempotent or where it
-    /// has an `Idempotency-Key` (RFC 9110, section 9.2.2, and RFC 9112, section 9.3.1).
+    /// has an `Idempotency-Key` (RFC 9110, section 9.2.2, and RFC 9112, section 9.3.1). AsyncHTTPClient may use another
+    /// connection for it that is dead too, as after a restart of the server; further retries draw from the budget.
     ///
     /// False where the transport cannot tell: with `URLSessionConnection`, which sends such requests again by itself, and
     /// with AsyncHTTPClient over HTTP/2 or with a client of the app's own.
@@ -169,26 +175,53 @@ public struct TransportError: DescribableError, Sendable {
         self.idleTimeout = idleTimeout
     }
 
-    /// Adds the server and the time to an error with which an exchange ends.
+    /// Adds the server, the request and the time to an error with which an exchange ends.
     ///
     /// - Parameters:
     ///   - error: The error; one of another type is returned unchanged.
     ///   - origin: The server that the request was for.
     ///   - elapsed: The time from the start of the exchange to the failure.
+    ///   - method: The method of the request.
+    ///   - url: The URL of the request, of which the description shows neither the query nor secrets.
     ///   - routeName: The route name of the request.
-    /// - Returns: The error; a server and a time that it has already stay.
+    /// - Returns: The error; the facts that it has already stay.
     public static func locate(
-        _ error: any Error, at origin: Origin?, after elapsed: Duration?, routeName: String? = nil
+        _ error: any Error, at origin: Origin?, after elapsed: Duration?, method: HTTPRequest.Method? = nil,
+        url: URL? = nil, routeName: String? = nil
     ) -> any Error {
         guard var error = error as? TransportError else { return error }
         error.origin = error.origin ?? origin
         error.elapsed = error.elapsed ?? elapsed
+        error.method = error.method ?? method
+        error.shownURL = error.shownURL ?? url.map { Redaction.describedPath($0.absoluteString) }
         error.routeName = error.routeName ?? routeName
         return error
+    }
+
+    /// Adds a request and the time to an error with which its exchange ends.
+    ///
+    /// - Parameters:
+    ///   - error: The error; one of another type is returned unchanged.
+    ///   - request: The request as it was to be sent.
+    ///   - elapsed: The time from the start of the exchange to the failure.
+    /// - Returns: The error; the facts that it has already stay.
+    public static func locate(
+        _ error: any Error, in request: borrowing Request, after elapsed: Duration?
+    ) -> any Error {
+        locate(
+            error, at: try? Origin(request.head), after: elapsed, method: request.head.method, url: request.head.url,
+            routeName: request.options.routeName)
     }
 }
 
 extension TransportError {
+    /// The error with a description that does not name the URL of the request.
+    var withoutURL: TransportError {
+        var error = self
+        error.shownURL = nil
+        return error
+    }
+
     /// The name of the code.
     public var shortDescription: String { code.description }
 }

@@ -173,9 +173,7 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
                 request.body, for: client, isSecure: isSecure, until: limits.deadline, on: watch)
         } catch {
             client.transfers.end()
-            throw TransportError.locate(
-                error, at: try? Origin(request.head), after: beginning.duration(to: watch.clock.now),
-                routeName: request.options.routeName)
+            throw TransportError.locate(error, in: request, after: beginning.duration(to: watch.clock.now))
         }
         let exchange = AsyncHTTPClientExchange(
             request, content: content, by: client, authority: outgoing.headers.first(name: "Host") ?? "",

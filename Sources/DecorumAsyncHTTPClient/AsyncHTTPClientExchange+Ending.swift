@@ -33,7 +33,7 @@ extension AsyncHTTPClientExchange {
         let end = end.mapError {
             TransportError.locate(
                 $0, at: metadata.url.flatMap { try? Origin($0) }, after: beginning.duration(to: watch.clock.now),
-                routeName: metadata.routeName)
+                method: method, url: metadata.url, routeName: metadata.routeName)
         }
         let waiters = state.withLock { state in
             let waiters = state.end(with: end)

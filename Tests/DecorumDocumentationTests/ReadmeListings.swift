@@ -174,6 +174,7 @@ import Testing
     @Test func loopbackOrigin() async throws {
         let origin = try LoopbackOrigin()
         origin.route(.get, "/feed", LoopbackOrigin.Answer(fields: ["ETag": "\"1\""], body: "news"))
+        origin.route(.get, "/gone", LoopbackOrigin.Answer(.notFound, body: "{}"))
         origin.enqueue(.script(.head(.ok, ["Content-Length": "10"]), .raw("half"), .close))
 
         let connection = SystemConnection()

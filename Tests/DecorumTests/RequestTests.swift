@@ -67,7 +67,8 @@ import Testing
     ]) func `An invalid URL shows the place and nothing around it`(url: String, place: String) {
         let error = #expect(throws: InvalidRequestError.self) { try Request.get(url) }
         #expect(
-            error?.description == "The URL cannot be parsed because of \(place); percent-encode or remove it.")
+            error?.description
+                == "The URL cannot be parsed because of \(place); remove it, or encode it with `PercentCoding.encode`.")
     }
 
     @Test(arguments: [

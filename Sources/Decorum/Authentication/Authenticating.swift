@@ -63,6 +63,23 @@ extension ResponseMetadata {
         get { self[LacksCredentialsKey.self] }
         set { self[LacksCredentialsKey.self] = newValue }
     }
+
+    /// Whether a layer has sent the request with its credentials, and the answer is `401 Unauthorized`.
+    public var refusesCredentials: Bool {
+        get { self[RefusesCredentialsKey.self] }
+        set { self[RefusesCredentialsKey.self] = newValue }
+    }
+}
+
+extension Response {
+    /// Notes, in the answer to a request with credentials, that the server does not accept them.
+    mutating func noteRefusedCredentials() {
+        if status == .unauthorized { metadata.refusesCredentials = true }
+    }
+}
+
+private enum RefusesCredentialsKey: ResponseMetadataKey {
+    static let defaultValue = false
 }
 
 private enum LacksCredentialsKey: ResponseMetadataKey {
@@ -100,6 +117,8 @@ struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
             return try await base.send(request, carrying: credentials) { _ in }
         }
         for field in fields { request.head.headerFields.add(field) }
-        return try await base.send(request)
+        var response = try await base.send(request)
+        response.noteRefusedCredentials()
+        return response
     }
 }

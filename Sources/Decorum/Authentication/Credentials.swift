@@ -48,6 +48,7 @@ public struct Credentials: Sendable {
     /// - Returns: Credentials for the `Authorization` field.
     /// - Throws: ``InvalidRequestError`` for an empty token or any other character.
     public static func bearer(_ token: String) throws(InvalidRequestError) -> Credentials {
+        guard !token.isEmpty else { throw .emptyBearerToken }
         guard token.utf8.isToken68 else { throw .invalidBearerToken }
         return Credentials(kind: "bearer", name: .authorization, value: "Bearer \(token)")
     }
@@ -63,7 +64,8 @@ public struct Credentials: Sendable {
     public static func field(_ name: HTTPField.Name, _ value: String) throws(InvalidRequestError) -> Credentials {
         // A name that begins with a colon is a pseudo-header field of HTTP/2, and HTTPFields stops the program for it.
         guard !name.rawName.hasPrefix(":") else { throw .pseudoField }
-        guard !value.isEmpty, HTTPField.isValidValue(value) else { throw .invalidSecretField }
+        guard !value.isEmpty else { throw .emptySecretField }
+        guard HTTPField.isValidValue(value) else { throw .invalidSecretField }
         return Credentials(kind: "field", name: name, value: value)
     }
 
@@ -124,13 +126,17 @@ extension InvalidRequestError {
         .invalidCredentials, "The user name has a colon, which Basic authentication cannot send.")
     fileprivate static let controlCharacterInPassword = Self(
         .invalidCredentials, "The user name or password has a line break or another control character.")
+    fileprivate static let emptyBearerToken = Self(
+        .invalidCredentials, "The bearer token is empty; look whether the variable or the file that holds it is set.")
     fileprivate static let invalidBearerToken = Self(
         .invalidCredentials,
-        "The bearer token is empty or has characters that no token has; look for a line break at its end, or use field(_:_:)."
-    )
+        "The bearer token has characters that no token has; look for a line break at its end, or use field(_:_:).")
+    fileprivate static let emptySecretField = Self(
+        .invalidCredentials,
+        "The value of the secret field is empty; look whether the variable or the file that holds it is set.")
     fileprivate static let invalidSecretField = Self(
         .invalidCredentials,
-        "The value of the secret field is empty, starts or ends with a blank, or has a control character.")
+        "The value of the secret field starts or ends with a blank, or has a control character.")
     fileprivate static let pseudoField = Self(.invalidField, "The name of a field does not start with a colon.")
 }
 

@@ -31,6 +31,7 @@ extension Connection {
             request: head, origin: origin, head: response.head, metadata: response.metadata)
         if case .signer(let signer) = credentials.source { await signer.learn(from: answer) }
         await tell(answer)
+        response.noteRefusedCredentials()
         return response
     }
 }

@@ -156,9 +156,7 @@ final class SharedRequests: Sendable {
     ) -> any Error {
         var error = TransportError(.deadlineExceeded, at: .head)
         error.attempts += attempts
-        return TransportError.locate(
-            error, at: try? Origin(request.head), after: start.duration(to: settings.clock.now),
-            routeName: request.options.routeName)
+        return TransportError.locate(error, in: request, after: start.duration(to: settings.clock.now))
     }
 
     /// Records whether later callers with a key should wait for each other.
@@ -176,8 +174,7 @@ final class SharedRequests: Sendable {
         try Task.checkCancellation()
         if request.options.limitsWait, let deadline = request.options.deadline, deadline <= settings.clock.now {
             throw TransportError.locate(
-                TransportError(.deadlineExceeded, at: .connecting), at: try? Origin(request.head), after: nil,
-                routeName: request.options.routeName)
+                TransportError(.deadlineExceeded, at: .connecting), in: request, after: nil)
         }
         let hash = key.hashValue
         // Most callers find no request under way, and need no options to join one.

@@ -17,23 +17,35 @@ extension Body {
         watchedBy watch: TimeLimitWatch
     ) -> Body {
         guard let deadline, bytes == nil, file == nil, !isEmpty else { return self }
-        var error = TransportError(.deadlineExceeded, at: .body)
-        error.origin = try? Origin(request.head)
-        error.routeName = request.options.routeName
-        error.elapsed = start.duration(to: Swift.max(start, deadline))
-        let source = DeadlineSource(body: self, deadline: deadline, error: error, watch: watch)
+        let lateness = BodyLateness(
+            head: request.head, routeName: request.options.routeName,
+            elapsed: start.duration(to: Swift.max(start, deadline)))
+        let source = DeadlineSource(body: self, deadline: deadline, lateness: lateness, watch: watch)
         return Body(trustedLength: length, replay: replay) { offset in try await source.open(at: offset) }
+    }
+}
+
+/// The facts of the error at the deadline, which is made only then.
+private struct BodyLateness: Sendable {
+    let head: HTTPRequest
+    let routeName: String?
+    let elapsed: Duration
+
+    var error: any Error {
+        TransportError.locate(
+            TransportError(.deadlineExceeded, at: .body), at: try? Origin(head), after: elapsed, method: head.method,
+            url: head.url, routeName: routeName)
     }
 }
 
 private struct DeadlineSource: Sendable {
     let body: Body
     let deadline: ContinuousClock.Instant
-    let error: TransportError
+    let lateness: BodyLateness
     let watch: TimeLimitWatch
 
     func open(at offset: Int64) async throws -> any BodyReader {
-        let reading = DeadlineBody(deadline, error, watch)
+        let reading = DeadlineBody(deadline, lateness, watch)
         try await reading.open(body, at: offset)
         return DeadlineBodyReader(body: reading)
     }
@@ -42,13 +54,13 @@ private struct DeadlineSource: Sendable {
 /// Another body, which is read until an instant; an actor, since each read runs in a task that can be left behind.
 private actor DeadlineBody {
     private let deadline: ContinuousClock.Instant
-    private let error: TransportError
+    private let lateness: BodyLateness
     private let watch: TimeLimitWatch
     private var reader: (any BodyReader)?
 
-    init(_ deadline: ContinuousClock.Instant, _ error: TransportError, _ watch: TimeLimitWatch) {
+    init(_ deadline: ContinuousClock.Instant, _ lateness: BodyLateness, _ watch: TimeLimitWatch) {
         self.deadline = deadline
-        self.error = error
+        self.lateness = lateness
         self.watch = watch
     }
 
@@ -74,7 +86,7 @@ private actor DeadlineBody {
     private nonisolated func inTime<Value: Sendable>(
         _ operation: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        guard let value = try await watch.value(until: deadline, of: operation) else { throw error }
+        guard let value = try await watch.value(until: deadline, of: operation) else { throw lateness.error }
         return value
     }
 }

@@ -3,14 +3,19 @@ import Foundation
 extension TransportError {
     /// One or two sentences: the failure with the server and the time, and how to avoid it where that is known.
     ///
-    /// They hold the host and the port of the request, or those of the proxy that was not reached; its route name; and the
-    /// URL that redirected it, without the query. Further sentences say how often the request was tried, and why there was
+    /// They hold the host and the port of the request, or those of the proxy that was not reached; its method, its URL
+    /// without the query, and its route name; and the URL that redirected it, without the query. Further sentences say how often the request was tried, and why there was
     /// no further retry.
     public var description: String {
         let redirection = redirectedFrom.map(Redaction.sentence(onRedirectionBy:))
-        let route = routeName.map { "The route is “\(Redaction.shownWords($0))”." }
-        let notes = [redirection, advice, route] + RetryNotes(tries: attempts, totalElapsed, retryRefusal).sentences
+        let notes = [redirection, advice, request] + RetryNotes(tries: attempts, totalElapsed, retryRefusal).sentences
         return (["\(event)."] + notes.compactMap { $0 }).joined(separator: " ")
+    }
+
+    private var request: String? {
+        let route = routeName.map { "route “\(Redaction.shownWords($0))”" }
+        guard let method, let shownURL else { return routeName.map { "The route is “\(Redaction.shownWords($0))”." } }
+        return "The request was \(method) \(shownURL)\(route.map { " (\($0))" } ?? "")."
     }
 
     private var event: String {
@@ -70,7 +75,7 @@ extension TransportError {
         case .timedOut where stage == .connecting:
             "Check the host and the port, and whether a firewall, a proxy or the TLS handshake keeps the connection waiting."
         case .timedOut where idleTimeout != nil && stage == .body:
-            "Raise `idleTimeout` in the request's options if the server needs more time; `bodyDeadline` limits the whole content."
+            "Raise `idleTimeout` in the request's options if the server needs more time; `bodyDeadline`, or `body` of its `TimePolicy`, limits the whole content."
         case .timedOut where idleTimeout != nil:
             "Raise `idleTimeout` in the request's options if the server needs more time."
         case .deadlineExceeded where stage == .body:
@@ -81,7 +86,7 @@ extension TransportError {
             "The server has not processed the request; it may be sent again with any method."
         case .connectionLost where stage == .head: lossAdvice
         case .truncated:
-            "The server or a proxy closed the connection; send the request again if its method is idempotent."
+            "The server or a proxy closed the connection; \(repetition)."
         case .malformedResponse where stage != .body:
             hasInvalidLength ? "The server, or a proxy, has to be corrected." : schemeAdvice
         case .tls: tlsAdvice
@@ -111,13 +116,21 @@ extension TransportError {
     }
 
     private var lossAdvice: String? {
-        // An attempt after others shows that the request may be sent again.
-        let advice = "The server may have processed the request; send it again only if its method is idempotent."
+        let hasPortOfTLS = origin.map { $0.scheme == "http" && [443, 8443].contains($0.port) } ?? false
         let parts = [
-            attempts > 1 ? nil : advice,
-            origin?.scheme == "http" ? "If the server expects TLS at this port, use https." : nil,
+            // An attempt after others shows that the request may be sent again.
+            attempts > 1 ? nil : "The server may have processed the request; \(repetition).",
+            hasPortOfTLS ? "If the server expects TLS at this port, use https." : nil,
         ].compactMap { $0 }
         return parts.isEmpty ? nil : parts.joined(separator: " ")
+    }
+
+    /// Whether the request may be sent again, as far as its method tells (RFC 9110, section 9.2.2).
+    private var repetition: String {
+        guard let method else { return "send it again only if its method is idempotent" }
+        return RetryPolicy.idempotentMethods.contains(method)
+            ? "a \(method) may be sent again"
+            : "find out what the server did before you send the \(method) again, or give it an `Idempotency-Key`"
     }
 
     private var schemeAdvice: String {
@@ -184,11 +197,15 @@ extension TransportError: CustomDebugStringConvertible, CustomReflectable {
 extension Redaction {
     /// Words of a platform or a server for a description: one line of at most 200 bytes, without secrets and without
     /// characters that control a terminal.
-    static func shownWords(_ words: String) -> String {
+    ///
+    /// A full stop at their end is left out, so that they can stand within a sentence.
+    static func shownWords(_ words: String) -> String { shownLine(words).trimmingSuffix(".") }
+
+    /// The same, with the full stop.
+    static func shownLine(_ words: String) -> String {
         let line = words.map { $0.isNewline || $0.isControl ? " " : $0 }
         // A secret that was cut would no longer be found.
-        let shown = standard.applied(toText: String(line)).cut(toBytes: 200)
-        return shown.trimmingCharacters(in: .whitespaces).trimmingSuffix(".")
+        return standard.applied(toText: String(line)).cut(toBytes: 200).trimmingCharacters(in: .whitespaces)
     }
 }
 

@@ -15,6 +15,11 @@ public import HTTPTypes
 /// A request is sent twice only where that is safe: see ``methods``.
 public struct RetryPolicy: Sendable, Hashable {
     /// The largest number of times that a request is sent again; a negative number counts as 0.
+    ///
+    /// Beside them, a request is sent again once, at once, where the server has certainly not processed it, or where the
+    /// used connection on which it was sent was lost before the first byte of the response
+    /// (``TransportError/isUnprocessed``, ``TransportError/hasLostReusedConnection``); 0 excludes that too. So
+    /// `retries: 1` sends a request up to three times.
     public var retries: Int
     /// The responses and errors to try again after.
     public var when: RetryRule {

@@ -16,6 +16,11 @@ extension StatusError {
     }
 }
 
+extension StatusError.FieldProblem: CustomStringConvertible {
+    /// The name and the code of the problem, without the words of the server.
+    public var description: String { shown ?? code ?? "a part without a name" }
+}
+
 extension StatusError.FieldProblem {
     /// The name and the code, as a description may show them; nil without a name.
     var shown: String? { name.map { name in code.map { "\(name) (\($0))" } ?? name } }

@@ -24,7 +24,7 @@ struct ProblemText: Equatable {
 
     /// Words of a server without secrets; nil where none are left.
     static func shown(_ words: String?) -> String? {
-        words.map(Redaction.shownWords).flatMap { $0.isEmpty ? nil : $0 }
+        words.map(Redaction.shownLine).flatMap { $0.isEmpty ? nil : $0 }
     }
 
     /// A code is shown in descriptions, so a text with anything but the characters of a name is none.

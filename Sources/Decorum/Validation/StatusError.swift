@@ -116,7 +116,8 @@ extension StatusError: CustomDebugStringConvertible, CustomReflectable {
     private var notes: [String] {
         var notes: [String] = []
         if let refusal = response.metadata.redirectionRefusal {
-            notes.append("The redirection was not followed, because \(refusal.reason).")
+            let location = response.head.headerFields[.location].flatMap { try? Origin(Target($0)) }
+            notes.append("The redirection was not followed, because \(refusal.reason(to: location)).")
         }
         if let wait { notes.append(wait) }
         if let redirection = response.metadata.redirects.last {
@@ -127,6 +128,9 @@ extension StatusError: CustomDebugStringConvertible, CustomReflectable {
                 response.metadata.redirects.isEmpty
                     ? "It was sent without credentials: `authenticating(with:for:)` has none for this origin."
                     : "It was sent without credentials, which follow no redirection by another origin or to one.")
+        }
+        if status == .unauthorized, response.metadata.refusesCredentials {
+            notes.append("It was sent with the credentials of `authenticating`, which the server does not accept.")
         }
         let metadata = response.metadata
         notes += RetryNotes(tries: metadata.tries, metadata.retryRecord?.elapsed, metadata.retryRefusal).sentences
@@ -162,7 +166,7 @@ extension StatusError {
 }
 
 extension RedirectionRefusal {
-    fileprivate var reason: String {
+    fileprivate func reason(to origin: Origin?) -> String {
         switch self {
         case .missingLocation: "the response has no Location"
         case .invalidLocation: "its Location is not one URL that can be requested"
@@ -170,7 +174,9 @@ extension RedirectionRefusal {
         case .userinfo: "its Location holds a user name or password"
         case .downgrade: "it leads from https to http"
         case .bodyReadOnce: "the body of the request can be read only once; collect it, or make it from bytes or a file"
-        case .bodyAcrossOrigins: "the body of the request would be sent to another origin"
+        case .bodyAcrossOrigins:
+            "the body of the request would be sent to another origin\(origin.map { ", \($0)" } ?? ""); "
+                + "`allowsBodiesAcrossOrigins` of `RedirectionPolicy` permits it"
         case .limit: "the limit of redirections is 0"
         case .policy: "the policy does not allow it"
         case .deadline: "the deadline of the request has passed"

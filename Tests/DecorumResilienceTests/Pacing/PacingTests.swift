@@ -90,12 +90,13 @@ import Testing
     @Test(
         arguments: [
             (
-                503, ["Retry-After": "40"], "a response 503 (route “feed”) of 12.00 s ago asks for a pause of 40.00 s"
+                503, ["Retry-After": "40"],
+                "a response 503 to GET https://a.example/items (route “feed”) of 12.00 s ago asks for a pause of 40.00 s"
             ),
             (
                 200, ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "40"],
-                "nothing remains of the rate limit since a response 200 (route “feed”) of 12.00 s ago, which is renewed "
-                    + "40.00 s after it"
+                "nothing remains of the rate limit since a response 200 to GET https://a.example/items (route “feed”) of "
+                    + "12.00 s ago, which is renewed 40.00 s after it"
             ),
         ] as [(Int, [String: String], String)])
     func `The error names the response that began the pause`(
@@ -103,7 +104,7 @@ import Testing
     ) async throws {
         let stub = StubConnection(Response(status: .init(code: status), fields: try HTTPFields(fields)))
         let connection = stub.pacing(PacingPolicy(longestWait: .zero), clock: clock, generator: generator)
-        _ = try await connection.send(.get("https://a.example/", route: "feed"))
+        _ = try await connection.send(.get("https://a.example/items?token=s3cret", route: "feed"))
         let start = clock.date
         clock.advance(by: .seconds(12))
 
@@ -116,8 +117,27 @@ import Testing
         #expect(abs(cause.date.timeIntervalSince(start)) < 0.001)
         #expect(cause.isRateLimit == (status == 200))
         #expect(error.wait >= .seconds(28) && error.wait <= .seconds(48))
-        let text = error.description.replacing(/Send it at .*/, with: "")
-        #expect(text == "The request to a.example:443 was not sent, because \(reason). ")
+        let seconds = Int((error.wait / .seconds(1)).rounded(.up))
+        #expect(
+            error.description
+                == "The request to a.example:443 (route “feed”) was not sent, because \(reason). Send it in \(seconds).00 s, "
+                + "which is after \(HTTPDate(error.date)): a pause is up to half longer than asked, so that clients do not "
+                + "all come back at once.")
+    }
+
+    @Test func `One user does not see the path of another user's request`() async throws {
+        let stub = StubConnection(.busy("40"))
+        let connection = stub.pacing(PacingPolicy(longestWait: .zero), clock: clock, generator: generator)
+        var request = try Request.get("https://a.example/users/alice")
+        request.options.principal = Principal("alice")
+        _ = try await connection.send(request)
+
+        let error = try await #require(throws: PacingError.self) {
+            try await connection.send(.get("https://a.example/"))
+        }
+
+        #expect(error.cause?.statusCode == 503 && error.cause?.request == nil)
+        #expect(!"\(error)".contains("alice"))
     }
 
     @Test func `A cache answers stale while the server wants a pause`() async throws {

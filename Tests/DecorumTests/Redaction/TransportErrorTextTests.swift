@@ -1,5 +1,6 @@
 import Decorum
 import Foundation
+import HTTPTypes
 import Testing
 
 @Suite struct TransportErrorTextTests {
@@ -103,6 +104,31 @@ import Testing
             error.description
                 == "The connection to the server was lost before the head of the response. "
                 + "The route is “items/{id}”. The request was tried 3 times.")
+    }
+
+    @Test(arguments: [
+        (HTTPRequest.Method.get, "a GET may be sent again"),
+        (.post, "find out what the server did before you send the POST again, or give it an `Idempotency-Key`"),
+    ])
+    func `The request is named without its query, and its method tells whether it may be sent again`(
+        method: HTTPRequest.Method, advice: String
+    ) throws {
+        let request = try Request(method, "https://api.example.com/items?token=s3cret")
+        let lost = TransportError.locate(TransportError(.connectionLost, at: .head), in: request, after: .seconds(1))
+        #expect(
+            "\(lost)"
+                == "The connection to api.example.com:443 was lost after 1.00 s, before the head of the response. "
+                + "The server may have processed the request; \(advice). "
+                + "The request was \(method) https://api.example.com/items.")
+        let cut = TransportError.locate(TransportError(.truncated, at: .body), in: request, after: .seconds(1))
+        #expect("\(cut)".contains("The server or a proxy closed the connection; \(advice)."))
+    }
+
+    @Test(arguments: [(80, false), (443, true), (8080, false), (8443, true)])
+    func `TLS is mentioned at its ports only`(port: Int, isMentioned: Bool) throws {
+        let lost = TransportError(.connectionLost, at: .head)
+        let error = TransportError.locate(lost, at: try Origin("http://a.example:\(port)"), after: nil)
+        #expect("\(error)".contains("use https") == isMentioned)
     }
 
     private struct LeakyError: Error, CustomStringConvertible {

@@ -108,12 +108,41 @@ import Testing
                 + "It was sent without credentials: `authenticating(with:for:)` has none for this origin.")
     }
 
-    @Test func `A status says nothing of credentials that were sent, or that the caller has set`() async throws {
+    @Test func `A status says that the server does not accept the credentials`() async throws {
+        let stub = StubConnection { _ in Response(status: .unauthorized) }
+        let origin = try Origin("https://a.example")
+        let source = ClosureConnection { try await stub.authenticating(with: .bearer("token"), for: origin).send($0) }
+        let signed = ClosureConnection { request in
+            try await stub.authenticating(with: .signer(Signature()), for: origin).send(request)
+        }
+        for connection in [source, signed] {
+            let error = await #expect(throws: StatusError.self) {
+                try await connection.validatingStatus().send(.get("https://a.example/"))
+            }
+            #expect(
+                error?.description
+                    == "GET https://a.example/ was answered with the status 401. "
+                    + "It was sent with the credentials of `authenticating`, which the server does not accept.")
+        }
+    }
+
+    private struct Signature: RequestSigner {
+        let secretFields: Set<HTTPField.Name> = [.authorization]
+
+        func sign(_ request: Request) -> Request {
+            var request = request
+            request.head.headerFields[.authorization] = "signature"
+            return request
+        }
+    }
+
+    @Test func `A status says nothing of credentials that the caller has set`() async throws {
         let connection = try StubConnection { _ in Response(status: .unauthorized) }
             .authenticating(with: .bearer("token"), for: Origin("https://a.example"))
         for url in ["https://a.example/", "https://b.example/"] {
             let request = try Request.get(url, fields: [.authorization: "Bearer mine"])
-            #expect(try await !connection.send(request).metadata.lacksCredentials)
+            let metadata = try await connection.send(request).metadata
+            #expect(!metadata.lacksCredentials && !metadata.refusesCredentials)
         }
         #expect(try await !connection.send(.get("https://a.example/")).metadata.lacksCredentials)
         #expect(try await connection.send(.get("https://b.example/")).metadata.lacksCredentials)

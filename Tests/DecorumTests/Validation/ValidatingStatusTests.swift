@@ -102,7 +102,7 @@ import Testing
     @Test(
         arguments: [
             (
-                #"{"title": "Gone", "detail": "Item 7 was deleted.", "token": "hunter2"}"#, "Gone: Item 7 was deleted",
+                #"{"title": "Gone", "detail": "Item 7 was deleted.", "token": "hunter2"}"#, "Gone: Item 7 was deleted.",
                 nil
             ),
             (#"{"message": "Validation Failed", "errors": [1]}"#, "Validation Failed", nil),

@@ -118,7 +118,7 @@ extension ResponseFileChanges {
         for entry in refused.all {
             let isMarked = mark(entry.removal, at: entry.time)
             let isDone = removeFiles(of: entry.removal) { name in
-                state(of: name).map { $0.slot.sent <= entry.time } ?? true
+                state(of: name).map { entry.comesAfter(requestAt: $0.slot.sent, now: fileSystem.time.wall) } ?? true
             }
             if isMarked, isDone { refused.drop(entry) }
         }
@@ -126,7 +126,7 @@ extension ResponseFileChanges {
 
     /// Whether the file of a response, whose request was sent at a time, should be gone.
     func isRemoved(_ name: ResponseFileName, sentAt time: Int64) -> Bool {
-        refused.cover(name, sentAt: time)
+        refused.cover(name, sentAt: time, now: fileSystem.time.wall)
     }
 
     /// Marks a removal for other stores, and returns whether that was possible.

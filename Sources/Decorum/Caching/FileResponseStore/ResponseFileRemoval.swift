@@ -33,6 +33,11 @@ final class RefusedRemovals: Sendable {
         /// The time of the removal; responses to later requests stay.
         let time: Int64
         fileprivate let number: Int
+
+        /// Whether a response whose request was sent at a time came before the removal.
+        ///
+        /// A time in the future is from before the clock was set back, so it is not known which of them came first.
+        func comesAfter(requestAt time: Int64, now: Int64) -> Bool { time <= self.time || time > now }
     }
 
     /// Above this limit, one removal of everything replaces all removals.
@@ -55,9 +60,9 @@ final class RefusedRemovals: Sendable {
     }
 
     /// Whether the file of a response, whose request was sent at a time, is one that should be gone.
-    func cover(_ name: ResponseFileName, sentAt time: Int64) -> Bool {
+    func cover(_ name: ResponseFileName, sentAt time: Int64, now: @autoclosure () -> Int64) -> Bool {
         state.withLock { state in
-            state.entries.contains { time <= $0.time && $0.removal.covers(name) }
+            state.entries.contains { $0.removal.covers(name) && $0.comesAfter(requestAt: time, now: now()) }
         }
     }
 }

@@ -163,7 +163,8 @@ struct LogEntry {
 
     private var reason: String {
         guard case .failed(let error) = report.ending, !(error is CancellationError) else { return "" }
-        return ": " + shared.redaction.description(of: error)
+        // The line begins with the request.
+        return ": " + shared.redaction.description(of: (error as? TransportError)?.withoutURL ?? error)
     }
 
     private func message(_ fields: HTTPFields, body: BodyTally.Reading, prefix: String) -> [String] {

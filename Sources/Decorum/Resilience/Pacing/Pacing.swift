@@ -92,7 +92,7 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
         let options = request.options
         let response = try await base.send(request)
         if let pause = AskedPause(in: response.head, heedsRateLimits: policy.heedsRateLimits, at: clock.date) {
-            begin(pause, after: response.status, for: PacedScope(head, options))
+            begin(pause, after: response.status, to: head, for: PacedScope(head, options))
         }
         return response
     }
@@ -107,7 +107,7 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
             guard instant < limit else {
                 let error = PacingError(
                     origin: scope.origin, instant: instant, date: clock.date + TimeInterval(wait / .seconds(1)),
-                    wait: wait, cause: cause)
+                    wait: wait, routeName: options.routeName, cause: cause)
                 options.callContext?.note(
                     CallDecision(
                         .givesUp, by: "pacing", "not sent: the server asks for a pause of another \(wait.shortText)"))
@@ -121,11 +121,17 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
         } while pauses.holds(scope, at: clock.now)
     }
 
-    private func begin(_ pause: AskedPause, after status: HTTPResponse.Status, for scope: PacedScope) {
+    private func begin(
+        _ pause: AskedPause, after status: HTTPResponse.Status, to request: HTTPRequest, for scope: PacedScope
+    ) {
         let asked = min(pause.time, max(.zero, policy.longestPause))
         let now = clock.now
+        // The path of one user's request is not shown to others.
+        let isForOthers = pause.isOfOrigin && scope.principal != nil
+        let url = isForOthers ? nil : request.url?.absoluteString
         let cause = PacingError.Cause(
-            statusCode: status.code, routeName: scope.routeName, date: clock.date, asked: pause.time,
+            statusCode: status.code, request: url.map { "\(request.method) \(Redaction.describedPath($0))" },
+            routeName: scope.routeName, date: clock.date, asked: pause.time,
             isRateLimit: pause.isRateLimit)
         pauses.begin(
             from: now + asked, to: now + AskedWait.spread(asked).random(using: generator),

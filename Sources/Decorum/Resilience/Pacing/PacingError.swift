@@ -7,6 +7,8 @@ public import Foundation
 public struct PacingError: DescribableError, Sendable, Hashable {
     /// The server; nil where the request names none.
     public let origin: Origin?
+    /// The route name of the request that was not sent; nil where it has none.
+    public let routeName: String?
     /// The instant at which the request could be sent.
     public let instant: ContinuousClock.Instant
     /// The date and time of that instant.
@@ -20,6 +22,9 @@ public struct PacingError: DescribableError, Sendable, Hashable {
     public struct Cause: Sendable, Hashable {
         /// The status of the response.
         public let statusCode: Int
+        /// The method of the request that it answered and its URL, without the query and without secrets; nil where that
+        /// is not known, and where the pause holds other users back than the one of that request.
+        public let request: String?
         /// The route name of the request that it answered; nil where that has none.
         public let routeName: String?
         /// The date on which it was received.
@@ -33,12 +38,16 @@ public struct PacingError: DescribableError, Sendable, Hashable {
         ///
         /// - Parameters:
         ///   - statusCode: The status of the response.
+        ///   - request: The method and the URL of the request that it answered, as a description may show them.
         ///   - routeName: The route name of the request that it answered.
         ///   - date: The date on which it was received.
         ///   - asked: The time that the server asked for.
         ///   - isRateLimit: Whether the server asked by saying that nothing remains of a rate limit.
-        public init(statusCode: Int, routeName: String?, date: Date, asked: Duration, isRateLimit: Bool) {
+        public init(
+            statusCode: Int, request: String? = nil, routeName: String?, date: Date, asked: Duration, isRateLimit: Bool
+        ) {
             self.statusCode = statusCode
+            self.request = request
             self.routeName = routeName
             self.date = date
             self.asked = asked
@@ -53,11 +62,14 @@ public struct PacingError: DescribableError, Sendable, Hashable {
     ///   - instant: The instant at which the request could be sent.
     ///   - date: The date and time of that instant.
     ///   - wait: The time from now to that instant.
+    ///   - routeName: The route name of the request that was not sent.
     ///   - cause: The response with which the server has asked for the pause.
     public init(
-        origin: Origin?, instant: ContinuousClock.Instant, date: Date, wait: Duration, cause: Cause? = nil
+        origin: Origin?, instant: ContinuousClock.Instant, date: Date, wait: Duration, routeName: String? = nil,
+        cause: Cause? = nil
     ) {
         self.origin = origin
+        self.routeName = routeName
         self.instant = instant
         self.date = date
         self.wait = wait
@@ -67,16 +79,21 @@ public struct PacingError: DescribableError, Sendable, Hashable {
     /// The server, the response that asked for the pause, and the instant at which the request can be sent.
     public var description: String {
         let server = origin.map { "\($0.host):\($0.port)" } ?? "the server"
-        return "The request to \(server) was not sent, because \(reason). "
-            + "Send it at \(HTTPDate(date)) or later, which is in \(wait.shortText)."
+        let route = routeName.map { " (route “\(Redaction.shownWords($0))”)" } ?? ""
+        // Rounded up, so that a request which is sent then does not come too early.
+        let seconds = wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0)
+        return "The request to \(server)\(route) was not sent, because \(reason). "
+            + "Send it in \(Duration.seconds(seconds).shortText), which is after \(HTTPDate(date)): "
+            + "a pause is up to half longer than asked, so that clients do not all come back at once."
     }
 
     private var reason: String {
         guard let cause else { return "the server has asked for a pause" }
         let route = cause.routeName.map { " (route “\(Redaction.shownWords($0))”)" } ?? ""
+        let request = cause.request.map { " to \($0)" } ?? ""
         let seconds = date.timeIntervalSince(cause.date) - wait / .seconds(1)
         let age = Duration.milliseconds((seconds * 1000).rounded())
-        let response = "a response \(cause.statusCode)\(route) of \(age.shortText) ago"
+        let response = "a response \(cause.statusCode)\(request)\(route) of \(age.shortText) ago"
         return cause.isRateLimit
             ? "nothing remains of the rate limit since \(response), which is renewed \(cause.asked.shortText) after it"
             : "\(response) asks for a pause of \(cause.asked.shortText)"

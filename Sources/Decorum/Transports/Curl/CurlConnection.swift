@@ -159,8 +159,7 @@ public struct CurlConnection: ClosableConnection {
             engine = try avoidsHTTP2 ? engines.avoidingHTTP2 : engines.main
         } catch {
             engines.transfers.end()
-            throw TransportError.locate(
-                error, at: try? Origin(request.head), after: nil, routeName: request.options.routeName)
+            throw TransportError.locate(error, in: request, after: nil)
         }
         let exchange = CurlExchange(
             request, head, upload: upload, limits: limits, since: beginning, watch: watch, engine: engine,

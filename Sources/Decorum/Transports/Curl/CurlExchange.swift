@@ -209,7 +209,8 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
     private func located(_ error: any Error) -> any Error {
         let origin = target.flatMap { try? Origin($0) }
         return TransportError.locate(
-            error, at: origin, after: beginning.duration(to: watch.clock.now), routeName: request.routeName)
+            error, at: origin, after: beginning.duration(to: watch.clock.now), method: method,
+            url: target?.urlText.flatMap { URL(string: $0) }, routeName: request.routeName)
     }
 }
 #endif

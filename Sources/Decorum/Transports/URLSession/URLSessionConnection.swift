@@ -186,8 +186,7 @@ public struct URLSessionConnection: ClosableConnection {
             upload = try await URLSessionUpload(request.body, until: limits.deadline, on: watch)
         } catch {
             owner.transfers.end()
-            throw TransportError.locate(
-                error, at: origin, after: beginning.duration(to: watch.clock.now), routeName: request.options.routeName)
+            throw TransportError.locate(error, in: request, after: beginning.duration(to: watch.clock.now))
         }
         let exchange = URLSessionExchange(
             request, to: origin, upload: upload, limits: limits, since: beginning,

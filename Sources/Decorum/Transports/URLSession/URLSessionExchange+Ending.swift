@@ -35,7 +35,8 @@ extension URLSessionExchange {
     @discardableResult func finish(_ end: Result<Void, any Error>) -> Bool {
         let end = end.mapError {
             TransportError.locate(
-                $0, at: origin, after: beginning.duration(to: watch.clock.now), routeName: metadata.routeName)
+                $0, at: origin, after: beginning.duration(to: watch.clock.now), method: method, url: metadata.url,
+                routeName: metadata.routeName)
         }
         let (isFirst, waiter) = state.withLock { state in
             guard state.end == nil else { return (false, nil as CheckedContinuation<Response, any Error>?) }

@@ -1,4 +1,5 @@
 import Decorum
+import HTTPTypes
 
 /// The waits of a replay, which end at the limits of the request as the waits of a transport do.
 ///
@@ -7,8 +8,8 @@ final class PlayedWait: Sendable {
     private let clock: any DatedClock
     /// Nil where the request has no limits; a recorded pause may then be as long as it was.
     private let limits: TransferLimits?
-    private let origin: Origin?
-    private let routeName: String?
+    private let method: HTTPRequest.Method
+    private let metadata: ResponseMetadata
 
     /// Creates the waits for the answer to a request.
     ///
@@ -21,8 +22,8 @@ final class PlayedWait: Sendable {
         let options = request.options
         let isLimited = options.deadline != nil || options.bodyDeadline != nil || options.idleTimeout != nil
         limits = isLimited ? try TransferLimits(options, idleTimeout: TransferLimits.longestIdleTimeout) : nil
-        origin = try? Origin(request.head)
-        routeName = options.routeName
+        method = request.head.method
+        metadata = ResponseMetadata(answering: request, from: .cassette)
     }
 
     /// Waits for a pause in which nothing arrives.
@@ -52,6 +53,8 @@ final class PlayedWait: Sendable {
         if limit.instant > clock.now { try await clock.sleep(until: limit.instant, tolerance: nil) }
         try Task.checkCancellation()
         guard let error = limits?.error(at: limit, stage) else { return }
-        throw TransportError.locate(error, at: origin, after: nil, routeName: routeName)
+        throw TransportError.locate(
+            error, at: metadata.url.flatMap { try? Origin($0) }, after: nil, method: method, url: metadata.url,
+            routeName: metadata.routeName)
     }
 }

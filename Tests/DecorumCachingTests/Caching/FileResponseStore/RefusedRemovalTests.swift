@@ -49,6 +49,24 @@ import Testing
         #expect(await store.responses(for: key).count == 1)
     }
 
+    @Test(arguments: [ProbingFileSystem.Call.list, .remove])
+    func `A refused removal covers a response from before the clock was set back`(
+        call: ProbingFileSystem.Call
+    ) async throws {
+        let store = store()
+        let key = try SampleResponse.key(1)
+        await store.store(SampleResponse.response(1), for: key)
+        fileSystem.setClock(by: -60_000_000_000)
+
+        fileSystem.refuse([call])
+        await store.removeResponses(for: key)
+        fileSystem.refuse([])
+
+        #expect(await store.responses(for: key).isEmpty)
+        await store.removeResponses(for: try SampleResponse.key(2))
+        #expect(folder.files.isEmpty)
+    }
+
     @Test func `A file that could not be removed is removed with the next removal`() async throws {
         let store = store()
         let key = try SampleResponse.key(1)
