@@ -81,7 +81,7 @@ extension ResponseCache {
         if stored.hasAge {
             response.head.headerFields[fields: .age] = [field]
         } else {
-            response.head.headerFields.add(field)
+            response.head.headerFields.append(field)
         }
         response.metadata.source = .cache
         response.metadata.target = request.target

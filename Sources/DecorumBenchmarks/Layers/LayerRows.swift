@@ -12,10 +12,10 @@ enum LayerRows {
                 for _ in 0..<count { _ = try await hand.answer(request) }
             },
             Row("layers/terminal", over: "layers/function", sending: request, through: memory),
-            Row(name: "requests/get", bounds: [.instructions(6950)]) { count in
+            Row(name: "requests/get", bounds: [.instructions(4930)]) { count in
                 for _ in 0..<count { _ = try Request.get("https://api.example.com/v1/feed?page=2") }
             },
-            Row(name: "requests/get, relative", bounds: [.instructions(4000)]) { count in
+            Row(name: "requests/get, relative", bounds: [.instructions(3250)]) { count in
                 for _ in 0..<count { _ = try Request.get("/v1/feed?page=2") }
             },
         ] + empty(request, memory) + fields(request, memory, hand)
