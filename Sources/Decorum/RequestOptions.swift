@@ -98,8 +98,11 @@ public struct RequestOptions: Sendable {
 }
 
 extension RequestOptions {
-    /// A name for the purpose of the request out of a small set, such as `"feed"` or `"items/{id}"`, for logs and
+    /// A name for the purpose of the request out of a small set, such as `"feed"` or `"items/{id}"`, for logs, errors and
     /// analytics.
+    ///
+    /// `pacing` also holds only the requests with the same name back after a 429 or a used rate limit, unless
+    /// ``PacingPolicy/separatesRoutes`` is false.
     ///
     /// Set it where the request is created. A path is no substitute: it holds identifiers, which are too many and may
     /// be private.

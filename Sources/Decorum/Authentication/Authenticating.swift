@@ -58,7 +58,9 @@ extension RequestOptions {
 
 extension ResponseMetadata {
     /// Whether a layer has sent the request without its credentials, since they are not for its origin, and the answer is
-    /// `401 Unauthorized`.
+    /// 401, 403 or 404.
+    ///
+    /// Some servers answer with 404, so that they do not tell that a resource exists (RFC 9110, section 15.5.4).
     public var lacksCredentials: Bool {
         get { self[LacksCredentialsKey.self] }
         set { self[LacksCredentialsKey.self] = newValue }

@@ -49,7 +49,10 @@ extension Connection {
     func sendUnchanged(_ request: consuming Request, because reason: ReasonToSkip) async throws -> Response {
         request.options.callContext?.note(CallDecision(.skips, by: "authenticating", reason.rawValue))
         var response = try await send(request)
-        if reason.isOrigin, response.status == .unauthorized { response.metadata.lacksCredentials = true }
+        // Some servers do not tell that a resource exists, and answer with 404.
+        if reason.isOrigin, [.unauthorized, .forbidden, .notFound].contains(response.status) {
+            response.metadata.lacksCredentials = true
+        }
         return response
     }
 }

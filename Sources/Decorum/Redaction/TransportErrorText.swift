@@ -75,13 +75,15 @@ extension TransportError {
         case .timedOut where stage == .connecting:
             "Check the host and the port, and whether a firewall, a proxy or the TLS handshake keeps the connection waiting."
         case .timedOut where idleTimeout != nil && stage == .body:
-            "Raise `idleTimeout` in the request's options if the server needs more time; `bodyDeadline`, or `body` of its `TimePolicy`, limits the whole content."
+            "Raise `idleTimeout` in the request's options, or `idle` of its `TimePolicy`, if the server needs more time; `bodyDeadline`, or `body`, limits the whole content."
         case .timedOut where idleTimeout != nil:
-            "Raise `idleTimeout` in the request's options if the server needs more time."
+            "Raise `idleTimeout` in the request's options, or `idle` of its `TimePolicy`, if the server needs more time."
+                + uncertainty
         case .deadlineExceeded where stage == .body:
             "Raise `bodyDeadline` in the request's options, or `body` of its `TimePolicy`, if the content needs more time."
         case .deadlineExceeded:
             "Raise `deadline` in the request's options, or the times of `limitingTime`, if the server needs more time."
+                + uncertainty
         case .connectionLost where isUnprocessed:
             "The server has not processed the request; it may be sent again with any method."
         case .connectionLost where stage == .head: lossAdvice
@@ -123,6 +125,14 @@ extension TransportError {
             hasPortOfTLS ? "If the server expects TLS at this port, use https." : nil,
         ].compactMap { $0 }
         return parts.isEmpty ? nil : parts.joined(separator: " ")
+    }
+
+    /// The warning that a request was maybe processed whose method is not idempotent.
+    private var uncertainty: String {
+        guard stage == .head, attempts == 1, let method, !RetryPolicy.idempotentMethods.contains(method) else {
+            return ""
+        }
+        return " The server may have processed the request; \(repetition)."
     }
 
     /// Whether the request may be sent again, as far as its method tells (RFC 9110, section 9.2.2).

@@ -123,15 +123,7 @@ extension StatusError: CustomDebugStringConvertible, CustomReflectable {
         if let redirection = response.metadata.redirects.last {
             notes.append(Redaction.sentence(onRedirectionBy: redirection.from))
         }
-        if status == .unauthorized, response.metadata.lacksCredentials {
-            notes.append(
-                response.metadata.redirects.isEmpty
-                    ? "It was sent without credentials: `authenticating(with:for:)` has none for this origin."
-                    : "It was sent without credentials, which follow no redirection by another origin or to one.")
-        }
-        if status == .unauthorized, response.metadata.refusesCredentials {
-            notes.append("It was sent with the credentials of `authenticating`, which the server does not accept.")
-        }
+        if let credentials { notes.append(credentials) }
         let metadata = response.metadata
         notes += RetryNotes(tries: metadata.tries, metadata.retryRecord?.elapsed, metadata.retryRefusal).sentences
         let fields = fieldProblems.compactMap(\.shown)
@@ -142,6 +134,20 @@ extension StatusError: CustomDebugStringConvertible, CustomReflectable {
 }
 
 extension StatusError {
+    /// The credentials with which the request was sent, as far as a layer tells.
+    private var credentials: String? {
+        let metadata = response.metadata
+        if metadata.lacksCredentials {
+            return metadata.redirects.isEmpty
+                ? "It was sent without credentials: `authenticating(with:for:)` has none for this origin."
+                : "It was sent without credentials, which follow no redirection by another origin or to one."
+        }
+        guard status == .unauthorized else { return nil }
+        return metadata.refusesCredentials
+            ? "It was sent with the credentials of `authenticating`, which the server does not accept."
+            : "No layer `authenticating` has added credentials to it."
+    }
+
     private var wait: String? {
         switch (usedLimit, retryAfter) {
         case (_?, let renewal?):

@@ -15,6 +15,8 @@ extension Target {
         .atLeast(nil, .rate, "transports/sequential/CurlConnection", last: 0.49),
         .atLeast(0.65, .rate, "transports/concurrent/CurlConnection", last: 0.83),
         .atLeast(0.55, .rate, "transports/down/CurlConnection", last: 0.54),
+        .atMost(1.2, .processor, "transports/2,000 under way/CurlConnection", last: 1.2),
+        .atMost(1.5, .processor, "transports/10,000 under way/CurlConnection", last: 1.46),
         .atMost(20, .added, "transports/sequential/CurlConnection, stack", last: 157),
         .atMost(20, .added, "transports/concurrent/CurlConnection, stack", last: 56),
     ]

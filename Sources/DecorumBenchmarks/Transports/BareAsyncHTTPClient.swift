@@ -11,7 +11,7 @@ struct BareAsyncHTTPClient: Client {
 
     init() {
         var configuration = HTTPClient.Configuration()
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = Exchanging.concurrency
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = Exchanging.connections
         client = HTTPClient(configuration: configuration)
     }
 

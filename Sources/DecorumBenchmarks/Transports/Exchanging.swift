@@ -9,13 +9,31 @@ struct Exchanging {
         case sequential
         /// Small requests, 64 at a time.
         case concurrent
+        /// Small requests, 2,000 at a time.
+        case crowd2000 = "2,000 under way"
+        /// Small requests, 10,000 at a time.
+        case crowd10000 = "10,000 under way"
         /// One large answer.
         case down
         /// One large request.
         case up
+
+        /// The number of small requests at a time.
+        var concurrency: Int {
+            switch self {
+            case .sequential, .down, .up: 1
+            case .concurrent: Exchanging.connections
+            case .crowd2000: 2000
+            case .crowd10000: 10_000
+            }
+        }
+
+        /// Whether the cost of a request is compared with that of the same client at 64 at a time.
+        var isCrowd: Bool { concurrency > Exchanging.connections }
     }
 
-    static let concurrency = 64
+    /// The number of connections of each client.
+    static let connections = 64
     private static let time: Double = 7e8
 
     private let subject: Subject
@@ -43,7 +61,7 @@ struct Exchanging {
         let count =
             switch workload {
             case .sequential: try await getRepeatedly(small, client)
-            case .concurrent: try await getConcurrently(small, client)
+            case .concurrent, .crowd2000, .crowd10000: try await getConcurrently(small, client)
             case .down: try await download(client)
             case .up: try await upload(client)
             }
@@ -68,11 +86,11 @@ struct Exchanging {
 
     private func getConcurrently(_ url: String, _ client: any Client) async throws -> Int {
         if let client = client as? any LoopingClient {
-            return try client.getRepeatedly(url, concurrency: Self.concurrency, seconds: Self.time / 1e9)
+            return try client.getRepeatedly(url, concurrency: workload.concurrency, seconds: Self.time / 1e9)
         }
         return try await withThrowingTaskGroup(of: Int.self) { group in
             // Each request has a different URL, because a stack coalesces identical ones.
-            for number in 0..<Self.concurrency {
+            for number in 0..<workload.concurrency {
                 group.addTask { try await getRepeatedly("\(url)?worker=\(number)", client) }
             }
             return try await group.reduce(0, +)

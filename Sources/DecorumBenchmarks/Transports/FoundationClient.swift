@@ -11,7 +11,7 @@ struct FoundationClient: Client {
 
     init() {
         let configuration = URLSessionConfiguration.ephemeral
-        configuration.httpMaximumConnectionsPerHost = Exchanging.concurrency
+        configuration.httpMaximumConnectionsPerHost = Exchanging.connections
         configuration.urlCache = nil
         session = URLSession(configuration: configuration)
     }

@@ -7,7 +7,7 @@ extension Subject {
     static let asyncHTTPClient: [Subject] =
         [Subject(name: "AsyncHTTPClient", baseline: "CurlConnection") { _ in BareAsyncHTTPClient() }]
         + connections("AsyncHTTPClientConnection", over: "AsyncHTTPClient") {
-            AsyncHTTPClientConnection(connectionsPerHost: Exchanging.concurrency)
+            AsyncHTTPClientConnection(connectionsPerHost: Exchanging.connections)
         }
 }
 #else

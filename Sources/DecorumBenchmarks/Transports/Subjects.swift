@@ -6,6 +6,6 @@ extension Subject {
     static let all: [Subject] =
         [Subject(name: "data(for:)", baseline: nil) { _ in FoundationClient() }]
         + connections("URLSessionConnection", over: "data(for:)") {
-            URLSessionConnection(connectionsPerHost: Exchanging.concurrency)
+            URLSessionConnection(connectionsPerHost: Exchanging.connections)
         } + platform + asyncHTTPClient
 }

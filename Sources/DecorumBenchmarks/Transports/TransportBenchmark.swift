@@ -7,9 +7,7 @@ struct TransportBenchmark {
 
     /// Measures each workload, and shows its results as soon as it is done.
     func measure(_ show: (Table) -> Void) throws -> [TransportReading] {
-        let workloads = Exchanging.Workload.allCases.filter { workload in
-            Subject.all.contains { arguments.includes(name($0, workload)) }
-        }
+        let workloads = Exchanging.Workload.allCases.filter { !subjects(of: $0).isEmpty }
         guard !workloads.isEmpty else { return [] }
         let server = try arguments.origin == nil ? OriginProcess(mebibytes: arguments.mebibytes) : nil
         defer { try? server?.stop() }
@@ -27,7 +25,8 @@ struct TransportBenchmark {
     }
 
     private func measure(_ workload: Exchanging.Workload, at origin: String) throws -> [TransportReading] {
-        let chosen = Subject.all.filter { arguments.includes(name($0, workload)) }
+        if workload.isCrowd { return try measureCrowd(workload, at: origin) }
+        let chosen = subjects(of: workload)
         let baselines = Set(chosen.compactMap(\.baseline))
         let subjects = Subject.all.filter { arguments.includes(name($0, workload)) || baselines.contains($0.name) }
         let isTransfer = workload == .down || workload == .up
@@ -42,6 +41,25 @@ struct TransportBenchmark {
             TransportReading(
                 name: name(subject, workload), outcomes: outcomes[subject.name] ?? [],
                 baseline: subject.baseline.flatMap { outcomes[$0] } ?? [])
+        }
+    }
+
+    /// Compares many requests under way with 64, of the same client.
+    private func measureCrowd(_ workload: Exchanging.Workload, at origin: String) throws -> [TransportReading] {
+        try subjects(of: workload).map { subject in
+            var (crowd, few): ([Outcome], [Outcome]) = ([], [])
+            for _ in 0..<arguments.rounds {
+                few.append(try exchange(subject, .concurrent, at: origin))
+                crowd.append(try exchange(subject, workload, at: origin))
+            }
+            return TransportReading(name: name(subject, workload), outcomes: crowd, baseline: few)
+        }
+    }
+
+    /// The chosen clients; of many requests under way, only our own transports are asked.
+    private func subjects(of workload: Exchanging.Workload) -> [Subject] {
+        Subject.all.filter { subject in
+            arguments.includes(name(subject, workload)) && (!workload.isCrowd || subject.name == "CurlConnection")
         }
     }
 

@@ -70,7 +70,8 @@ import Testing
         #expect(
             error.description
                 == "Nothing was received from the server for 60.00 s, before the head of the response. "
-                + "Raise `idleTimeout` in the request's options if the server needs more time.")
+                + "Raise `idleTimeout` in the request's options, or `idle` of its `TimePolicy`, if the server needs more time."
+        )
     }
 
     @Test func `Words of a platform are cut to one line without secrets`() {
@@ -122,6 +123,20 @@ import Testing
                 + "The request was \(method) https://api.example.com/items.")
         let cut = TransportError.locate(TransportError(.truncated, at: .body), in: request, after: .seconds(1))
         #expect("\(cut)".contains("The server or a proxy closed the connection; \(advice)."))
+    }
+
+    @Test func `A POST that got no answer in time was maybe processed`() throws {
+        for error in [TransportError(idleFor: .seconds(5), at: .head), TransportError(.deadlineExceeded, at: .head)] {
+            let texts = try [HTTPRequest.Method.get, .post].map { method in
+                let request = try Request(method, "https://api.example.com/items")
+                return "\(TransportError.locate(error, in: request, after: .seconds(5)))"
+            }
+            #expect(!texts[0].contains("processed"))
+            #expect(
+                texts[1].contains(
+                    "The server may have processed the request; find out what the server did before you send the POST again"
+                ))
+        }
     }
 
     @Test(arguments: [(80, false), (443, true), (8080, false), (8443, true)])

@@ -136,6 +136,28 @@ import Testing
         }
     }
 
+    @Test(arguments: [HTTPResponse.Status.forbidden, .notFound])
+    func `A status that hides a resource says that the request had no credentials`(
+        status: HTTPResponse.Status
+    ) async throws {
+        let connection = try StubConnection { _ in Response(status: status) }
+            .authenticating(with: .bearer("token"), for: Origin("https://a.example"))
+            .validatingStatus()
+        let error = await #expect(throws: StatusError.self) { try await connection.send(.get("https://b.example/")) }
+        #expect(error?.description.contains("It was sent without credentials") == true)
+        let known = await #expect(throws: StatusError.self) { try await connection.send(.get("https://a.example/")) }
+        #expect(known?.description == "GET https://a.example/ was answered with the status \(status.code).")
+    }
+
+    @Test func `A status says that no layer has added credentials`() async throws {
+        let connection = StubConnection { _ in Response(status: .unauthorized) }.validatingStatus()
+        let error = await #expect(throws: StatusError.self) { try await connection.send(.get("https://a.example/")) }
+        #expect(
+            error?.description
+                == "GET https://a.example/ was answered with the status 401. "
+                + "No layer `authenticating` has added credentials to it.")
+    }
+
     @Test func `A status says nothing of credentials that the caller has set`() async throws {
         let connection = try StubConnection { _ in Response(status: .unauthorized) }
             .authenticating(with: .bearer("token"), for: Origin("https://a.example"))

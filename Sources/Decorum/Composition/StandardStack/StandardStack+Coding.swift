@@ -99,7 +99,7 @@ extension StandardStack: Codable {
 
     private static let pacing: [SettingsRow<PacingPolicy>] = [
         .value("longestWait", \.longestWait, .seconds), .value("longestPause", \.longestPause, .seconds),
-        .value("heedsRateLimits", \.heedsRateLimits, .flag),
+        .value("heedsRateLimits", \.heedsRateLimits, .flag), .value("separatesRoutes", \.separatesRoutes, .flag),
     ]
 
     private static let compression: [SettingsRow<CompressionPolicy>] = [

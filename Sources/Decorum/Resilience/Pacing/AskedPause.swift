@@ -46,10 +46,10 @@ struct PacedScope: Hashable, Sendable {
     private(set) var isOfOrigin = false
 
     /// The requests with the origin, the principal and the route of one.
-    init(_ head: HTTPRequest, _ options: RequestOptions) {
+    init(_ head: HTTPRequest, _ options: RequestOptions, separatesRoutes: Bool) {
         origin = try? Origin(head)
         principal = options.principal
-        routeName = options.routeName
+        routeName = separatesRoutes ? options.routeName : nil
     }
 
     /// The requests with the same origin.

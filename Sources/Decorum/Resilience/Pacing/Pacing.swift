@@ -6,7 +6,8 @@ extension Connection {
     ///
     /// A 503 with `Retry-After` holds all requests to its origin back. A 429 with `Retry-After`, and a response that says
     /// that nothing remains of a rate limit (`RateLimit`, `X-RateLimit-Remaining: 0`), hold those back that have the same
-    /// origin, the same ``RequestOptions/principal``, and the same ``RequestOptions/routeName`` where one is set. Without
+    /// origin, the same ``RequestOptions/principal``, and the same ``RequestOptions/routeName`` where one is set and
+    /// ``PacingPolicy/separatesRoutes`` is true. Without
     /// this layer, each request to a server in trouble learns of the pause only by being sent.
     ///
     /// ```swift
@@ -52,6 +53,10 @@ public struct PacingPolicy: Sendable, Hashable {
     public var longestPause: Duration
     /// Whether a successful response that says that nothing remains of a rate limit causes a pause too.
     public var heedsRateLimits: Bool
+    /// Whether a used rate limit holds only the requests with the same ``RequestOptions/routeName`` back, where one is set.
+    ///
+    /// Set it to false for a server whose limits are those of a user over all routes.
+    public var separatesRoutes: Bool
 
     /// Creates a policy.
     ///
@@ -59,12 +64,15 @@ public struct PacingPolicy: Sendable, Hashable {
     ///   - longestWait: The longest time for which a request without a deadline waits.
     ///   - longestPause: The longest pause.
     ///   - heedsRateLimits: Whether a successful response with a used rate limit causes a pause too.
+    ///   - separatesRoutes: Whether a used rate limit holds only the requests with the same route name back.
     public init(
-        longestWait: Duration = .seconds(60), longestPause: Duration = .seconds(3600), heedsRateLimits: Bool = true
+        longestWait: Duration = .seconds(60), longestPause: Duration = .seconds(3600), heedsRateLimits: Bool = true,
+        separatesRoutes: Bool = true
     ) {
         self.longestWait = longestWait
         self.longestPause = longestPause
         self.heedsRateLimits = heedsRateLimits
+        self.separatesRoutes = separatesRoutes
     }
 
     /// Requests wait for up to a minute, and pauses take up to an hour.
@@ -87,14 +95,18 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        if pauses.isActive { try await waitForTurn(PacedScope(request.head, request.options), request.options) }
+        if pauses.isActive { try await waitForTurn(scope(of: request.head, request.options), request.options) }
         let head = request.head
         let options = request.options
         let response = try await base.send(request)
         if let pause = AskedPause(in: response.head, heedsRateLimits: policy.heedsRateLimits, at: clock.date) {
-            begin(pause, after: response.status, to: head, for: PacedScope(head, options))
+            begin(pause, after: response.status, to: head, options)
         }
         return response
+    }
+
+    private func scope(of head: HTTPRequest, _ options: RequestOptions) -> PacedScope {
+        PacedScope(head, options, separatesRoutes: policy.separatesRoutes)
     }
 
     private func waitForTurn(_ scope: PacedScope, _ options: RequestOptions) async throws {
@@ -122,8 +134,9 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
     }
 
     private func begin(
-        _ pause: AskedPause, after status: HTTPResponse.Status, to request: HTTPRequest, for scope: PacedScope
+        _ pause: AskedPause, after status: HTTPResponse.Status, to request: HTTPRequest, _ options: RequestOptions
     ) {
+        let scope = scope(of: request, options)
         let asked = min(pause.time, max(.zero, policy.longestPause))
         let now = clock.now
         // The path of one user's request is not shown to others.
@@ -131,7 +144,7 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
         let url = isForOthers ? nil : request.url?.absoluteString
         let cause = PacingError.Cause(
             statusCode: status.code, request: url.map { "\(request.method) \(Redaction.describedPath($0))" },
-            routeName: scope.routeName, date: clock.date, asked: pause.time,
+            routeName: options.routeName, date: clock.date, asked: pause.time,
             isRateLimit: pause.isRateLimit)
         pauses.begin(
             from: now + asked, to: now + AskedWait.spread(asked).random(using: generator),

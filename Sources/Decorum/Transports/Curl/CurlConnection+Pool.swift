@@ -46,6 +46,7 @@ extension CurlConnection {
 
 extension CurlConnection.Pool {
     func add(to options: inout CurlOptions) {
+        options.connectionsPerHost = min(connectionsPerHost, connections ?? .max)
         options.limits = [
             (DECORUM_CURL_MULTI_MAX_HOST_CONNECTIONS, connectionsPerHost),
             (DECORUM_CURL_MULTI_MAX_TOTAL_CONNECTIONS, connections ?? 0),

@@ -12,12 +12,16 @@ import DecorumCurl
     private let context: CurlTransfer.Context
     private var active: [Int: CurlTransfer] = [:]
     private var idle: [CurlEasy] = []
+    private var admission: CurlAdmission<CurlExchange>
+    /// The exchanges that have waited and may start.
+    private var admitted: [CurlExchange] = []
 
     init(_ queue: CurlCommandQueue, _ options: CurlOptions) {
         self.queue = queue
         self.options = options
         multi = queue.multi
         context = CurlTransfer.Context(usesUnixSocket: options.unixSocket != nil)
+        admission = CurlAdmission(limit: options.connectionsPerHost) { $0.isRunning }
     }
 
     func run() {
@@ -36,6 +40,7 @@ import DecorumCurl
             lookForEnds()
             multi.perform()
             completeEnded()
+            startAdmitted()
             // libcurl 7.88 may forget that a transfer can go on, such as with bytes that its connection has read already,
             // and no socket wakes the thread then. A turn handles all transfers, so a turn in which something happened
             // is followed by another one soon. Where nothing happens, the thread sleeps. The end of an unreported response
@@ -50,6 +55,7 @@ import DecorumCurl
         for transfer in Array(active.values) {
             remove(transfer, isClean: false)
         }
+        admitted = []
         idle = []
         // libcurl closes its connections here, and calls back for each.
         withExtendedLifetime(context) { queue.close() }
@@ -61,7 +67,7 @@ import DecorumCurl
         case .start(let exchange): start(exchange)
         case .receive(let exchange): exchange.transfer.resumeReceiving()
         case .send(let exchange): exchange.transfer.resumeSending()
-        case .remove(let exchange): remove(exchange.transfer)
+        case .remove(let exchange): remove(exchange)
         case .stop: return false
         }
         return true
@@ -86,8 +92,32 @@ import DecorumCurl
 
     private func start(_ exchange: CurlExchange) {
         guard exchange.isRunning else { return }
+        let host = exchange.request.host
+        if admission.admits(exchange, to: host, isSharing: allowsSharing(with: host)) { begin(exchange) }
+    }
+
+    private func startAdmitted() {
+        while !admitted.isEmpty {
+            let exchanges = admitted
+            admitted = []
+            for exchange in exchanges { begin(exchange) }
+        }
+    }
+
+    private func allowsSharing(with host: CurlHost) -> Bool {
+        options.allowsSharing(with: host, not: context.http1Hosts)
+    }
+
+    /// Lets the next exchange have the place of one that has ended.
+    private func leave(_ host: CurlHost) {
+        admitted += admission.leave(host, isSharing: allowsSharing(with: host))
+    }
+
+    private func begin(_ exchange: CurlExchange) {
+        guard exchange.isRunning else { return leave(exchange.request.host) }
         guard let easy = idle.popLast() ?? CurlEasy(multi.library) else {
             exchange.abort(with: TransportError(.other, at: .connecting))
+            leave(exchange.request.host)
             return
         }
         options.apply(to: easy)
@@ -108,8 +138,8 @@ import DecorumCurl
         while let (identifier, code) = multi.nextEnded() {
             guard let transfer = active[identifier] else { continue }
             if transfer.isRestarting, let exchange = transfer.exchange {
-                remove(transfer, isClean: false)
-                start(exchange)
+                remove(transfer, isClean: false, keepsPlace: true)
+                begin(exchange)
                 continue
             }
             transfer.complete(code)
@@ -117,23 +147,25 @@ import DecorumCurl
         }
     }
 
-    private func remove(_ transfer: CurlTransfer) {
-        guard let easy = transfer.easy else { return }
+    private func remove(_ exchange: CurlExchange) {
+        guard let easy = exchange.transfer.easy else { return admission.noteEnd(for: exchange.request.host) }
         easy.closeConnection()
-        remove(transfer, isClean: false)
+        remove(exchange.transfer, isClean: false)
     }
 
-    private func remove(_ transfer: CurlTransfer, isClean: Bool) {
+    private func remove(_ transfer: CurlTransfer, isClean: Bool, keepsPlace: Bool = false) {
         // libcurl 7.88 leaks the bytes that a paused stream has refused, unless the stream resumes before its end.
         transfer.discardHeldBytes()
         if let easy = transfer.easy { multi.remove(easy) }
-        release(transfer, isReusable: isClean && !transfer.leavesTraces && idle.count < Self.keptHandles)
+        let isReusable = isClean && !transfer.leavesTraces && idle.count < Self.keptHandles
+        release(transfer, isReusable: isReusable, keepsPlace: keepsPlace)
     }
 
     /// Keeps a handle for the next transfer only when its last one ended well and left no traces on it.
-    private func release(_ transfer: CurlTransfer, isReusable: Bool = false) {
+    private func release(_ transfer: CurlTransfer, isReusable: Bool = false, keepsPlace: Bool = false) {
         guard let easy = transfer.easy else { return }
         active[easy.identifier] = nil
+        if !keepsPlace, let exchange = transfer.exchange { leave(exchange.request.host) }
         easy.reset()
         if isReusable { idle.append(easy) }
         transfer.end()

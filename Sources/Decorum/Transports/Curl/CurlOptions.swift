@@ -23,6 +23,8 @@ struct CurlOptions: Sendable {
     private let clearVersion: Int
     /// The limits of all transfers together.
     var limits: [(decorum_curl_multi_option, Int)] = []
+    /// The largest number of connections to a host.
+    var connectionsPerHost = Int.max
     /// The path of the Unix socket that all requests go to; nil for the network.
     var unixSocket: String?
     private var added: [Option] = []
@@ -81,6 +83,17 @@ struct CurlOptions: Sendable {
         // A request waits to learn whether it can share the connection that another request opens. Over HTTP/1.1 it
         // cannot.
         easy.set(DECORUM_CURL_OPTION_PIPEWAIT, isHTTP1 || needsOwnConnection ? 0 : 1)
+    }
+
+    /// Whether several requests may share a connection to a host, as streams of HTTP/2.
+    ///
+    /// - Parameters:
+    ///   - host: The host.
+    ///   - http1Hosts: The hosts that have last answered with HTTP/1.
+    /// - Returns: Whether they may.
+    func allowsSharing(with host: CurlHost, not http1Hosts: Set<CurlHost>) -> Bool {
+        let version = host.isSecure ? secureVersion : clearVersion
+        return version != Int(DECORUM_CURL_HTTP_VERSION_1_1) && !(host.isSecure && http1Hosts.contains(host))
     }
 
     /// Checks that the library accepts all options, and those that some requests have in addition, so that none is

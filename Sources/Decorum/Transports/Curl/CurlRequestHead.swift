@@ -6,7 +6,8 @@ import HTTPTypes
 struct CurlRequestHead: Sendable {
     let method: String
     let url: String
-    let isSecure: Bool
+    /// The server, by which connections are counted.
+    let host: CurlHost
     /// The target, where it is not the path of the URL.
     let target: String?
     let fields: CurlList
@@ -33,11 +34,13 @@ struct CurlRequestHead: Sendable {
         method = head.method.rawValue
         // RFC 9112, section 3.2.4.
         target = path == "*" ? path : nil
-        isSecure = head.scheme?.lowercased() == "https"
+        host = CurlHost(isSecure: head.scheme?.lowercased() == "https", authority: head.authority ?? "")
         url = "\(head.scheme ?? "")://\(head.authority ?? "")\(path == "*" ? "/" : path)"
         fields = CurlList(library)
         append(head.headerFields, announcing: Self.announcement(of: request.body, head.method))
     }
+
+    var isSecure: Bool { host.isSecure }
 
     /// The proxy that the request is to be sent through; nil for none.
     var proxyAddress: CurlProxyAddress? {

@@ -61,6 +61,7 @@ extension CurlTransfer {
     }
 
     private func receive(_ head: CurlResponseHead) {
+        if let exchange { context?.noteVersion(of: exchange.request.host, isHTTP1: head.isOfHTTP1) }
         if let ends, head.isOfHTTP1 { context?.sockets.noteAnswer(between: ends) }
         if response.endsWithConnection, readsAlerts {
             awaitsCloseNotify = true

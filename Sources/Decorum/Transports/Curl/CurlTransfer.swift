@@ -10,11 +10,20 @@ final class CurlTransfer {
         let usesUnixSocket: Bool
         /// The exchanges with news for their readers, who are woken once in each turn.
         var eventful: [CurlExchange] = []
+        /// The hosts that have last answered with HTTP/1 where HTTP/2 was offered within TLS.
+        private(set) var http1Hosts: Set<CurlHost> = []
         /// The transfers of which libcurl may not report that the response has ended.
         var unreported: [CurlTransfer] = []
 
         init(usesUnixSocket: Bool) {
             self.usesUnixSocket = usesUnixSocket
+        }
+
+        func noteVersion(of host: CurlHost, isHTTP1: Bool) {
+            guard host.isSecure, isHTTP1 != http1Hosts.contains(host) else { return }
+            // A host that is forgotten is known again with its next response.
+            if http1Hosts.count >= 1000 { http1Hosts = [] }
+            if isHTTP1 { http1Hosts.insert(host) } else { http1Hosts.remove(host) }
         }
     }
 

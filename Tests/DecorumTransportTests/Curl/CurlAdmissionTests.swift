@@ -1,0 +1,144 @@
+#if os(Linux)
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+
+@testable import Decorum
+
+/// Requests that wait for a connection to their host before libcurl knows them.
+@Suite(.timeLimit(.minutes(3))) struct CurlAdmissionTests {
+    private let host = CurlHost(isSecure: false, authority: "a.example")
+    private let other = CurlHost(isSecure: false, authority: "b.example")
+
+    /// The numbers that are admitted, of those that ask for it in order.
+    private func admitted(
+        _ numbers: [Int], to host: CurlHost, by admission: inout CurlAdmission<Int>, isSharing: Bool = false
+    ) -> [Int] {
+        var admitted: [Int] = []
+        for number in numbers where admission.admits(number, to: host, isSharing: isSharing) { admitted.append(number) }
+        return admitted
+    }
+
+    @Test func `A host has as many as its limit, and the first that waits is the next`() {
+        var admission = CurlAdmission<Int>(limit: 2) { _ in true }
+
+        let started = admitted([1, 2, 3, 4, 5], to: host, by: &admission)
+        var next: [[Int]] = []
+        for _ in 0..<5 { next.append(admission.leave(host, isSharing: false)) }
+
+        #expect(started == [1, 2])
+        #expect(next == [[3], [4], [5], [], []])
+        #expect(admission.waitingCount == 0)
+    }
+
+    @Test func `One host does not make another wait`() {
+        var admission = CurlAdmission<Int>(limit: 1) { _ in true }
+        let started = [
+            admitted([1, 2], to: host, by: &admission), admitted([3], to: other, by: &admission),
+            admission.leave(other, isSharing: false), admission.leave(host, isSharing: false),
+        ]
+        #expect(started == [[1], [3], [], [2]])
+    }
+
+    @Test func `A host that shares its connections lets all through, also those that wait already`() {
+        var admission = CurlAdmission<Int>(limit: 1) { _ in true }
+        let started = [
+            admitted([1, 2], to: host, by: &admission, isSharing: true), admitted([3, 4], to: host, by: &admission),
+            admission.leave(host, isSharing: false), admission.leave(host, isSharing: true),
+        ]
+        #expect(started == [[1, 2], [], [], [3, 4]])
+    }
+
+    @Test func `Those that have ended take no place, and are not kept for long`() {
+        let ended = Mutex<Set<Int>>([])
+        var admission = CurlAdmission<Int>(limit: 1) { number in ended.withLock { !$0.contains(number) } }
+        var started = admitted([0], to: host, by: &admission)
+        for number in 1...10_000 {
+            started += admitted([number], to: host, by: &admission)
+            if number == 5000 { continue }
+            _ = ended.withLock { $0.insert(number) }
+            admission.noteEnd(for: host)
+        }
+        let keptCount = admission.waitingCount
+        let next = admission.leave(host, isSharing: false)
+        #expect(started == [0] && next == [5000])
+        #expect(keptCount < 50 && admission.waitingCount < 50)
+    }
+
+    @Test func `In any order, no place is lost and none is given twice`() {
+        let chance = SeededGenerator(seed: 7)
+        let hosts = [host, other]
+        let ended = Mutex<Set<Int>>([])
+        var admission = CurlAdmission<Int>(limit: 3) { number in ended.withLock { !$0.contains(number) } }
+        var active: [CurlHost: [Int]] = [:]
+        var waiting: [CurlHost: [Int]] = [:]
+        for number in 0..<20_000 {
+            let host = hosts[Int(chance.next() % 2)]
+            switch chance.next() % 3 {
+            case 0:
+                let isAdmitted = admission.admits(number, to: host, isSharing: false)
+                #expect(isAdmitted == (active[host, default: []].count < 3))
+                if isAdmitted {
+                    active[host, default: []].append(number)
+                } else {
+                    waiting[host, default: []].append(number)
+                }
+            case 1 where active[host]?.isEmpty == false:
+                active[host]?.removeFirst()
+                let next = admission.leave(host, isSharing: false)
+                #expect(next == Array(waiting[host, default: []].prefix(1)))
+                waiting[host] = Array(waiting[host, default: []].dropFirst(next.count))
+                active[host, default: []] += next
+            default:
+                guard let last = waiting[host]?.popLast() else { continue }
+                _ = ended.withLock { $0.insert(last) }
+                admission.noteEnd(for: host)
+            }
+        }
+    }
+
+    @Test func `A thousand requests share few connections, and cancelled ones let the others through`() async throws {
+        let origin = try LoopbackOrigin()
+        let gate = Gate()
+        origin.route(.get, "/", LoopbackOrigin.Answer(body: "ok").after(.wait(gate)))
+        let connection = try CurlConnection(pool: .init(connectionsPerHost: 4))
+        let request = try Request.get(origin.url + "/")
+
+        let calls = (0..<1000).map { _ in Task { try await connection.send(request).body.text(upTo: 10) } }
+        try await gate.waitForWaiting(4)
+        for call in calls.enumerated() where call.offset % 3 == 0 { call.element.cancel() }
+        gate.open()
+
+        for (number, call) in calls.enumerated() {
+            switch await call.result {
+            case .success(let text): #expect(text == "ok")
+            case .failure(let error): #expect(error is CancellationError && number % 3 == 0, "\(error)")
+            }
+        }
+        #expect(origin.openConnectionCount <= 4)
+        await connection.close()
+    }
+
+    @Test func `A request that waits for a connection fails at its deadline`() async throws {
+        let origin = try LoopbackOrigin()
+        origin.route(.get, "/", .hanging)
+        origin.route(.get, "/next", "next")
+        let connection = try CurlConnection(pool: .init(connectionsPerHost: 1))
+        let first = Task { try await connection.send(.get(origin.url + "/")) }
+        try await origin.waitForRequests(1)
+
+        var late = try Request.get(origin.url + "/next")
+        late.options.deadline = .now + .milliseconds(50)
+        let error = try await #require(throws: TransportError.self) { try await connection.send(late) }
+        first.cancel()
+        _ = await first.result
+
+        #expect(error.code == .deadlineExceeded && error.stage == .connecting)
+        #expect(try await connection.send(.get(origin.url + "/next")).body.text(upTo: 10) == "next")
+        #expect(origin.requests.map(\.target) == ["/", "/next"])
+        await connection.close()
+    }
+}
+#endif
