@@ -27,7 +27,7 @@ struct AskedRequest: Sendable {
     }
 
     private let target: Target
-    private let fields: [HTTPField]
+    private let fields: HTTPFields
     private let content: Body
     private let isNeutral: @Sendable (HTTPField, Set<HTTPField.Name>) -> Bool
 
@@ -36,7 +36,7 @@ struct AskedRequest: Sendable {
     init(_ request: borrowing Request, isNeutral: @escaping @Sendable (HTTPField, Set<HTTPField.Name>) -> Bool) {
         self.isNeutral = isNeutral
         target = Target(request.head)
-        fields = Array(request.head.headerFields)
+        fields = request.head.headerFields
         content = request.body
     }
 

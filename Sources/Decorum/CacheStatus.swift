@@ -149,9 +149,12 @@ extension ResponseMetadata {
 /// A cache status that copies of a response share: it is larger than all other metadata, and only a cache sets it.
 final class SharedCacheStatus: Sendable {
     let status: CacheStatus
+    /// Whether the detail is a text of this library without a part of a message, in which no secret need be sought.
+    let hasFixedDetail: Bool
 
-    init(_ status: consuming CacheStatus) {
+    init(_ status: consuming CacheStatus, hasFixedDetail: Bool = false) {
         self.status = status
+        self.hasFixedDetail = hasFixedDetail
     }
 }
 

@@ -8,34 +8,44 @@ struct PlainURL: Sendable, Equatable {
     let schemeEnd: Int
     /// The offset after the host and the port.
     let authorityEnd: Int
+    /// Whether a port follows the host, of which only the characters have been checked.
+    let hasPort: Bool
     /// The offset of the number sign; nil without a fragment.
     let fragmentStart: Int?
 
     /// Looks for the parts; returns nil where the URL needs a parser.
     init?(_ text: String) {
-        let schemeEnd = text.hasPrefix("https://") ? 5 : 4
-        guard schemeEnd == 5 || text.hasPrefix("http://") else { return nil }
         // This is safe because the bytes are read only inside the closure.
-        let ends = unsafe text.utf8.withContiguousStorageIfAvailable { bytes in
-            unsafe Self.ends(in: bytes, from: schemeEnd + 3)
-        }
-        guard let ends = ends ?? nil else { return nil }
-        self.schemeEnd = schemeEnd
-        (authorityEnd, fragmentStart) = ends
+        let parts = unsafe text.utf8.withContiguousStorageIfAvailable { bytes in unsafe PlainURL(bytes) }
+        guard let parts = parts ?? nil else { return nil }
+        self = parts
+    }
+
+    private init?(_ bytes: UnsafeBufferPointer<UInt8>) {
+        guard bytes.count >= 8, unsafe bytes[0] == UInt8(ascii: "h"), unsafe bytes[1] == UInt8(ascii: "t"),
+            unsafe bytes[2] == UInt8(ascii: "t"), unsafe bytes[3] == UInt8(ascii: "p")
+        else { return nil }
+        schemeEnd = unsafe bytes[4] == UInt8(ascii: "s") ? 5 : 4
+        guard unsafe bytes[schemeEnd] == UInt8(ascii: ":"), unsafe bytes[schemeEnd + 1] == UInt8(ascii: "/"),
+            unsafe bytes[schemeEnd + 2] == UInt8(ascii: "/"),
+            let ends = unsafe Self.ends(in: bytes, from: schemeEnd + 3)
+        else { return nil }
+        (authorityEnd, hasPort, fragmentStart) = ends
     }
 
     private static func ends(
         in bytes: UnsafeBufferPointer<UInt8>, from start: Int
-    ) -> (authorityEnd: Int, fragmentStart: Int?)? {
+    ) -> (authorityEnd: Int, hasPort: Bool, fragmentStart: Int?)? {
         var position = start
         while position < bytes.count, unsafe bytes[position].isPlainInHost { position += 1 }
         guard position > start else { return nil }
-        if position < bytes.count, unsafe bytes[position] == UInt8(ascii: ":") {
+        let hasPort = unsafe position < bytes.count && bytes[position] == UInt8(ascii: ":")
+        if hasPort {
             position += 1
             while position < bytes.count, unsafe bytes[position].isDigit { position += 1 }
         }
         let authorityEnd = position
-        guard position < bytes.count else { return (authorityEnd, nil) }
+        guard position < bytes.count else { return (authorityEnd, hasPort, nil) }
         switch unsafe bytes[position] {
         case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"): break
         default: return nil
@@ -56,7 +66,7 @@ struct PlainURL: Sendable, Equatable {
             }
             position += 1
         }
-        return (authorityEnd, fragmentStart)
+        return (authorityEnd, hasPort, fragmentStart)
     }
 }
 

@@ -58,7 +58,12 @@ public struct Request: Sendable {
     public init(
         _ method: HTTPRequest.Method, _ url: String, fields: HTTPFields = [:], body: Body = .empty
     ) throws(InvalidRequestError) {
-        try self.init(method, Target(url), fields: fields, body: body)
+        // A URL that needs no parser has an origin and a path that can be sent, unless it has a port out of range.
+        if let parts = PlainURL(url), !parts.hasPort {
+            self.init(unchecked: method, Target(url, parts), fields: fields, body: body)
+        } else {
+            try self.init(method, Target(url), fields: fields, body: body)
+        }
     }
 
     /// Creates a request from a method and a URL.
@@ -78,15 +83,19 @@ public struct Request: Sendable {
     private init(
         _ method: HTTPRequest.Method, _ target: Target, fields: HTTPFields, body: Body
     ) throws(InvalidRequestError) {
+        self.init(unchecked: method, target, fields: fields, body: body)
+        if target.scheme != nil || target.authority != nil {
+            try validate()
+        }
+    }
+
+    private init(unchecked method: HTTPRequest.Method, _ target: Target, fields: HTTPFields, body: Body) {
         head = HTTPRequest(
             method: method, scheme: target.scheme, authority: target.authority, path: target.path, headerFields: fields)
         self.body = body
         options = RequestOptions()
         adoptMediaType()
         options.fragment = target.fragment
-        if target.scheme != nil || target.authority != nil {
-            try validate()
-        }
     }
 
     /// Sets the `Content-Type` to the media type of the body, unless the caller has set another.

@@ -67,14 +67,19 @@ struct Target: Sendable, Equatable {
         path = plainPath
     }
 
-    private init(_ text: String, _ parts: PlainURL) {
-        let bytes = text.utf8
-        func index(_ offset: Int) -> String.Index { bytes.index(bytes.startIndex, offsetBy: offset) }
-        scheme = parts.schemeEnd == 5 ? "https" : "http"
-        authority = String(text[index(parts.schemeEnd + 3)..<index(parts.authorityEnd)])
-        path = String(text[index(parts.authorityEnd)..<(parts.fragmentStart.map(index) ?? text.endIndex)])
-        if path.utf8.first != UInt8(ascii: "/") { path = "/" + path }
-        fragment = parts.fragmentStart.map { String(text[index($0 + 1)...]) }
+    /// Creates the target from the parts of a URL that needs no parser.
+    init(_ text: String, _ parts: PlainURL) {
+        var text = text
+        // This is safe because the bytes are read only inside the closure.
+        self = text.withUTF8 { bytes in
+            let pathEnd = parts.fragmentStart ?? bytes.count
+            let authority = unsafe String(decoding: bytes[parts.schemeEnd + 3..<parts.authorityEnd], as: UTF8.self)
+            var path = unsafe String(decoding: bytes[parts.authorityEnd..<pathEnd], as: UTF8.self)
+            if path.utf8.first != UInt8(ascii: "/") { path = "/" + path }
+            let fragment = parts.fragmentStart.map { unsafe String(decoding: bytes[($0 + 1)...], as: UTF8.self) }
+            return Target(
+                scheme: parts.schemeEnd == 5 ? "https" : "http", authority: authority, path: path, fragment: fragment)
+        }
     }
 
     /// Splits by RFC 3986, appendix B, so that the bytes stay as they are.
@@ -154,15 +159,20 @@ struct Target: Sendable, Equatable {
         return target
     }
 
-    /// Whether the path may have segments to remove, that is a dot after a slash.
-    private var hasDotSegments: Bool {
+    private var hasDotSegments: Bool { path.hasDotSegments }
+}
+
+extension String {
+    /// Whether a path, perhaps with a query, may have segments to remove, that is a dot after a slash.
+    var hasDotSegments: Bool {
         var previous: UInt8 = 0
-        for byte in path.utf8 {
-            if byte == UInt8(ascii: "?") { return false }
-            if byte == UInt8(ascii: "."), previous == UInt8(ascii: "/") { return true }
+        var isInQuery = false
+        return !allUTF8 { byte in
+            isInQuery = isInQuery || byte == UInt8(ascii: "?")
+            let isDot = byte == UInt8(ascii: ".") && previous == UInt8(ascii: "/")
             previous = byte
+            return !isDot || isInQuery
         }
-        return false
     }
 }
 

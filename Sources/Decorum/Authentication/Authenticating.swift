@@ -118,7 +118,7 @@ struct AuthenticatingConnection<Base: Connection>: ComposedConnection {
         guard case .fields(let fields) = credentials.source else {
             return try await base.send(request, carrying: credentials) { _ in }
         }
-        for field in fields { request.head.headerFields.append(field) }
+        for field in fields { request.head.headerFields.add(field) }
         var response = try await base.send(request)
         response.noteRefusedCredentials()
         return response

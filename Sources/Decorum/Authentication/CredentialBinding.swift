@@ -19,7 +19,7 @@ struct CredentialBinding: Sendable {
     ) -> ReasonToSkip? {
         let fields = request.head.headerFields
         if request.options.skipsAuthentication { return .option }
-        if secretFields.contains(where: fields.contains) { return .ownCredentials }
+        if secretFields.contains(where: fields.has) { return .ownCredentials }
         guard isForOrigin(of: request.head) else { return .origin }
         let redirectingOrigins = request.options.redirectingOrigins
         return redirectingOrigins.isEmpty || redirectingOrigins.isSubset(of: origins) ? nil : .redirectingOrigin

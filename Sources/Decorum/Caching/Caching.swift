@@ -84,12 +84,14 @@ extension Connection {
 struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnection {
     let base: Base
     let cache: ResponseCache<Store>
+    private let further: ForwardingBase<Base>
     private let policy: CachingPolicy
     private let baseAddsCredentials: Bool
 
     init(base: Base, cache: ResponseCache<Store>) {
         self.base = base
         self.cache = cache
+        further = ForwardingBase(base)
         policy = cache.policy
         baseAddsCredentials = base.addsCredentials
     }
@@ -138,7 +140,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         return Layer.StateIdentity(of: cache.store).map { [$0] } ?? []
     }
 
-    @inline(__always) func send(_ request: Request) async throws -> Response {
+    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         var wanted = CacheRequest(request.head.headerFields, use: request.options.cacheUse)
         let hasPrincipal = request.options.principal != nil
         guard !baseAddsCredentials || hasPrincipal,
@@ -169,7 +171,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
             return cache.answer(request, wanting: wanted, with: stored, age: age, timeToLive: timeToLive)
         case .serveStale(let stale, let age, let timeToLive):
             request.reportAsSent()
-            let validation = cache.validateInBackground(request, key: key, stale, over: base)
+            let validation = cache.validateInBackground(request, key: key, stale, over: further)
             request.options.callContext?.note(
                 .staleAnswer(by: policy.mode, staleFor: -timeToLive, validation: validation))
             var response = cache.answer(request, wanting: wanted, with: stale.stored, age: age, timeToLive: timeToLive)
@@ -183,18 +185,18 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
             let forwarded = ForwardedRequest(
                 request, wanting: wanted, key: key, asking: stored, because: cause, fallback: fallback,
                 datedBy: cache.clock)
-            return try await cache.forward(forwarded, over: base)
+            return try await cache.forward(forwarded, over: further)
         case .complete(let stored, let missing):
             tell(.complete(stored, missing: missing), about: request)
             let forwarded = ForwardedRequest(
                 request, wanting: wanted, key: key, completing: stored, with: missing, datedBy: cache.clock)
-            return try await cache.forward(forwarded, over: base)
+            return try await cache.forward(forwarded, over: further)
         case .forward(let cause, let fallback):
             tell(.forward(cause, fallback: fallback), about: request)
             let forwarded = ForwardedRequest(
                 request, wanting: wanted, key: key, asking: [], because: cause, fallback: fallback,
                 replacing: !variants.isEmpty, datedBy: cache.clock)
-            return try await cache.forward(forwarded, over: base)
+            return try await cache.forward(forwarded, over: further)
         }
     }
 
@@ -212,11 +214,11 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
         tell(wanted.isOnlyIfCached ? .refuse(cause) : .forward(cause, fallback: nil), about: request)
         if wanted.isOnlyIfCached { return cache.refuse(because: cause) }
         guard let key, cause == .method, request.head.method == .post, policy.mode == .answering else {
-            return try await cache.pass(request, because: cause, over: base)
+            return try await cache.pass(request, because: cause, over: further)
         }
         let forwarded = ForwardedRequest(
             request, wanting: wanted, key: key, asking: [], because: cause, fallback: nil, replacing: false,
             datedBy: cache.clock)
-        return try await cache.passPOST(forwarded, over: base)
+        return try await cache.passPOST(forwarded, over: further)
     }
 }

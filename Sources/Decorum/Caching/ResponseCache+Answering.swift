@@ -111,7 +111,11 @@ extension ResponseCache {
 
     /// Adds the cache status to a response.
     func note(_ status: consuming CacheStatus, in response: inout Response) {
-        let shared = SharedCacheStatus(status)
+        note(SharedCacheStatus(status), in: &response)
+    }
+
+    /// Adds the cache status to a response.
+    func note(_ shared: SharedCacheStatus, in response: inout Response) {
         response.metadata.sharedCacheStatus = shared
         guard policy.addsCacheStatusField else { return }
         response.head.headerFields.append(HTTPField(name: .cacheStatus, value: shared.status.description))

@@ -61,7 +61,7 @@ extension ResponseCache {
             decodedContentCodings: response.metadata.decodedContentCodings)
         let reason = await keep(stored, of: &response, in: exchange, isReplacing: isReplacing)
         if reason != nil, isReplacing { await store.removeResponses(for: forwarded.key, before: exchange.ticket) }
-        response.metadata.cacheStatus = status(of: reason == nil, forwarding: forwarded.cause, because: reason)
+        response.metadata.sharedCacheStatus = status(of: reason == nil, forwarding: forwarded.cause, because: reason)
         return SharedAnswer(response: response, isForAll: isForAll(stored))
     }
 
@@ -124,17 +124,20 @@ extension ResponseCache {
     /// Answers with a response that is not stored.
     func pass(_ response: consuming Response, because reason: NotStored? = nil, in exchange: Exchange) -> SharedAnswer {
         var response = response
-        response.metadata.cacheStatus = status(of: false, forwarding: exchange.forwarded.cause, because: reason)
+        response.metadata.sharedCacheStatus = status(
+            of: false, forwarding: exchange.forwarded.cause, because: reason)
         return SharedAnswer(response: response, isForAll: false)
     }
 
     /// The status of a response that the server has given in place of a stored one, with the reasons in words.
-    func status(of isStored: Bool, forwarding cause: ForwardCause, because reason: NotStored? = nil) -> CacheStatus {
+    func status(
+        of isStored: Bool, forwarding cause: ForwardCause, because reason: NotStored? = nil
+    ) -> SharedCacheStatus {
         var status = status(of: isStored, forwarding: cause.reason)
         var detail = reason?.detail ?? cause.detail
         if let reason = reason?.detail, let cause = cause.detail { detail = "\(cause); \(reason)" }
         status.detail = principalAdvice.completing(detail, for: cause, reason)
-        return status
+        return SharedCacheStatus(status, hasFixedDetail: reason?.isFixed ?? true)
     }
 
     private func status(of isStored: Bool, forwarding reason: CacheStatus.ForwardReason) -> CacheStatus {

@@ -91,7 +91,7 @@ public struct StoredResponse: Sendable {
     }
 
     func cookieDiffers(from fields: HTTPFields) -> Bool {
-        !fixed.isForAnyCookie && (fields.contains(.cookie) ? fields[.cookie] : nil) != fixed.cookie
+        !fixed.isForAnyCookie && (fields.has(.cookie) ? fields[.cookie] : nil) != fixed.cookie
     }
 
     /// Whether the request that the response answers had no cookie.
@@ -129,7 +129,7 @@ private final class FixedParts: Sendable {
         freshness = Freshness(head, requestDate: requestDate, date: date)
         vary = Vary(head.headerFields)
         isPart = head.status == .partialContent
-        hasAge = head.headerFields.contains(.age)
+        hasAge = head.headerFields.has(.age)
         isForAnyCookie = freshness.isPublic || vary.names.contains(.cookie)
         cookie = selectingFields.isEmpty ? nil : selectingFields[.cookie]
     }

@@ -31,12 +31,15 @@ final class SendingWishes: Sendable, Equatable {
 
     var idleTimeout: Duration? { values.idleTimeout }
 
+    private init(_ values: Values) {
+        self.values = values
+    }
+
     /// Collects the wishes; returns nil where none is set.
-    init?(_ options: borrowing RequestOptions) {
+    static func of(_ options: borrowing RequestOptions) -> SendingWishes? {
         guard !options.values.isEmpty else { return nil }
         let values = Values(options)
-        guard values != Values() else { return nil }
-        self.values = values
+        return values == Values() ? nil : SendingWishes(values)
     }
 
     static func == (lhs: SendingWishes, rhs: SendingWishes) -> Bool { lhs.values == rhs.values }

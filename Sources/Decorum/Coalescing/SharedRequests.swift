@@ -177,6 +177,15 @@ final class SharedRequests: Sendable {
                 TransportError(.deadlineExceeded, at: .connecting), in: request, after: nil)
         }
         let hash = key.hashValue
+        // Most callers find no request under way, and need no options to join one.
+        let alone = state.withLock { state -> Position? in
+            guard !state.unshared.contains(hash) else { return .alone }
+            guard state.requests[hash] == nil else { return nil }
+            let request = SharedRequest(key, ticket(), settings, among: self)
+            state.requests[hash] = request
+            return .first(request)
+        }
+        if let alone { return alone }
         // Only the deadlines are needed, which are among the values that have keys.
         let options = RequestOptions(request.options.values)
         let (position, replaced) = state.withLock { state -> (Position, SharedRequest?) in

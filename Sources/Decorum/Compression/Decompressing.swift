@@ -109,7 +109,7 @@ struct DecompressingConnection<Base: Connection>: ComposedConnection {
         guard !request.options.keepsContentCoding else { return try await base.send(request) }
         let method = request.head.method
         if let value = DecompressionDecision.acceptEncoding(for: request.head, offering: offer) {
-            request.head.headerFields.append(HTTPField(name: .acceptEncoding, value: value))
+            request.head.headerFields.add(HTTPField(name: .acceptEncoding, value: value))
         }
         let response = try await base.send(request)
         let codings = DecompressionDecision.codings(of: response.head, to: method) { $0.isDecodable }

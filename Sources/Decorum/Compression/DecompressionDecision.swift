@@ -6,8 +6,8 @@ enum DecompressionDecision {
     ///
     /// A range counts the bytes of the coded content, of which a part cannot be decoded (RFC 9110, section 14).
     static func acceptEncoding(for request: borrowing HTTPRequest, offering codings: String) -> String? {
-        guard !request.headerFields.contains(.acceptEncoding) else { return nil }
-        return request.headerFields.contains(.range) ? "identity" : codings
+        guard !request.headerFields.has(.acceptEncoding) else { return nil }
+        return request.headerFields.has(.range) ? "identity" : codings
     }
 
     /// The value that offers codings, as far as this system can undo them.
@@ -23,7 +23,10 @@ enum DecompressionDecision {
     static func codings(
         of response: borrowing HTTPResponse, to method: HTTPRequest.Method, where isAvailable: (ContentCoding) -> Bool
     ) -> [ContentCoding] {
-        guard method != .head, ![204, 206, 304].contains(response.status.code) else { return [] }
+        // Most responses have no coding, which is found sooner than their status is read.
+        guard response.headerFields.has(.contentEncoding), method != .head,
+            ![204, 206, 304].contains(response.status.code)
+        else { return [] }
         let codings = ContentCoding.applied(to: response.headerFields)
         return codings.allSatisfy(isAvailable) ? codings : []
     }

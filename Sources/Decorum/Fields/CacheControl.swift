@@ -6,7 +6,7 @@ struct CacheControl: Sendable {
 
     /// Reads the directives of a message; invalid members are ignored.
     init(_ fields: HTTPFields) {
-        guard fields.contains(.cacheControl) else { return }
+        guard fields.has(.cacheControl) else { return }
         for field in fields where field.name == .cacheControl {
             for member in ListMembers(field.value) {
                 let name = Substring(member.utf8.prefix { $0 != UInt8(ascii: "=") })

@@ -2,37 +2,40 @@ import HTTPTypes
 
 /// A set of field names.
 ///
-/// The first letter, the last letter and the length of a name are enough to see that most names are not in it.
+/// The first letter, the last letter and the length of a name choose its place, which is empty for most names that are
+/// not in the set.
 struct FieldNames: Sendable {
-    /// The names whose first and last letters have one sum.
-    private struct Group {
-        /// A bit for each length, modulo 64.
-        var lengths: UInt64 = 0
-        // Comparing a few short texts takes less time than hashing one.
-        var names: [String] = []
-    }
-
-    private var groups = [Group](repeating: Group(), count: 32)
+    private var isTaken: [Bool]
+    // Comparing one or two short texts takes less time than hashing one.
+    private var names: [[String]]
 
     /// Creates a set of names.
     init(_ names: Set<HTTPField.Name>) {
+        var size = 64
+        while size < 8 * names.count { size *= 2 }
+        isTaken = Array(repeating: false, count: size)
+        self.names = Array(repeating: [], count: size)
         for name in names {
-            let (group, length) = Self.place(of: name.canonicalName.utf8)
-            groups[group].lengths |= length
-            groups[group].names.append(name.canonicalName)
+            let place = place(of: name)
+            isTaken[place] = true
+            self.names[place].append(name.canonicalName)
         }
     }
 
     func contains(_ name: HTTPField.Name) -> Bool {
-        // This reads the bytes only once: a stack calls it for each field of each request.
-        let bytes = name.canonicalName.utf8
-        let place = unsafe bytes.withContiguousStorageIfAvailable { unsafe Self.place(of: $0) }
-        let (group, length) = place ?? Self.place(of: bytes)
-        return groups[group].lengths & length != 0 && groups[group].names.contains(name.canonicalName)
+        let place = place(of: name)
+        return isTaken[place] && names[place].contains(name.canonicalName)
     }
 
-    private static func place(of name: some BidirectionalCollection<UInt8>) -> (group: Int, length: UInt64) {
-        let letters = (name.first ?? 0) &+ (name.last ?? 0)
-        return (Int(letters & 31), 1 << UInt64(name.count & 63))
+    private func place(of name: HTTPField.Name) -> Int {
+        // This reads the bytes only once: a stack calls it for each field of each request.
+        let bytes = name.canonicalName.utf8
+        let hash = unsafe bytes.withContiguousStorageIfAvailable { unsafe Self.hash(of: $0) }
+        return (hash ?? Self.hash(of: Array(bytes))) & (isTaken.count - 1)
+    }
+
+    @inline(__always)
+    private static func hash(of name: some RandomAccessCollection<UInt8>) -> Int {
+        61 &* Int(name.first ?? 0) &+ 5 &* Int(name.last ?? 0) &+ 131 &* name.count
     }
 }

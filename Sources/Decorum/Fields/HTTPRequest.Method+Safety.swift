@@ -1,12 +1,13 @@
 import HTTPTypes
 
 extension HTTPRequest.Method {
-    private static let safeMethods: Set<String> = [
-        "GET", "HEAD", "OPTIONS", "PRI", "PROPFIND", "QUERY", "REPORT", "SEARCH", "TRACE",
-    ]
-
     /// Whether the method is safe (RFC 9110, section 9.2.1); an unknown method counts as unsafe.
-    var isSafe: Bool { Self.safeMethods.contains(rawValue) }
+    var isSafe: Bool {
+        switch rawValue {
+        case "GET", "HEAD", "OPTIONS", "PRI", "PROPFIND", "QUERY", "REPORT", "SEARCH", "TRACE": true
+        default: false
+        }
+    }
 
     /// The methods of RFC 9110 that are idempotent (section 9.2.2), and `QUERY`.
     static let idempotent: Set<HTTPRequest.Method> = [.get, .head, .options, .trace, .put, .delete, .query]

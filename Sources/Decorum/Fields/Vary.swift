@@ -7,7 +7,7 @@ struct Vary: Sendable, Equatable {
     private(set) var names: Set<HTTPField.Name> = []
 
     init(_ fields: HTTPFields) {
-        guard fields.contains(.vary) else { return }
+        guard fields.has(.vary) else { return }
         for field in fields where field.name == .vary {
             for member in ListMembers(field.value) {
                 if let name = HTTPField.Name(String(member)), member != "*" {

@@ -86,6 +86,15 @@ struct BaseURL: Sendable {
     var isCut: Bool { endsWithName || hasQuery }
 
     func resolve(_ request: inout Request) throws(InvalidRequestError) {
+        // Most references are plain paths, which cannot name a server; making a head takes less time than changing one.
+        if let path = request.head.path, path.isPlainReference, !path.hasDotSegments,
+            request.head.extendedConnectProtocol == nil
+        {
+            request.head = HTTPRequest(
+                method: request.head.method, scheme: target.scheme, authority: target.authority, path: path,
+                headerFields: request.head.headerFields)
+            return
+        }
         let target = try target(for: request.head.path ?? "", method: request.head.method)
         request.head.scheme = target.scheme
         request.head.authority = target.authority

@@ -82,6 +82,7 @@ extension Redaction {
     /// - Parameter text: The text, such as a sentence for a log.
     /// - Returns: The text with the secrets replaced.
     public func applied(toText text: String) -> String {
+        guard text.hasMarkOfSecret(named: jsonNames) || mayHoldToken(text) else { return text }
         var secrets = SecretSearch(Array(text.utf8), redaction: self)
         secrets.findInText()
         secrets.findAssignments()
@@ -135,7 +136,11 @@ extension Redaction {
     /// A value counts as secret if it is JSON with a secret or holds a token. URLs do not count, since a server needs
     /// the URLs that it knows.
     func isSecret(_ field: HTTPField, secretFields: Set<HTTPField.Name>) -> Bool {
-        if isNamedSecret(field, secretFields: secretFields) { return true }
+        isNamedSecret(field, secretFields: secretFields) || isSecret(valueOf: field)
+    }
+
+    /// Returns whether the value of a field is a secret by itself, under a name that is not listed.
+    func isSecret(valueOf field: HTTPField) -> Bool {
         if field.value.mayBeJSON, redacted(inJSON: field.value) != nil { return true }
         return mayHoldToken(field.value) && !TokenSearch.tokens(in: Array(field.value.utf8)).isEmpty
     }
@@ -186,8 +191,29 @@ extension String {
         }
     }
 
+    /// Whether a text has a mark without which it holds neither a part of a URL nor an assignment to a secret name: most
+    /// have none.
+    fileprivate func hasMarkOfSecret(named names: SecretNames) -> Bool {
+        var text = self
+        return text.withUTF8 { bytes in
+            // The last two bytes of what may be a name, which blanks and quotation marks may follow.
+            var (before, last) = (0 as UInt8, 0 as UInt8)
+            for index in bytes.indices {
+                let byte = unsafe bytes[index]
+                switch byte {
+                case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"): return true
+                case UInt8(ascii: "="), UInt8(ascii: ":"):
+                    if !names.isEmpty, names.mayEnd(in: before, last) { return true }
+                case 0x20, 0x09, UInt8(ascii: "\""), UInt8(ascii: "'"): break
+                default: (before, last) = (last, byte)
+                }
+            }
+            return false
+        }
+    }
+
     /// Whether this starts like a JSON object or array, and holds a string.
     var mayBeJSON: Bool {
-        utf8.contains(UInt8(ascii: "\"")) && JSONText.isLikely(utf8)
+        !allUTF8 { $0 != UInt8(ascii: "\"") } && JSONText.isLikely(utf8)
     }
 }

@@ -16,7 +16,7 @@ extension Request {
 
 /// The fields that tell the server nothing about the user.
 enum NeutralFields {
-    private static let names = FieldNames(
+    static let names = FieldNames(
         Set(
             [
                 "Accept", "Accept-Encoding", "Cache-Control", "Connection", "Content-Length", "Date", "Expect",

@@ -67,25 +67,23 @@ public struct ResponseKey: Sendable, Hashable {
         -> [HTTPField]
     {
         var credentials: [HTTPField] = []
+        // Each access to a static value that is made at its first use takes a call.
+        let (neutralFields, tellingFields) = (NeutralFields.names, Self.tellingFields)
         for index in fields.indices {
             let name = fields[index].name
             // Most fields of most requests only say what the client accepts.
             let counts =
                 fields[index].indexingStrategy == .disallow || (!secretFields.isEmpty && secretFields.contains(name))
-                || !NeutralFields.contains(name)
+                || !neutralFields.contains(name)
                     && (tellingFields.contains(name)
-                        || fields[index].value.utf8.count >= shortestToken && holdsToken(fields[index]))
+                        || fields[index].value.utf8.count >= shortestToken
+                            && Redaction.standard.isSecret(valueOf: fields[index]))
             if counts, hasCookie || name != .cookie { credentials.append(fields[index]) }
         }
         return credentials
     }
 
     private static let shortestToken = 12
-
-    /// Whether a value is a secret by itself, under a name that is not listed.
-    private static func holdsToken(_ field: HTTPField) -> Bool {
-        Redaction.standard.isSecret(field, secretFields: [])
-    }
 
     private static let tellingFields = SecretFieldNames(.standard, and: publicNames)
 

@@ -12,10 +12,10 @@ enum LayerRows {
                 for _ in 0..<count { _ = try await hand.answer(request) }
             },
             Row("layers/terminal", over: "layers/function", sending: request, through: memory),
-            Row(name: "requests/get", bounds: [.instructions(6950)]) { count in
+            Row(name: "requests/get", bounds: [.instructions(4930)]) { count in
                 for _ in 0..<count { _ = try Request.get("https://api.example.com/v1/feed?page=2") }
             },
-            Row(name: "requests/get, relative", bounds: [.instructions(4000)]) { count in
+            Row(name: "requests/get, relative", bounds: [.instructions(3250)]) { count in
                 for _ in 0..<count { _ = try Request.get("/v1/feed?page=2") }
             },
         ] + empty(request, memory) + fields(request, memory, hand)
@@ -88,9 +88,15 @@ enum LayerRows {
 }
 
 extension Request {
-    /// A request like that of an app, with two fields and a principal.
-    static func sample(_ url: String = "https://api.example.com/v1/feed?page=2") throws -> Request {
+    /// A request like that of an app, with two fields, a principal, and perhaps further fields.
+    static func sample(
+        _ url: String = "https://api.example.com/v1/feed?page=2", furtherFields count: Int = 0
+    ) throws -> Request {
         var request = try Request.get(url, fields: [.accept: "application/json", .contentLanguage: "en"])
+        for number in 0..<count {
+            guard let name = HTTPField.Name("X-Further-\(number)") else { continue }
+            request.head.headerFields[name] = "the value of a field"
+        }
         request.options.principal = Principal("reader")
         return request
     }

@@ -13,26 +13,34 @@ enum StackRows {
                 for _ in 0..<count { _ = try await hand.work(request) }
             },
             Row(
-                "stacks/six working layers", over: "stacks/six by hand", bounds: .instructions(36_300),
-                .allocations(10),
+                "stacks/six working layers", over: "stacks/six by hand", bounds: .instructions(36_000),
+                .allocations(8),
                 sending: request, through: passing(0, over: six(over: memory))),
             Row(
-                "stacks/six working layers, AnyConnection", over: "stacks/six by hand", bounds: .instructions(36_300),
-                .allocations(10), sending: request, through: AnyConnection(six(over: memory))),
+                "stacks/six working layers, AnyConnection", over: "stacks/six by hand", bounds: .instructions(36_000),
+                .allocations(8), sending: request, through: AnyConnection(six(over: memory))),
             Row(
-                "stacks/canonical", over: "stacks/terminal", bounds: .instructions(114_000), .allocations(31),
+                "stacks/canonical", over: "stacks/terminal", bounds: .instructions(73_000), .allocations(14),
                 sending: .sample("/v1/feed"), through: canonical(memory)),
             Row(
-                "stacks/canonical, hit", over: "stacks/terminal", bounds: .instructions(67_800), .allocations(16),
+                "stacks/canonical, hit", over: "stacks/terminal", bounds: .instructions(51_500), .allocations(10),
                 sending: .sample("/v1/feed"),
                 through: canonical(MemoryConnection(fields: [.cacheControl: "max-age=86400"]))),
             Row(
-                "stacks/standard", over: "stacks/terminal", bounds: .instructions(114_000), .allocations(31),
+                "stacks/canonical, each further field", over: "stacks/canonical", layers: 16,
+                bounds: .instructionsPerLayer(3600), sending: .sample("/v1/feed", furtherFields: 16),
+                through: canonical(memory)),
+            Row(
+                "stacks/canonical, hit, each further field", over: "stacks/canonical, hit", layers: 16,
+                bounds: .instructionsPerLayer(2840), sending: .sample("/v1/feed", furtherFields: 16),
+                through: canonical(MemoryConnection(fields: [.cacheControl: "max-age=86400"]))),
+            Row(
+                "stacks/standard", over: "stacks/terminal", bounds: .instructions(73_000), .allocations(14),
                 sending: .sample("/v1/feed"), through: standard(memory)),
             Row("stacks/streamed", reading: request, through: StreamingConnection()),
             Row(
-                "stacks/canonical, streamed", over: "stacks/streamed", bounds: .instructionsPerLayer(144_200),
-                .allocationsPerLayer(64), reading: request, through: canonical(StreamingConnection())),
+                "stacks/canonical, streamed", over: "stacks/streamed", bounds: .instructionsPerLayer(100_000),
+                .allocationsPerLayer(29), reading: request, through: canonical(StreamingConnection())),
         ]
             + [1, 5, 10, 20].map { depth in
                 Row(

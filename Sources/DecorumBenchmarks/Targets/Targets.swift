@@ -49,9 +49,9 @@ extension Target {
     ]
 
     private static let caching: [Target] = [
-        .atMost(10_000, .instructions, "decorators/caching, hit", last: 9727),
-        .atMost(37_000, .instructions, "decorators/caching, first miss", last: 30_837),
-        .atMost(37_000, .instructions, "decorators/caching, miss", last: 24_423),
+        .atMost(10_000, .instructions, "decorators/caching, hit", last: 10_170),
+        .atMost(37_000, .instructions, "decorators/caching, first miss", last: 27_669),
+        .atMost(37_000, .instructions, "decorators/caching, miss", last: 20_956),
         .atMost(1.2, .instructionRatio, "caching/10,000 under way", last: 1.01),
         .atMost(1.2, .instructionRatio, "coding/decompressing", last: 1.1),
         .atMost(2.7, .processor, "stores/caching in files, read, 1000", last: 2.28),

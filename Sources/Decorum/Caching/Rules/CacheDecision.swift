@@ -39,7 +39,7 @@ enum CacheDecision: Sendable {
         guard !stored.isPart || PartialContent.canAnswer(Preconditions.range(of: request, in: stored), from: stored)
         else {
             if wanted.isOnlyIfCached { return .refuse(.part) }
-            guard request.method == .get, !request.headerFields.contains(.range),
+            guard request.method == .get, !request.headerFields.has(.range),
                 let missing = PartialContent.missing(after: stored)
             else { return .forward(.part, fallback: nil) }
             return .complete(stored, missing: missing)
@@ -169,6 +169,6 @@ extension StoredResponse {
     }
 
     var hasValidator: Bool {
-        head.headerFields.contains(.eTag) || head.headerFields.contains(.lastModified)
+        head.headerFields.has(.eTag) || head.headerFields.has(.lastModified)
     }
 }

@@ -45,8 +45,8 @@ struct CacheRequest: Sendable {
     ])
 
     private mutating func read(_ fields: HTTPFields) {
-        guard fields.contains(.cacheControl) else {
-            if fields.contains(.pragma) { needsValidation = fields.asksForValidation }
+        guard fields.has(.cacheControl) else {
+            if fields.has(.pragma) { needsValidation = fields.asksForValidation }
             return
         }
         let control = CacheControl(fields)

@@ -42,7 +42,7 @@ struct Freshness: Sendable {
             of: fields, sent: sent, received: received, delay: received - requestDate.timeIntervalSince1970)
         needsValidation =
             control.isUnqualified("no-cache")
-            || (!fields.contains(.cacheControl) && fields.contains(.pragma) && fields.asksForValidation)
+            || (!fields.has(.cacheControl) && fields.has(.pragma) && fields.asksForValidation)
         forbidsStale = control.contains("must-revalidate") || needsValidation
         isImmutable = control.contains("immutable")
         isPublic = control.contains("public")

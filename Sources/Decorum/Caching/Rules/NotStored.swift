@@ -17,10 +17,15 @@ enum NotStored: Sendable, Equatable {
     /// The stored responses of the URI or of the principal were removed since the request was sent.
     case removedSince
 
+    /// Whether the detail is the same for all requests.
+    var isFixed: Bool {
+        if case .noPrincipal = self { false } else { true }
+    }
+
     /// The reason in words, with the section of the RFC.
     var detail: String {
         switch self {
-        case .refused(let refusal): "not stored: \(refusal.rawValue)"
+        case .refused(let refusal): refusal.rawValue
         case .policy: "not stored: the policy of the cache forbids it"
         case .noPrincipal(let difference): "not stored: the request names no principal, and \(difference)"
         case .head: "not stored: a response to HEAD has no content (RFC 9111, 4.3.5)"

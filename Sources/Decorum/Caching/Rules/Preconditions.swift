@@ -18,7 +18,7 @@ enum Preconditions {
     /// Whether the client already has the stored response, so that `304` is enough.
     static func areMet(_ fields: HTTPFields, by stored: HTTPResponse, at now: Date) -> Bool {
         guard stored.status == .ok || stored.status == .partialContent else { return false }
-        if fields.contains(.ifNoneMatch) {
+        if fields.has(.ifNoneMatch) {
             let tag = stored.headerFields.firstValue(of: .eTag)?.opaqueTag
             return fields.contains { field in
                 field.name == .ifNoneMatch
@@ -41,10 +41,10 @@ enum Preconditions {
     /// - Returns: The range; nil where the whole content is the answer.
     static func range(of request: HTTPRequest, in stored: StoredResponse) -> ByteRange? {
         let fields = request.headerFields
-        guard request.method == .get, fields.contains(.range),
+        guard request.method == .get, fields.has(.range),
             let range = fields.firstValue(of: .range).flatMap({ ByteRange($0) })
         else { return nil }
-        guard fields.contains(.ifRange) else { return range }
+        guard fields.has(.ifRange) else { return range }
         guard let condition = fields[.ifRange], isMet(ifRange: condition, by: stored.head, at: stored.date) else {
             return nil
         }

@@ -3,17 +3,20 @@ import HTTPTypes
 
 /// Whether a response may be stored, and which of its fields (RFC 9111, section 3).
 enum StoringRules {
-    /// The reason why the rules do not allow a response to be stored, with the section of the RFC.
+    /// The reason why the rules do not allow a response to be stored, with the section of the RFC, as a whole text: a log
+    /// has it for each response that is not stored.
     enum Refusal: String, Error {
-        case request = "the request has no-store (RFC 9111, 5.2.1.5)"
-        case response = "the response has no-store (RFC 9111, 5.2.2.5)"
-        case understanding = "the response has must-understand, and its status is not understood (RFC 9111, 5.2.2.3)"
-        case vary = "the response varies by more than the fields of the request (RFC 9111, 4.1)"
-        case status = "the status is not cacheable without an explicit lifetime (RFC 9111, 3)"
-        case condition = "the status answers a condition or a range, or is informational (RFC 9111, 3)"
-        case useless = "the response has neither a lifetime nor a validator (RFC 9111, 3)"
-        case method = "the response to a POST answers no later GET (RFC 9110, 9.3.3)"
-        case part = "the place of the part in the content is not known (RFC 9111, 3.3)"
+        case request = "not stored: the request has no-store (RFC 9111, 5.2.1.5)"
+        case response = "not stored: the response has no-store (RFC 9111, 5.2.2.5)"
+        case understanding = """
+            not stored: the response has must-understand, and its status is not understood (RFC 9111, 5.2.2.3)
+            """
+        case vary = "not stored: the response varies by more than the fields of the request (RFC 9111, 4.1)"
+        case status = "not stored: the status is not cacheable without an explicit lifetime (RFC 9111, 3)"
+        case condition = "not stored: the status answers a condition or a range, or is informational (RFC 9111, 3)"
+        case useless = "not stored: the response has neither a lifetime nor a validator (RFC 9111, 3)"
+        case method = "not stored: the response to a POST answers no later GET (RFC 9110, 9.3.3)"
+        case part = "not stored: the place of the part in the content is not known (RFC 9111, 3.3)"
     }
 
     /// Returns whether a response to a `GET` may be stored.
@@ -29,16 +32,16 @@ enum StoringRules {
         guard code >= 200, !refusedStatuses.contains(code) else { throw .condition }
         if code == 206 {
             guard ContentRange(fields) != nil else { throw .part }
-        } else if request.headerFields.contains(.range), code != 200 {
+        } else if request.headerFields.has(.range), code != 200 {
             throw .part
         }
         let isExplicit =
-            control.contains("max-age") || fields.contains(.expires) || control.contains("stale-while-revalidate")
+            control.contains("max-age") || fields.has(.expires) || control.contains("stale-while-revalidate")
             || control.contains("stale-if-error")
         let isCacheable =
             isExplicit || control.contains("public") || Freshness.heuristicStatuses.contains(code)
         guard isCacheable else { throw .status }
-        guard isExplicit || fields.contains(.eTag) || fields.contains(.lastModified) else { throw .useless }
+        guard isExplicit || fields.has(.eTag) || fields.has(.lastModified) else { throw .useless }
     }
 
     /// The reason why the directives or `Vary` of a response forbid that it is stored, or that it stays stored (RFC 9111,
@@ -58,7 +61,7 @@ enum StoringRules {
     private static func checkForValidation(_ response: HTTPResponse) throws(Refusal) {
         let fields = response.headerFields
         guard response.status == .ok else { throw .status }
-        guard fields.contains(.eTag) || fields.contains(.lastModified) else { throw .useless }
+        guard fields.has(.eTag) || fields.has(.lastModified) else { throw .useless }
     }
 
     /// Whether callers who ask at the same time may share a response: only if a cache may use it again without asking the
@@ -66,7 +69,7 @@ enum StoringRules {
     ///
     /// A response that sets a cookie, or that is stale on arrival, is for the caller who asked.
     static func mayReuse(_ stored: StoredResponse, by policy: CachingPolicy) -> Bool {
-        !stored.head.headerFields.contains(.setCookie) && !stored.freshness.needsValidation
+        !stored.head.headerFields.has(.setCookie) && !stored.freshness.needsValidation
             && stored.freshness.lifetime(guessing: policy) > stored.freshness.initialAge
     }
 
@@ -80,7 +83,7 @@ enum StoringRules {
     static func check(_ response: HTTPResponse, toPost request: HTTPRequest) throws(Refusal) {
         let fields = response.headerFields
         let control = CacheControl(fields)
-        guard response.status.code == 200, control.contains("max-age") || fields.contains(.expires) else {
+        guard response.status.code == 200, control.contains("max-age") || fields.has(.expires) else {
             throw .method
         }
         guard let location = fields.firstValue(of: .contentLocation),
@@ -93,7 +96,7 @@ enum StoringRules {
     /// 6.6.1).
     static func storable(_ head: HTTPResponse, receivedAt date: Date) -> HTTPResponse {
         var head = storable(head)
-        if !head.headerFields.contains(.date) {
+        if !head.headerFields.has(.date) {
             head.headerFields.append(HTTPField(name: .date, value: HTTPDate(date).description))
         }
         return head

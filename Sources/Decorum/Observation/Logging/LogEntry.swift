@@ -1,9 +1,23 @@
 import Foundation
 import HTTPTypes
 
+/// The redaction of a log; a class, since a copy of a redaction takes longer than most of what is done with it.
+final class SharedRedaction: Sendable {
+    let redaction: Redaction
+
+    init(_ redaction: Redaction) {
+        self.redaction = redaction
+    }
+
+    /// The redaction with further names of query items; the same object where there are none.
+    func covering(queryItems: Set<String>) -> SharedRedaction {
+        queryItems.isEmpty ? self : SharedRedaction(redaction.covering(queryItems: queryItems))
+    }
+}
+
 /// The text of one exchange in a log, which depends only on these values.
 struct LogEntry {
-    let redaction: Redaction
+    let shared: SharedRedaction
     let detail: LogDetail
     let secretFields: Set<HTTPField.Name>
     let request: HTTPRequest
@@ -13,72 +27,113 @@ struct LogEntry {
     let report: ExchangeReport
 
     var text: String {
-        guard detail.showsFields else { return Self.printable(line) }
-        var lines = [line]
+        guard detail.showsFields else { return line.text }
+        var lines = [line.text]
         lines += message(request.headerFields, body: sent, prefix: "  > ")
         if let head = report.head {
             lines += message(head.headerFields, body: report.received, prefix: "  < ")
         }
-        return lines.map(Self.printable).joined(separator: "\n")
+        return lines.joined(separator: "\n")
     }
 
-    private var line: String {
-        var line = ""
-        // All parts are appended to one string, since separate strings would be most of the cost of an entry.
-        line.reserveCapacity(128)
-        line += request.method.rawValue
-        line += " "
-        appendURL(to: &line)
-        guard let head = report.head, let timeToHead = report.timeToHead else {
-            let number = retry.map { ", \($0)" } ?? attempt.map { ", attempt \($0)" } ?? ""
-            return line + " \(ending) after \(report.duration.shortText)\(number)\(reason)"
+    private var line: LogLine {
+        var line = LogLine()
+        line.add(request.method.rawValue)
+        line.add(" ")
+        addURL(to: &line)
+        line.add(" ")
+        if let head = report.head, let timeToHead = report.timeToHead {
+            line.add(head.status.code)
+            line.add(" in ")
+            line.add(timeToHead)
+            addBody(to: &line)
+            addFacts(to: &line)
+        } else {
+            line.add(ending)
+            line.add(" after ")
+            line.add(report.duration)
+            if let number = retry.map({ ", \($0)" }) ?? attempt.map({ ", attempt \($0)" }) { line.add(number) }
         }
-        line += " "
-        line += String(head.status.code)
-        line += " in "
-        line += timeToHead.shortText
+        line.add(reason)
+        return line
+    }
+
+    private func addBody(to line: inout LogLine) {
         let bytes = report.received.count
         switch report.ending {
-        case .finished: line += bytes == 0 ? "" : ", \(bytes) bytes in \(report.duration.shortText)"
-        case .abandoned where bytes == 0: line += ", body not read"
-        default: line += ", body \(ending) after \(bytes) bytes in \(report.duration.shortText)"
+        case .finished where bytes == 0: return
+        case .finished: line.add(", ")
+        case .abandoned where bytes == 0: return line.add(", body not read")
+        default:
+            line.add(", body ")
+            line.add(ending)
+            line.add(" after ")
         }
-        if let source = report.metadata?.source { line += ", from \(source)" }
+        line.add(bytes)
+        line.add(" bytes in ")
+        line.add(report.duration)
+    }
+
+    private func addFacts(to line: inout LogLine) {
+        if let source = report.metadata?.source {
+            line.add(", from ")
+            line.add(source.description)
+        }
         if let last = report.metadata?.redirects.last {
-            line += ", redirected to \(redaction.applied(toURL: last.to.absoluteString))"
+            line.add(", redirected to ")
+            line.add(shared.redaction.applied(toURL: last.to.absoluteString))
         }
         // A cache stores hardly any response to an unsafe method, so its reason would only lengthen each such line.
-        if request.method.isSafe, let detail = report.metadata?.cacheStatus?.detail {
-            line += ", "
-            line += redaction.applied(toText: detail)
+        if let shared = report.metadata?.sharedCacheStatus, let detail = shared.status.detail, request.method.isSafe {
+            line.add(", ")
+            line.add(shared.hasFixedDetail ? detail : self.shared.redaction.applied(toText: detail))
         }
+        addNumber(to: &line)
+    }
+
+    private func addNumber(to line: inout LogLine) {
         if let retry {
-            line += ", \(retry)"
+            line.add(", \(retry)")
         } else if let attempt {
-            line += ", attempt \(attempt)"
-        } else if let metadata = report.metadata, metadata.tries > 1 {
-            appendTries(of: metadata, to: &line)
+            line.add(", attempt ")
+            line.add(attempt)
+        } else if report.metadata?.attempts ?? 1 > 1, let metadata = report.metadata, metadata.tries > 1 {
+            addTries(of: metadata, to: &line)
         }
-        return line + reason
     }
 
-    private func appendTries(of metadata: ResponseMetadata, to line: inout String) {
-        line += ", \(metadata.tries) attempts"
+    private func addTries(of metadata: ResponseMetadata, to line: inout LogLine) {
+        line.add(", \(metadata.tries) attempts")
         guard let record = metadata.retryRecord else { return }
-        line += " (\(record.outcomes.joined(separator: ", ")))"
-        if record.waited > .zero { line += ", waited \(record.waited.shortText)" }
+        line.add(" (\(record.outcomes.joined(separator: ", ")))")
+        if record.waited > .zero { line.add(", waited \(record.waited.shortText)") }
     }
 
-    private func appendURL(to line: inout String) {
+    private func addURL(to line: inout LogLine) {
         if let scheme = request.scheme, let authority = request.authority {
-            line += scheme
-            line += "://"
-            line += redaction.applied(toAuthority: authority)
+            add(scheme, authority, request.path, to: &line)
+        } else if let target = askedTarget, let scheme = target.scheme, let authority = target.authority {
+            add(scheme, authority, target.path, to: &line)
         } else if let asked {
-            line += redaction.applied(toURL: asked)
-            return
+            line.add(shared.redaction.applied(toURL: asked))
+        } else {
+            line.add(request.path.map { shared.redaction.applied(toPath: $0, of: request.authority) } ?? "/")
         }
-        line += request.path.map { redaction.applied(toPath: $0, of: request.authority) } ?? "/"
+    }
+
+    private func add(_ scheme: String, _ authority: String, _ path: String?, to line: inout LogLine) {
+        line.add(scheme)
+        line.add("://")
+        line.add(shared.redaction.applied(toAuthority: authority))
+        line.add(path.map { shared.redaction.applied(toPath: $0, of: authority) } ?? "/")
+    }
+
+    /// The parts of the URL of a relative request that was neither redirected nor has a fragment, as most are not.
+    private var askedTarget: Target? {
+        // The metadata is not copied as a whole, which takes longer than the rest.
+        guard let target = report.metadata?.target, target.fragment == nil, report.metadata?.redirects.isEmpty == true
+        else { return nil }
+        return target
     }
 
     /// The URL of a relative request, which a layer further in has resolved.
@@ -109,17 +164,21 @@ struct LogEntry {
     private var reason: String {
         guard case .failed(let error) = report.ending, !(error is CancellationError) else { return "" }
         // The line begins with the request.
-        return ": " + redaction.description(of: (error as? TransportError)?.withoutURL ?? error)
+        return ": " + shared.redaction.description(of: (error as? TransportError)?.withoutURL ?? error)
     }
 
     private func message(_ fields: HTTPFields, body: BodyTally.Reading, prefix: String) -> [String] {
-        var lines = redaction.applied(to: fields, secretFields: secretFields).map {
+        var lines = shared.redaction.applied(to: fields, secretFields: secretFields).map {
             "\(prefix)\($0.name): \($0.value)"
         }
         if detail.bodyLimit > 0, body.count > 0 {
             lines += content(of: body, fields: fields).split(whereSeparator: \.isNewline).map { prefix + $0 }
         }
-        return lines
+        return lines.map { text in
+            var line = LogLine()
+            line.add(text)
+            return line.text
+        }
     }
 
     private func content(of body: BodyTally.Reading, fields: HTTPFields) -> String {
@@ -134,25 +193,10 @@ struct LogEntry {
     /// Content with its secrets replaced; nil for a kind in which secrets cannot be found.
     private func shown(_ content: Data, _ kind: ContentKind) -> Data? {
         switch kind {
-        case .json: redaction.applied(toJSON: content)
-        case .form: redaction.applied(toForm: content)
-        case .text, .markup: redaction == .none ? content : nil
+        case .json: shared.redaction.applied(toJSON: content)
+        case .form: shared.redaction.applied(toForm: content)
+        case .text, .markup: shared.redaction == .none ? content : nil
         case .binary, .multipart, .unknown: nil
-        }
-    }
-
-    /// Writes control characters as escapes, so that a value can neither start a line nor control a terminal.
-    private static func printable(_ line: String) -> String {
-        // Most lines are plain ASCII, and looking up the category of each character is the slowest step.
-        if line.allUTF8({ (0x20...0x7E).contains($0) }) { return line }
-        guard line.unicodeScalars.contains(where: isControl) else { return line }
-        return line.unicodeScalars.map { isControl($0) ? $0.escaped(asASCII: true) : String($0) }.joined()
-    }
-
-    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator: true
-        default: false
         }
     }
 }

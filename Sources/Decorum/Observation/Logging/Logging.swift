@@ -49,7 +49,8 @@ extension Connection {
     ) -> some Connection {
         let secretFields = Set(layers.flatMap(\.secretFields))
         return LoggingConnection(
-            base: self, sink: sink, detail: detail, redaction: redaction, clock: clock, secretFields: secretFields)
+            base: self, sink: sink, detail: detail, shared: SharedRedaction(redaction), clock: clock,
+            secretFields: secretFields)
     }
 }
 
@@ -57,7 +58,7 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let sink: LogSink
     let detail: LogDetail
-    let redaction: Redaction
+    let shared: SharedRedaction
     let clock: any DatedClock
     /// The fields that layers further in declare secret: a caller may have set one of them directly.
     let secretFields: Set<HTTPField.Name>
@@ -65,14 +66,14 @@ struct LoggingConnection<Base: Connection>: ComposedConnection {
     var layer: Layer {
         Layer(
             name: "logging", role: .observation, settings: [Layer.Setting("detail", detail)],
-            facts: Layer.facts(of: clock).union(redaction == .none ? [.records] : [.records, .redacts])
+            facts: Layer.facts(of: clock).union(shared.redaction == .none ? [.records] : [.records, .redacts])
                 .union(detail == .line ? [] : [.recordsFields]),
             bytesHeld: detail.bodyLimit > Int.max / 2 ? .unbounded : .atMost(2 * detail.bodyLimit))
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         let reporter = LogReporter(
-            sink: sink, detail: detail, redaction: redaction.covering(queryItems: request.options.secretQueryItems),
+            sink: sink, detail: detail, shared: shared.covering(queryItems: request.options.secretQueryItems),
             secretFields: detail.showsFields ? secretFields.union(request.options.secretFields) : [],
             request: detail.showsFields ? request.head : request.head.withoutFields,
             attempt: request.options.attemptNumber, retry: request.options.retryNumber, sent: tally(&request))
@@ -110,7 +111,7 @@ private enum SentContent: Sendable {
 private struct LogReporter: ExchangeReporter {
     let sink: LogSink
     let detail: LogDetail
-    let redaction: Redaction
+    let shared: SharedRedaction
     let secretFields: Set<HTTPField.Name>
     let request: HTTPRequest
     let attempt: Int?
@@ -118,9 +119,10 @@ private struct LogReporter: ExchangeReporter {
     let sent: SentContent
 
     func report(_ report: ExchangeReport) {
-        let metadata = report.metadata ?? report.ending.refusedResponse?.metadata
+        let secretQueryItems =
+            report.metadata?.secretQueryItems ?? report.ending.refusedResponse?.metadata.secretQueryItems
         let entry = LogEntry(
-            redaction: metadata.map { redaction.covering(queryItems: $0.secretQueryItems) } ?? redaction,
+            shared: shared.covering(queryItems: secretQueryItems ?? []),
             detail: detail, secretFields: secretFields, request: request, sent: sent.reading,
             attempt: attempt, retry: retry, report: report)
         sink.write(entry.text)

@@ -76,12 +76,9 @@ public final class ExchangeStatistics: ExchangeObserver {
 
     /// Counts an exchange, which belongs to the time at which it ended.
     public func record(_ event: ExchangeEvent) {
-        let route = event.routeName ?? event.origin?.description ?? "(no origin)"
-        let key = StatisticsTable.Key(
-            scope: event.scope, method: event.method.rawValue.cut(toBytes: 32),
-            route: route.cut(toBytes: 128))
+        let place = StatisticsTable.Place(event)
         // The clock is read under the lock, so that time never runs back in the table.
-        table.withLock { $0.add(event, as: key, in: part) }
+        table.withLock { $0.add(event, at: place, in: part) }
     }
 
     /// Removes all counts.

@@ -87,7 +87,8 @@ struct ObservingConnection<Base: Connection>: ComposedConnection {
         self.observer = observer
         self.scope = scope
         self.clock = clock
-        self.generator = generator
+        // An identifier only has to be unique, and each number of the system is a call of the kernel.
+        self.generator = generator is SystemGenerator ? SeededGenerator(seed: generator.next()) : generator
         getsAllEvents = observer.getsAllEvents
     }
 

@@ -1,18 +1,44 @@
 /// The counts of all routes; each row keeps those of the last parts of time.
 struct StatisticsTable: Sendable {
+    /// A row as it is shown.
     struct Key: Sendable, Hashable {
         var scope: ExchangeEvent.Scope
         var method: String
         var route: String
+    }
 
-        // The route alone distinguishes nearly all keys.
-        func hash(into hasher: inout Hasher) { hasher.combine(route) }
+    /// A row as it is found for each event, for which the text of an origin need not be made.
+    struct Place: Sendable, Hashable {
+        private static let lengthLimit = 128
+        private let scope: ExchangeEvent.Scope
+        private let method: String
+        private let route: String?
+        /// The origin of an event without a route.
+        private let origin: Origin?
+
+        init(_ event: borrowing ExchangeEvent) {
+            scope = event.scope
+            method = event.method.rawValue.cut(toBytes: 32)
+            let origin = event.routeName == nil ? event.origin : nil
+            // A port and the marks take fewer than 28 bytes.
+            let isLong = origin.map { $0.host.utf8.count > Self.lengthLimit - 28 } ?? false
+            let text = isLong ? origin?.description : event.routeName
+            route = text?.cut(toBytes: Self.lengthLimit)
+            self.origin = isLong ? nil : origin
+        }
+
+        var key: Key {
+            Key(scope: scope, method: method, route: route ?? origin?.description ?? "(no origin)")
+        }
+
+        // The route or the host alone distinguishes nearly all rows.
+        func hash(into hasher: inout Hasher) { hasher.combine(route ?? origin?.host ?? "") }
     }
 
     private let routeLimit: Int
     /// The number of parts that are kept; nil where all time is one part.
     private let parts: Int?
-    private var rows: [Key: RecentTotals] = [:]
+    private var rows: [Place: RecentTotals] = [:]
     private var others: [ExchangeEvent.Scope: RecentTotals] = [:]
     /// The part in which outdated rows were last removed.
     private var lastRemoval = Int.min
@@ -22,14 +48,14 @@ struct StatisticsTable: Sendable {
         self.parts = parts
     }
 
-    mutating func add(_ event: ExchangeEvent, as key: Key, in part: Int) {
-        if let index = rows.index(forKey: key) {
+    mutating func add(_ event: ExchangeEvent, at place: Place, in part: Int) {
+        if let index = rows.index(forKey: place) {
             rows.values[index].add(event, in: part)
             return
         }
         if rows.count >= routeLimit { removeOutdatedRows(at: part) }
         if rows.count < routeLimit {
-            rows[key, default: RecentTotals(parts: parts)].add(event, in: part)
+            rows[place, default: RecentTotals(parts: parts)].add(event, in: part)
         } else {
             others[event.scope, default: RecentTotals(parts: parts)].add(event, in: part)
         }
@@ -42,7 +68,13 @@ struct StatisticsTable: Sendable {
 
     /// The rows that have counts in the parts up to `part`.
     func totals(at part: Int) -> [Key: RouteTotals] {
-        var totals = rows.compactMapValues { $0.sum(upTo: part) }
+        var totals: [Key: RouteTotals] = [:]
+        for (place, row) in rows {
+            guard let sum = row.sum(upTo: part) else { continue }
+            // A route may have the name of an origin.
+            let key = place.key
+            if totals[key]?.add(sum) == nil { totals[key] = sum }
+        }
         for (scope, row) in others {
             totals[Key(scope: scope, method: "*", route: "(other)")] = row.sum(upTo: part)
         }

@@ -192,15 +192,26 @@ extension TokenSearch {
     /// Returns whether a text needs a search: most texts have no word that starts like a token.
     static func mayHoldToken(_ text: String) -> Bool {
         guard text.utf8.count >= minimumLength else { return false }
+        var text = text
+        return text.withUTF8 { bytes in unsafe mayHoldToken(bytes) }
+    }
+
+    private static func mayHoldToken(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         let starts = TokenShape.starts
-        // The three bytes before the current one; a token starts after a byte that is not in a word.
-        var before = (0 as UInt8, 0 as UInt8, 0 as UInt8)
-        return !text.allUTF8 { byte in
+        // The two bytes before, and a bit for each of the last bytes: whether it is in a word.
+        var (first, second) = (0 as UInt8, 0 as UInt8)
+        var words: UInt8 = 0
+        for index in bytes.indices {
+            let byte = unsafe bytes[index]
+            let isInWord = isWord(byte)
             // An escape may precede a token, and an escaped text may be a token.
-            if byte == UInt8(ascii: "%") || byte == UInt8(ascii: "\\") { return false }
-            let isStart = (!isWord(before.0) || byte == UInt8(ascii: "-")) && starts.contains(before.1, before.2, byte)
-            before = (before.1, before.2, byte)
-            return !isStart
+            if !isInWord, byte == UInt8(ascii: "%") || byte == UInt8(ascii: "\\") { return true }
+            // A token starts with a word, except for a private key, which is found in the middle of one too.
+            let mayStart = words & 0b110 == 0b010 || byte == UInt8(ascii: "-")
+            if mayStart, starts.contains(first, second, byte) { return true }
+            words = words << 1 | (isInWord ? 1 : 0)
+            (first, second) = (second, byte)
         }
+        return false
     }
 }
