@@ -112,8 +112,8 @@ public struct TransportError: DescribableError, Sendable {
     public var origin: Origin?
     /// The method of the request; nil where the transport does not tell.
     public var method: HTTPRequest.Method?
-    /// The URL of the request without its query and without secrets, as a description may show it.
-    private(set) var shownURL: String?
+    /// The URL of the request, of which a description shows neither the query nor secrets.
+    private(set) var requestURL: URL?
     /// The route name of the request; nil where it has none.
     public var routeName: String?
     /// The URL that redirected the request to ``origin``; nil where it was not redirected.
@@ -187,13 +187,13 @@ public struct TransportError: DescribableError, Sendable {
     /// - Returns: The error; the facts that it has already stay.
     public static func locate(
         _ error: any Error, at origin: Origin?, after elapsed: Duration?, method: HTTPRequest.Method? = nil,
-        url: URL? = nil, routeName: String? = nil
+        url: @autoclosure () -> URL? = nil, routeName: String? = nil
     ) -> any Error {
         guard var error = error as? TransportError else { return error }
         error.origin = error.origin ?? origin
         error.elapsed = error.elapsed ?? elapsed
         error.method = error.method ?? method
-        error.shownURL = error.shownURL ?? url.map { Redaction.describedPath($0.absoluteString) }
+        error.requestURL = error.requestURL ?? url()
         error.routeName = error.routeName ?? routeName
         return error
     }
@@ -218,7 +218,7 @@ extension TransportError {
     /// The error with a description that does not name the URL of the request.
     var withoutURL: TransportError {
         var error = self
-        error.shownURL = nil
+        error.requestURL = nil
         return error
     }
 

@@ -36,12 +36,17 @@ import Testing
 
     @Test func ownLayer() throws {
         let memory = OfflineMemory()
+        let token = "token"
+        let api = try Origin("https://api.example.com")
+        let uploads = try Origin("https://uploads.example.com")
         var stack = StandardStack(.server, for: "https://api.example.com/v1/")
+        stack.fields = [.accept: "application/json"]
+        stack.time = .init(call: .seconds(8), attempt: .seconds(4))  // an attempt has to be shorter than the call
         stack.retries?.maximum = 1
         stack.pacing = nil
-        let connection = try stack.composed(adding: [
-            .outside(of: .retries) { $0.answeringOffline(from: memory) }
-        ])
+        let connection = try stack.composed(
+            authentication: .with(.bearer(token), for: [api, uploads]), principal: Principal("service"),
+            adding: [.outside(of: .retries) { $0.answeringOffline(from: memory) }])
         print(connection.bounds)  // One call sends at most 63 requests over the network: …
 
         let names = connection.layers.map(\.name)

@@ -74,7 +74,7 @@ import Testing
             try await get("still", times: .init(attempt: nil, idle: .seconds(3)))
         }
         await texts.add("content that takes too long") {
-            try await get("still", times: .init(attempt: nil, body: .seconds(3)))
+            try await get("still", times: .init(call: .seconds(3), attempt: nil, body: .seconds(3)))
         }
         let server = try await SecureServer.openssl()
         await texts.add("certificate that is not trusted") { try await get("items", server.url + "/") }

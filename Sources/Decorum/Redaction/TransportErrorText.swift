@@ -15,8 +15,9 @@ extension TransportError {
 
     private var request: String? {
         let route = routeName.map { "route “\(Redaction.shownWords($0))”" }
-        guard let method, let shownURL else { return routeName.map { "The route is “\(Redaction.shownWords($0))”." } }
-        return "The request was \(method) \(shownURL)\(route.map { " (\($0))" } ?? "")."
+        guard let method, let requestURL else { return routeName.map { "The route is “\(Redaction.shownWords($0))”." } }
+        let url = Redaction.describedPath(requestURL.absoluteString)
+        return "The request was \(method) \(url)\(route.map { " (\($0))" } ?? "")."
     }
 
     private var event: String {
