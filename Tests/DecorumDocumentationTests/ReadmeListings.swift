@@ -40,6 +40,7 @@ import Testing
         let api = try Origin("https://api.example.com")
         let uploads = try Origin("https://uploads.example.com")
         var stack = StandardStack(.server, for: "https://api.example.com/v1/")
+        stack.client = .init(name: "Reader")
         stack.fields = [.accept: "application/json"]
         stack.time = .init(call: .seconds(8), attempt: .seconds(4))  // an attempt has to be shorter than the call
         stack.retries?.maximum = 1

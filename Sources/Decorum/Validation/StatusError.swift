@@ -107,7 +107,8 @@ extension StatusError: CustomDebugStringConvertible, CustomReflectable {
     }
 
     private var event: String {
-        let asked = place.map { "\(method) \($0)" } ?? "\(method)"
+        let sent = response.metadata.redirects.last?.method ?? method
+        let asked = place.map { "\(sent) \($0)" } ?? "\(sent)"
         let route = routeName.map { " (route “\(Redaction.shownWords($0))”)" } ?? ""
         let code = problemCode.map { " and the code “\($0)”" } ?? ""
         return "\(asked)\(route) was answered with the status \(status.code)\(code)."
@@ -122,6 +123,7 @@ extension StatusError: CustomDebugStringConvertible, CustomReflectable {
         if let wait { notes.append(wait) }
         if let redirection = response.metadata.redirects.last {
             notes.append(Redaction.sentence(onRedirectionBy: redirection.from))
+            if redirection.method != method { notes.append("That made a \(redirection.method) of the \(method).") }
         }
         if let credentials { notes.append(credentials) }
         let metadata = response.metadata

@@ -105,7 +105,7 @@ import Testing
             [
                 """
                 `baseURL` cannot be used: The base of resolving(against:) has no scheme; write it as in \
-                https://api.example.com/v1/.
+                https://api.example.com/v1/
                 """
             ]
         ),

@@ -136,6 +136,22 @@ import Testing
         }
     }
 
+    @Test func `A status names the method that was sent, and says that a redirection has changed it`() async throws {
+        let stub = StubConnection { request in
+            request.head.path == "/old"
+                ? Response(status: .movedPermanently, fields: [.location: "/new"]) : Response(status: .notFound)
+        }
+        let connection = stub.followingRedirects().validatingStatus()
+        let error = await #expect(throws: StatusError.self) {
+            try await connection.send(.post("https://a.example/old", body: "text"))
+        }
+        #expect(error?.method == .post)
+        #expect(
+            error?.description
+                == "GET https://a.example/new was answered with the status 404. "
+                + "https://a.example/old redirected the request there. That made a GET of the POST.")
+    }
+
     @Test(arguments: [HTTPResponse.Status.forbidden, .notFound])
     func `A status that hides a resource says that the request had no credentials`(
         status: HTTPResponse.Status

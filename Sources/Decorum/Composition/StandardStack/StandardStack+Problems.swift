@@ -105,14 +105,14 @@ private struct ProblemList {
                     because: "has a query, which references leave out; use `fields`, or add "
                         + "it to each request")
             } catch {
-                add("baseURL", "cannot be used: \(error)")
+                add("baseURL", "cannot be used: \(Redaction.shownWords("\(error)"))")
             }
         }
         if let client = stack.client {
             do throws(InvalidRequestError) {
                 _ = try ClientInformation(name: client.name, version: client.version)
             } catch {
-                add("client", "cannot be used: \(error)")
+                add("client", "cannot be used: \(Redaction.shownWords("\(error)"))")
             }
         }
         for (index, language) in stack.languages.enumerated() {
