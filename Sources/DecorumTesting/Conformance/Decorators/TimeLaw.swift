@@ -5,7 +5,7 @@ import HTTPTypes
 extension DecoratorLaw {
     /// Demands that a decorator takes no longer than its layers declare.
     ///
-    /// The worst case of a stack (``/Decorum/Bounds``) is computed from these numbers. A layer with a `timeLimit` ends each
+    /// The worst case of a stack (`Bounds`) is computed from these numbers. A layer with a `timeLimit` ends each
     /// request over a silent base then, and one that reads of a response before it replaces it, as before another attempt,
     /// stops after its `longestReading`. The law measures by the clock of ``DecoratorConditions``.
     public static let declaredTimes = DecoratorLaw(
