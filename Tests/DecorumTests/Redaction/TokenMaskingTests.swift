@@ -21,6 +21,16 @@ import Testing
         String(decoding: Redaction.standard.applied(to: Data(content.utf8), mediaType: mediaType), as: UTF8.self)
     }
 
+    @Test(arguments: [
+        "the card 4111 1111 1111 1111 was refused", "declined 5555-5555-5555-4444", "card 4111111111111111 expired",
+        "card 378282246310005 declined",
+    ])
+    func `A card number in a sentence is replaced`(text: String) {
+        #expect(TokenSearch.mayHoldToken(text))
+        let shown = Redaction.standard.applied(toText: text)
+        #expect(shown.contains("REDACTED") && !shown.contains("11"), "\(shown)")
+    }
+
     @Test(arguments: tokens)
     func `A token is masked under any name, in every output`(token: String) {
         let redaction = Redaction.standard

@@ -51,6 +51,29 @@ import Testing
         #expect(started == [[1, 2], [], [], [3, 4]])
     }
 
+    @Test func `A host that turns out to share its connections lets all through at once`() {
+        var admission = CurlAdmission<Int>(limit: 1) { $0 != 3 }
+        let started = [
+            admitted([1, 2, 3, 4], to: host, by: &admission), admission.admitAll(to: host),
+            admission.leave(host, isSharing: true), admission.admitAll(to: other),
+        ]
+        #expect(started == [[1], [2, 4], [], []])
+        #expect(admission.waitingCount == 0)
+    }
+
+    @Test func `A host that has answered with HTTP/2 stays one that shares`() {
+        let context = CurlTransfer.Context(usesUnixSocket: false)
+        let secure = CurlHost(isSecure: true, authority: "a.example")
+        context.noteVersion(of: secure, isHTTP1: true)
+        #expect(context.http1Hosts == [secure] && context.upgraded.isEmpty)
+        context.noteVersion(of: secure, isHTTP1: false)
+        #expect(context.http1Hosts.isEmpty && context.upgraded == [secure])
+        context.noteVersion(of: secure, isHTTP1: true)
+        #expect(context.http1Hosts.isEmpty)
+        context.noteVersion(of: host, isHTTP1: true)
+        #expect(context.http1Hosts.isEmpty)
+    }
+
     @Test func `Those that have ended take no place, and are not kept for long`() {
         let ended = Mutex<Set<Int>>([])
         var admission = CurlAdmission<Int>(limit: 1) { number in ended.withLock { !$0.contains(number) } }

@@ -201,8 +201,16 @@ extension TokenSearch {
         // The two bytes before, and a bit for each of the last bytes: whether it is in a word.
         var (first, second) = (0 as UInt8, 0 as UInt8)
         var words: UInt8 = 0
+        // The digits of a number that may be a card's, with single marks between them.
+        var digitCount = 0
         for index in bytes.indices {
             let byte = unsafe bytes[index]
+            if byte.isDecimalDigit {
+                digitCount += 1
+                if digitCount == minimumLength { return true }
+            } else if byte != 0x20, byte != UInt8(ascii: "-") {
+                digitCount = 0
+            }
             let isInWord = isWord(byte)
             // An escape may precede a token, and an escaped text may be a token.
             if !isInWord, byte == UInt8(ascii: "%") || byte == UInt8(ascii: "\\") { return true }

@@ -82,6 +82,20 @@ struct CurlAdmission<Exchange> {
         return admitted
     }
 
+    /// Returns all that wait for a host, which may start now since its connections turned out to be shared.
+    mutating func admitAll(to host: CurlHost) -> [Exchange] {
+        guard var line = lines[host].take() else { return [] }
+        var admitted: [Exchange] = []
+        while let next = line.takeFirst() {
+            guard isRunning(next) else { continue }
+            line.active += 1
+            admitted.append(next)
+        }
+        (line.waiting, line.first, line.ended) = ([], 0, 0)
+        lines[host] = line.active > 0 ? line : nil
+        return admitted
+    }
+
     /// Notes the end of an exchange that has not started.
     mutating func noteEnd(for host: CurlHost) {
         guard var line = lines[host].take() else { return }

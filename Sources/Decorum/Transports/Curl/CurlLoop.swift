@@ -97,6 +97,8 @@ import DecorumCurl
     }
 
     private func startAdmitted() {
+        for host in context.upgraded { admitted += admission.admitAll(to: host) }
+        context.upgraded = []
         while !admitted.isEmpty {
             let exchanges = admitted
             admitted = []

@@ -89,7 +89,7 @@ struct CurlOptions: Sendable {
     ///
     /// - Parameters:
     ///   - host: The host.
-    ///   - http1Hosts: The hosts that have last answered with HTTP/1.
+    ///   - http1Hosts: The hosts that have answered with HTTP/1 alone.
     /// - Returns: Whether they may.
     func allowsSharing(with host: CurlHost, not http1Hosts: Set<CurlHost>) -> Bool {
         let version = host.isSecure ? secureVersion : clearVersion

@@ -10,8 +10,11 @@ final class CurlTransfer {
         let usesUnixSocket: Bool
         /// The exchanges with news for their readers, who are woken once in each turn.
         var eventful: [CurlExchange] = []
-        /// The hosts that have last answered with HTTP/1 where HTTP/2 was offered within TLS.
+        /// The hosts that have answered with HTTP/1 alone where HTTP/2 was offered within TLS.
         private(set) var http1Hosts: Set<CurlHost> = []
+        private var http2Hosts: Set<CurlHost> = []
+        /// The hosts that have answered with HTTP/2 after HTTP/1, whose waiting exchanges may start.
+        var upgraded: [CurlHost] = []
         /// The transfers of which libcurl may not report that the response has ended.
         var unreported: [CurlTransfer] = []
 
@@ -20,10 +23,14 @@ final class CurlTransfer {
         }
 
         func noteVersion(of host: CurlHost, isHTTP1: Bool) {
-            guard host.isSecure, isHTTP1 != http1Hosts.contains(host) else { return }
-            // A host that is forgotten is known again with its next response.
-            if http1Hosts.count >= 1000 { http1Hosts = [] }
-            if isHTTP1 { http1Hosts.insert(host) } else { http1Hosts.remove(host) }
+            guard host.isSecure, !http2Hosts.contains(host) else { return }
+            // Above the limit, a host is not remembered, and libcurl itself makes its exchanges wait.
+            if isHTTP1 {
+                if http1Hosts.count < 1000 { http1Hosts.insert(host) }
+            } else {
+                if http2Hosts.count < 1000 { http2Hosts.insert(host) }
+                if http1Hosts.remove(host) != nil { upgraded.append(host) }
+            }
         }
     }
 

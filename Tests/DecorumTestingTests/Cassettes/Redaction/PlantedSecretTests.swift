@@ -67,16 +67,14 @@ import Testing
         #expect(SecretRewriting(.standard, by: Pseudonyms()).applied(to: fields) == fields)
     }
 
+    // Services use UUIDs, and paths with random parts, as keys.
     @Test(arguments: [
-        "3f2b8c1e-5d4a-4b6f-9e7d-2a1c0b9f8e7d", "/v1/users/42/avatar-7.png", "uploads/2024/11/photo-12.png",
+        PlantedSecret.uuid, PlantedSecret.opaque, "a1/" + PlantedSecret.opaque, "3f2b8c1e5d4a4b6f9e7d2a1c0b9f8e7d",
+        "prod/9f8a7b6c5d4e3f2a1b0c",
     ])
-    func `A field whose value is a UUID or a path is left`(value: String) throws {
+    func `A key of a service's own is replaced, whatever its form`(value: String) throws {
         let name = try #require(HTTPField.Name("X-Shop-Key"))
-        let rewriting = SecretRewriting(.standard, by: Pseudonyms())
-        #expect(rewriting.applied(to: [name: value]) == [name: value])
-        for secret in [PlantedSecret.opaque, "a1/" + PlantedSecret.opaque, "3f2b8c1e5d4a4b6f9e7d2a1c0b9f8e7d"] {
-            #expect(rewriting.applied(to: [name: secret]) != [name: secret])
-        }
+        #expect(SecretRewriting(.standard, by: Pseudonyms()).applied(to: [name: value]) != [name: value])
     }
 
     // A log does not remember a password, so it shows one that is echoed under another name.

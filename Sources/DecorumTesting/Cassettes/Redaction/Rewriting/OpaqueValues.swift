@@ -19,8 +19,7 @@ enum OpaqueValues {
         guard let last = name.last, "ytne".utf8.contains(last) else { return false }
         func ends(with ending: String) -> Bool { name.suffix(ending.utf8.count).elementsEqual(ending.utf8) }
         guard fieldEndings.contains(where: ends), !harmlessFieldEndings.contains(where: ends) else { return false }
-        let value = Array(field.value.utf8)
-        return isRandom(value) && !isIdentifier(value) && !isPath(value)
+        return isRandom(Array(field.value.utf8))
     }
 
     /// The name of the secret that is the whole content of an answer, as in the answer to `GET /auth/token`; nil if the
@@ -37,20 +36,6 @@ enum OpaqueValues {
     /// The content without the blanks around it.
     static func word(in content: [UInt8]) -> [UInt8] {
         Array(content.drop { $0 <= 0x20 }.reversed().drop { $0 <= 0x20 }.reversed())
-    }
-
-    /// Whether a value is a UUID (RFC 9562), which names something.
-    private static func isIdentifier(_ value: [UInt8]) -> Bool {
-        let parts = value.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-        return parts.map(\.count) == [8, 4, 4, 4, 12]
-            && parts.joined().allSatisfy { $0.isDigit || (0x61...0x66).contains($0 | 0x20) }
-    }
-
-    /// Whether a value is a path of words and numbers, as in `users/42/avatar.png`; Base64 has letters of both cases.
-    private static func isPath(_ value: [UInt8]) -> Bool {
-        let parts = value.split(separator: UInt8(ascii: "/"))
-        return value.contains(UInt8(ascii: "/")) && !value.contains(where: \.isUppercase)
-            && parts.contains { $0.count > 1 && !$0.contains(where: \.isDigit) && PlainWord.isPlain(Array($0)) }
     }
 
     private static func isRandom(_ value: [UInt8]) -> Bool {
