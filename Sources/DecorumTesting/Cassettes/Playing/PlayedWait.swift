@@ -8,8 +8,8 @@ final class PlayedWait: Sendable {
     private let clock: any DatedClock
     /// Nil where the request has no limits; a recorded pause may then be as long as it was.
     private let limits: TransferLimits?
-    private let method: HTTPRequest.Method
-    private let metadata: ResponseMetadata
+    private let head: HTTPRequest
+    private let options: RequestOptions
 
     /// Creates the waits for the answer to a request.
     ///
@@ -22,8 +22,8 @@ final class PlayedWait: Sendable {
         let options = request.options
         let isLimited = options.deadline != nil || options.bodyDeadline != nil || options.idleTimeout != nil
         limits = isLimited ? try TransferLimits(options, idleTimeout: TransferLimits.longestIdleTimeout) : nil
-        method = request.head.method
-        metadata = ResponseMetadata(answering: request, from: .cassette)
+        head = request.head
+        self.options = options
     }
 
     /// Waits for a pause in which nothing arrives.
@@ -53,8 +53,6 @@ final class PlayedWait: Sendable {
         if limit.instant > clock.now { try await clock.sleep(until: limit.instant, tolerance: nil) }
         try Task.checkCancellation()
         guard let error = limits?.error(at: limit, stage) else { return }
-        throw TransportError.locate(
-            error, at: metadata.url.flatMap { try? Origin($0) }, after: nil, method: method, url: metadata.url,
-            routeName: metadata.routeName)
+        throw TransportError.locate(error, in: Request(head: head, options: options), after: nil)
     }
 }
