@@ -70,6 +70,25 @@ struct CompositionRule: Sendable {
         }
     }
 
+    /// Finds layers that are at fault wherever they stand.
+    ///
+    /// - Parameters:
+    ///   - hazard: The hazard.
+    ///   - severity: The severity of a finding.
+    ///   - isFault: Returns whether a layer is at fault.
+    ///   - consequence: The consequence, by the name of the layer.
+    ///   - change: The change that mends it, by the name of the layer.
+    /// - Returns: The rule.
+    static func anywhere(
+        _ hazard: Hazard, _ severity: Finding.Severity, where isFault: @escaping @Sendable (_ layer: Layer) -> Bool,
+        consequence: @escaping @Sendable (_ layer: String) -> String,
+        change: @escaping @Sendable (_ layer: String) -> String
+    ) -> CompositionRule {
+        each(hazard, where: isFault) { place, _, _ in
+            Fault(severity: severity, consequence: consequence(place.quotedName), change: change(place.quotedName))
+        }
+    }
+
     /// The part of a finding that a rule of ``each(_:where:fault:)`` decides.
     struct Fault {
         private enum Change {

@@ -28,16 +28,14 @@ extension CompositionRule {
             "A relative request has no origin before it reaches \(layer), so \(others) cannot tell servers apart: the "
                 + "failures and the pauses of one count for all."
         },
-        each(
-            .baseURLCut, where: { $0.has(.cutsBaseURL) },
-            fault: { place, _, _ in
-                Fault(
-                    severity: .warning,
-                    consequence:
-                        "References replace what is behind the last slash of the URL of \(place.quotedName): with "
-                        + "`https://example.com/api/v3`, `user` is `https://example.com/api/user`.",
-                    change: "End the URL with a slash, and leave out its query.")
-            }),
+        anywhere(.baseURLCut, .warning) {
+            $0.has(.cutsBaseURL)
+        } consequence: { layer in
+            "References replace what is behind the last slash of the URL of \(layer): with `https://example.com/api/v3`, "
+                + "`user` is `https://example.com/api/user`."
+        } change: { _ in
+            "End the URL with a slash, and leave out its query."
+        },
         each(
             .principalMissing, where: { $0.has(.sharesResponses) },
             fault: { place, outer, inner in

@@ -17,16 +17,13 @@ extension CompositionRule {
                         "Leave out `redacting: .none`. A layer of your own that hides secrets declares the fact `redacts`."
                 )
             }),
-        each(
-            .unboundedMemory, where: { !$0.isTransport && $0.bytesHeld == .unbounded },
-            fault: { place, _, _ in
-                Fault(
-                    severity: .warning,
-                    consequence:
-                        "\(place.quotedName) holds content in memory without a limit, so that one long response "
-                        + "fills the memory.",
-                    change: "Give \(place.quotedName) a limit.")
-            }),
+        anywhere(.unboundedMemory, .warning) {
+            !$0.isTransport && $0.bytesHeld == .unbounded
+        } consequence: { layer in
+            "\(layer) holds content in memory without a limit, so that one long response fills the memory."
+        } change: { layer in
+            "Give \(layer) a limit."
+        },
         tooFarOut(.attemptsUnseen, .warning) { layer, other in
             layer.has(.observesAttempts) && (other.retries || other.role == .redirection || other.role == .caching)
         } consequence: { layer, others in

@@ -41,17 +41,13 @@ extension CompositionRule {
                         "Remove \(names) from `RetryPolicy.methods`, or write `.addingIdempotencyKey(\(key))` below the "
                         + "line of \(place.quotedName) if the server knows the field.")
             }),
-        each(
-            .retriesWithoutBudget, where: { $0.has(.resendsWithoutBudget) },
-            fault: { place, _, _ in
-                Fault(
-                    severity: .warning,
-                    consequence:
-                        "\(place.quotedName) sends again as often as its policy allows, so that many clients keep "
-                        + "an overloaded server down.",
-                    change:
-                        "Leave out `budget: .unlimited`, or write `budget: .perCall(2)` for a command that runs once.")
-            }),
+        anywhere(.retriesWithoutBudget, .warning) {
+            $0.has(.resendsWithoutBudget)
+        } consequence: { layer in
+            "\(layer) sends again as often as its policy allows, so that many clients keep an overloaded server down."
+        } change: { _ in
+            "Leave out `budget: .unlimited`, or write `budget: .perCall(2)` for a command that runs once."
+        },
         each(
             .manySends, where: { !$0.isTransport && $0.has(.resends) },
             fault: { place, _, _ in
@@ -75,19 +71,12 @@ extension CompositionRule {
             "\(layer) gives each attempt of \(others) an identifier of its own, so that the server cannot tell that they are "
                 + "one call."
         },
-        each(
-            .statusErrorTooEarly, where: { $0.role == .validation },
-            fault: { place, outer, _ in
-                let others = outer.filter { $0.layer.has(.readsStatus) || ($0.layer.has(.decodesContent)) }
-                guard let outermost = others.first else { return nil }
-                let name = place.quotedName
-                return Fault(
-                    severity: .error, others: others,
-                    consequence:
-                        "\(name) throws before the response reaches \(others.map(\.quotedName).listed), so that "
-                        + "nothing reacts to its status or decodes the words of the server.",
-                    move: .outside(of: outermost))
-            }),
+        tooFarIn(.statusErrorTooEarly, .error) { layer, other in
+            layer.role == .validation && (other.has(.readsStatus) || other.has(.decodesContent))
+        } consequence: { layer, others in
+            "\(layer) throws before the response reaches \(others), so that nothing reacts to its status or decodes the "
+                + "words of the server."
+        },
     ]
 }
 

@@ -69,29 +69,24 @@ struct CurlAdmission<Exchange> {
 
     /// Notes the end of an exchange that has started, and returns those that may start now.
     mutating func leave(_ host: CurlHost, isSharing: Bool) -> [Exchange] {
+        lines[host]?.active -= 1
+        return admit(to: host, upTo: isSharing ? .max : limit)
+    }
+
+    /// Returns all that wait for a host, which may start now since its connections turned out to be shared.
+    mutating func admitAll(to host: CurlHost) -> [Exchange] {
+        admit(to: host, upTo: .max)
+    }
+
+    private mutating func admit(to host: CurlHost, upTo limit: Int) -> [Exchange] {
         guard var line = lines[host].take() else { return [] }
-        line.active -= 1
         var admitted: [Exchange] = []
-        while isSharing || line.active < limit, let next = line.takeFirst() {
+        while line.active < limit, let next = line.takeFirst() {
             guard isRunning(next) else { continue }
             line.active += 1
             admitted.append(next)
         }
         line.clean(where: isRunning)
-        lines[host] = line.active > 0 ? line : nil
-        return admitted
-    }
-
-    /// Returns all that wait for a host, which may start now since its connections turned out to be shared.
-    mutating func admitAll(to host: CurlHost) -> [Exchange] {
-        guard var line = lines[host].take() else { return [] }
-        var admitted: [Exchange] = []
-        while let next = line.takeFirst() {
-            guard isRunning(next) else { continue }
-            line.active += 1
-            admitted.append(next)
-        }
-        (line.waiting, line.first, line.ended) = ([], 0, 0)
         lines[host] = line.active > 0 ? line : nil
         return admitted
     }

@@ -32,8 +32,7 @@ import Testing
     @Test(arguments: tokens) func `In append, a request with a played placeholder is not sent`(token: String)
         async throws
     {
-        var rules = CassetteRules()
-        rules.reportReplacements = nil
+        let rules = CassetteRules.silent
         let server = server(token)
         let recording = try Cassette(at: folder.path("a.json"), mode: .once, rules: rules)
         _ = try await login(CassetteConnection(recording, recording: server))

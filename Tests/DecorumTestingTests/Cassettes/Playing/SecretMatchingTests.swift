@@ -7,14 +7,9 @@ import Testing
 /// Requests are matched without the values that the file has replaced, and with all others.
 @Suite struct SecretMatchingTests {
     let folder: TemporaryFolder
-    let rules: CassetteRules
+    let rules = CassetteRules.silent
 
-    init() throws {
-        folder = try TemporaryFolder()
-        var rules = CassetteRules()
-        rules.reportReplacements = nil
-        self.rules = rules
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     private static let echo = StubConnection { request in
         Response(status: .ok, body: Body(Data((request.head.path ?? "").utf8)))

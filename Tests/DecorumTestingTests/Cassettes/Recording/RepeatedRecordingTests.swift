@@ -33,8 +33,7 @@ import Testing
     ]
 
     private func record(_ run: Run, _ mode: CassetteMode, _ file: String, change: String = "") async throws {
-        var rules = CassetteRules()
-        rules.reportReplacements = nil
+        let rules = CassetteRules.silent
         let date = Date(timeIntervalSince1970: Double(run.day) * 86_400)
         let cassette = try Cassette(
             at: folder.path(file), mode: mode, rules: rules, clock: VirtualClock(date: date))

@@ -67,8 +67,7 @@ import Testing
     }
 
     @Test func `A rewrite of an unchanged server takes no answer of another test for one of its own`() async throws {
-        var rules = CassetteRules()
-        rules.reportReplacements = nil
+        let rules = CassetteRules.silent
         let path = folder.path("tokens.json")
         for mode in [CassetteMode.once, .rewrite] {
             let defaults = CassetteDefaults(rules: rules, shared: SharedCassettes(isPartial: true))
@@ -143,8 +142,7 @@ import Testing
             "{\"cassette\": 1, \"interactions\": [\(interaction("/left", "one", "Redacted1AAAAAAA")),\n"
                 + "\(interaction("/a", "one", "Redacted2AAAAAAA")),\n\(interaction("/b", "other", "Redacted3AAAAAAA"))]}",
             to: "shared.json")
-        var rules = CassetteRules()
-        rules.reportReplacements = nil
+        var rules = CassetteRules.silent
         rules.beforeMatching = { $0.request.url.hasSuffix("/left") ? nil : $0 }
         let cassette = try CassetteDefaults(shared: SharedCassettes(isPartial: true)).cassette(
             at: folder.path("shared.json"), rules: rules, mode: .append, test: "one")

@@ -45,8 +45,7 @@ import Testing
     @Test(arguments: ["token", "auth/csrf-token", "v1/session", "api/key?format=text"])
     func `An answer that is one random word is a secret behind the name of one`(path: String) async throws {
         let folder = try TemporaryFolder()
-        var rules = CassetteRules()
-        rules.reportReplacements = nil
+        let rules = CassetteRules.silent
         for name in [path, "commits/latest/sha"] {
             let cassette = try Cassette(at: folder.path("a.json"), mode: .rewrite, rules: rules)
             let stub = StubConnection { _ in

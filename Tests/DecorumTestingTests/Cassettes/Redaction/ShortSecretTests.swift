@@ -7,14 +7,9 @@ import Testing
 /// Secrets of a few digits or letters have the form of a placeholder, and reach no file all the same.
 @Suite struct ShortSecretTests {
     let folder: TemporaryFolder
-    let rules: CassetteRules
+    let rules = CassetteRules.silent
 
-    init() throws {
-        folder = try TemporaryFolder()
-        var rules = CassetteRules()
-        rules.reportReplacements = nil
-        self.rules = rules
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     /// Sends a PIN, and gets others.
     private func exchange(_ connection: some Connection, pin: String) async throws -> String {

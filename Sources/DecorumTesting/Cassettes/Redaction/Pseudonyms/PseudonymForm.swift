@@ -69,6 +69,15 @@ struct PseudonymForm: Hashable {
 
     /// The number of a pseudonym; nil if the text is none.
     static func number(of text: [UInt8], isNumber: Bool = false) -> Int? {
+        pseudonym(text, isNumber: isNumber)?.number
+    }
+
+    /// Whether a text is a pseudonym whose mark no secret has by chance.
+    static func isMarked(_ text: [UInt8], isNumber: Bool = false) -> Bool {
+        pseudonym(text, isNumber: isNumber)?.isMarked ?? false
+    }
+
+    private static func pseudonym(_ text: [UInt8], isNumber: Bool) -> (number: Int, isMarked: Bool)? {
         guard !text.isEmpty else { return nil }
         let form = isNumber ? PseudonymForm(ofNumber: text) : PseudonymForm(of: text)
         var start = 0
@@ -77,25 +86,12 @@ struct PseudonymForm: Hashable {
             case .separator: start += 1
             case .filled(_, let length): start += length
             case .numbered(let alphabet, let length):
-                return alphabet.numbers(of: text[start..<start + length]).first { form.text(number: $0) == text }
+                let digits = text[start..<start + length]
+                let number = alphabet.numbers(of: digits).first { form.text(number: $0) == text }
+                return number.map { ($0, alphabet.isMarked(digits)) }
             }
         }
         return nil
-    }
-
-    /// Whether a text is a pseudonym whose mark no secret has by chance.
-    static func isMarked(_ text: [UInt8], isNumber: Bool = false) -> Bool {
-        guard number(of: text, isNumber: isNumber) != nil else { return false }
-        let form = isNumber ? PseudonymForm(ofNumber: text) : PseudonymForm(of: text)
-        var start = 0
-        for part in form.parts {
-            switch part {
-            case .separator: start += 1
-            case .filled(_, let length): start += length
-            case .numbered(let alphabet, let length): return alphabet.isMarked(text[start..<start + length])
-            }
-        }
-        return false
     }
 
     private static func separates(_ unit: UInt8, isNumber: Bool) -> Bool {
