@@ -1,0 +1,37 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+
+/// Records and plays cassettes in a folder of its own, on a clock of its own.
+struct TestRecorder {
+    let folder: TemporaryFolder
+    let clock = VirtualClock(date: Date(timeIntervalSince1970: 1_793_300_000))
+
+    init() throws { folder = try TemporaryFolder() }
+
+    func cassette(_ mode: CassetteMode, _ name: String = "feed.json", rules: CassetteRules = CassetteRules()) throws
+        -> Cassette
+    {
+        try Cassette(at: folder.path(name), mode: mode, rules: rules, clock: clock)
+    }
+
+    /// Sends requests through a cassette in a mode, and ends its run.
+    func run(
+        _ mode: CassetteMode, _ requests: [Request], rules: CassetteRules = CassetteRules(),
+        answer: @escaping StubConnection.Answer = { _ in throw StubExhaustedError(method: .get) }
+    ) async throws -> [String] {
+        let cassette = try cassette(mode, rules: rules)
+        let connection = CassetteConnection(cassette, recording: StubConnection(answer))
+        var texts: [String] = []
+        for request in requests {
+            texts.append(try await connection.send(request).body.text(upTo: 1 << 20))
+        }
+        try await cassette.finish()
+        return texts
+    }
+
+    static func json(_ text: String) -> Response {
+        Response(status: .ok, fields: [.contentType: "application/json"], body: Body(text))
+    }
+}

@@ -1,0 +1,63 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// Verifying compares the shape of the answers, and the requests.
+@Suite(.timeLimit(.minutes(3))) struct CassetteVerifyingTests {
+    private let recorder: TestRecorder
+
+    init() throws { recorder = try TestRecorder() }
+
+    @Test func `Verifying tells of another shape and not of other values`() async throws {
+        let requests = [try Request.get("https://example.com/")]
+        _ = try await recorder.run(.once, requests) { _ in TestRecorder.json(#"{"id":1,"tags":["a"],"name":"x"}"#) }
+        _ = try await recorder.run(.verify, requests) { _ in TestRecorder.json(#"{"id":2,"tags":[],"name":"y"}"#) }
+        let before = try recorder.folder.text("feed.json")
+
+        let error = await #expect(throws: CassetteDriftError.self) {
+            try await recorder.run(.verify, requests) { _ in TestRecorder.json(#"{"id":"2","tags":[1],"more":true}"#) }
+        }
+        #expect(
+            error?.drifts.first?.changes == [
+                "$.id  was a number, is a string", "$.more  is new: a boolean", "$.name  is missing: was a string",
+                "$.tags[*]  was a string, is a number",
+            ])
+        #expect(try recorder.folder.text("feed.json") == before)
+    }
+
+    @Test func `Verifying tells of another shape of the events in a stream`() async throws {
+        let requests = [try Request.get("https://example.com/")]
+        @Sendable func stream(_ data: String...) -> Response {
+            let text = data.map { "data: \($0)\n\n" }.joined()
+            return Response(status: .ok, fields: [.contentType: "text/event-stream"], body: Body(Data(text.utf8)))
+        }
+        _ = try await recorder.run(.once, requests) { _ in stream(#"{"choices":[{"text":"a"}]}"#, "[DONE]") }
+        _ = try await recorder.run(.verify, requests) { _ in
+            stream(#"{"choices":[]}"#, #"{"choices":[{"text":"b"}]}"#, "[DONE]")
+        }
+        for (answer, change) in [
+            (stream(#"{"choices":[{"delta":"a"}]}"#, "[DONE]"), "events[*].choices[*].delta  is new: a string"),
+            (stream("hello", "[DONE]"), "events  are no JSON any more"),
+        ] {
+            let error = await #expect(throws: CassetteDriftError.self) {
+                try await recorder.run(.verify, requests) { _ in answer }
+            }
+            #expect(error?.drifts.first?.changes.first == change)
+        }
+    }
+
+    @Test func `Verifying notices requests that are no longer made`() async throws {
+        let requests = try ["/a", "/gone"].map { try Request.get("https://example.com" + $0) }
+        _ = try await recorder.run(.once, requests) { _ in TestRecorder.json("1") }
+        let error = await #expect(throws: CassetteDriftError.self) {
+            try await recorder.run(.verify, [requests[0]]) { _ in TestRecorder.json("2") }
+        }
+        #expect(error?.drifts.map(\.request) == ["GET https://example.com/gone"])
+        #expect(error?.description.contains("is recorded, and no longer requested") == true)
+        _ = try await recorder.run(.verify, [requests[0]], rules: CassetteRules(unused: .allow)) { _ in
+            TestRecorder.json("2")
+        }
+    }
+}
