@@ -64,8 +64,10 @@ extension Redaction {
 
     /// Replaces the secrets in a path with its query.
     func applied(toPath path: String, of authority: String?) -> String {
-        guard secretPaths, let authority, SecretPath.isAddressed(authority) else { return applied(toURL: path) }
-        let start = "//" + authority
+        guard secretPaths, let authority, let host = SecretPath.addressedHost(of: authority) else {
+            return applied(toURL: path)
+        }
+        let start = "//" + host
         let url = applied(toURL: start + path)
         return url.hasPrefix(start) ? String(url.dropFirst(start.count)) : applied(toURL: path)
     }

@@ -20,9 +20,16 @@ struct SecretPath {
     /// The addresses as bytes, which are compared for each URL.
     private static let addressBytes = addresses.map { (host: Array($0.host.utf8), path: Array($0.path.utf8)) }
 
-    /// Whether paths on a host may be the addresses of webhooks or bots.
-    static func isAddressed(_ authority: String) -> Bool {
-        hosts.contains(authority) || authority.hasSuffix(".make.com") || authority.hasSuffix(".webhook.office.com")
+    /// The host of an authority, if paths on it may be the addresses of webhooks or bots; nil for all other hosts.
+    static func addressedHost(of authority: String) -> String? {
+        var host = authority
+        // Most authorities are a host alone, in small letters.
+        if !authority.allUTF8({ $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: "@") && !(0x41...0x5A).contains($0) }) {
+            let name = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+            host = name.prefix { $0 != ":" }.lowercased()
+        }
+        let isAddressed = hosts.contains(host) || host.hasSuffix(".make.com") || host.hasSuffix(".webhook.office.com")
+        return isAddressed ? host : nil
     }
 
     /// Words after which a segment that looks random is a token, also one in the form of a UUID.

@@ -165,6 +165,11 @@ extension StatusError {
         var places: [String] = []
         if problem != nil, problem != problemCode { places.append("`problem`") }
         if fieldProblems.contains(where: { $0.words != nil }) { places.append("`fieldProblems`") }
+        // Hardly any API answers with a page, which a gateway or a page for signing in does.
+        let mediaType = response.head.headerFields[.contentType]?.lowercased() ?? ""
+        if mediaType.hasPrefix("text/html") || mediaType.hasPrefix("application/xhtml"), !response.body.isEmpty {
+            return "The content is HTML, maybe of a proxy or a gateway, and is in `response.body`."
+        }
         // With these, an API lists what is wrong with each part of the request.
         let hasContent = [400, 409, 422].contains(status.code) && !response.body.isEmpty
         guard !places.isEmpty else { return hasContent ? "The content of the response is in `response.body`." : nil }

@@ -178,6 +178,20 @@ import Testing
         await #expect(throws: CancellationError.self) { try await error.response.body.data(upTo: 1) }
     }
 
+    @Test(arguments: [
+        ("text/html; charset=utf-8", "<html>", true), ("TEXT/HTML", "<html>", true), ("text/html", "", false),
+        ("application/xml", "<Error/>", false), ("application/json", "{}", false),
+    ])
+    func `An answer in HTML is named as such`(mediaType: String, content: String, isNamed: Bool) async throws {
+        let response = Response(
+            status: .badGateway, fields: [.contentType: mediaType], body: Body(Data(content.utf8)))
+        let error = await #expect(throws: StatusError.self) {
+            try await StubConnection(response).validatingStatus().send(request)
+        }
+        #expect(error?.description.contains("The content is HTML, maybe of a proxy or a gateway") == isNamed)
+        #expect(error?.description.contains("<html>") == false)
+    }
+
     @Test func `A body that fails is still an error of the status, and fails its reader`() async throws {
         let failure = TransportError(.connectionLost, at: .body)
         let fields: HTTPFields = [.contentType: "application/json"]

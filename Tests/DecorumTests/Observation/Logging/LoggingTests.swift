@@ -313,6 +313,17 @@ import Testing
         #expect(log.entries[0].contains("user=ann&password=REDACTED"))
     }
 
+    @Test(arguments: ["webhook.site", "webhook.site:443", "WEBHOOK.Site", "WebHook.site:8443"])
+    func `The secret path of a webhook is not shown, however its host is written`(authority: String) async throws {
+        let secret = "d1f4c0de-77aa-4bcd-9e01-7f3a5b6c8d90"
+        let connection = try StubConnection(Response(status: .ok)).resolving(against: "https://\(authority)/")
+            .logging(to: log.sink, clock: clock)
+        _ = try await connection.send(.get(secret))
+        _ = try await connection.send(.get("https://\(authority)/\(secret)"))
+        #expect(log.entries.count == 2)
+        #expect(!log.entries.joined().contains(secret))
+    }
+
     @Test func `A hostile path starts no new line`() async throws {
         var request = try Request.get("https://a.example/")
         request.head.path = "/\n200 OK\u{2028}\u{202E}x"
