@@ -14,6 +14,7 @@ let package = Package(
     products: [
         .library(name: "Decorum", targets: ["Decorum"]),
         .library(name: "DecorumArchive", targets: ["DecorumArchive"]),
+        .library(name: "DecorumEndpoints", targets: ["DecorumEndpoints"]),
         .library(name: "DecorumAsyncHTTPClient", targets: ["DecorumAsyncHTTPClient"]),
         .library(name: "DecorumTesting", targets: ["DecorumTesting"]),
         .library(name: "DecorumTestingTraits", targets: ["DecorumTestingTraits"]),
@@ -44,6 +45,7 @@ let package = Package(
                 httpTypes,
             ]
         ),
+        .target(name: "DecorumEndpoints", dependencies: ["Decorum", httpTypes]),
         .target(name: "DecorumAsyncHTTPClient", dependencies: ["Decorum"] + asyncHTTPClient),
         .target(
             name: "DecorumCompression",
@@ -66,7 +68,7 @@ let package = Package(
         .executableTarget(
             name: "DecorumTour",
             dependencies: [
-                "Decorum", "DecorumArchive", "DecorumTesting",
+                "Decorum", "DecorumArchive", "DecorumEndpoints", "DecorumTesting",
                 httpTypes,
             ]
         ),
@@ -74,8 +76,8 @@ let package = Package(
         .executableTarget(
             name: "DecorumBenchmarks",
             dependencies: [
-                "Decorum", "DecorumArchive", "DecorumAsyncHTTPClient", "DecorumCompression", "DecorumProbe",
-                "DecorumTesting",
+                "Decorum", "DecorumArchive", "DecorumAsyncHTTPClient", "DecorumCompression", "DecorumEndpoints",
+                "DecorumProbe", "DecorumTesting",
                 httpTypes,
             ] + asyncHTTPClient
         ),
@@ -115,6 +117,10 @@ let package = Package(
                     name: "NIOEmbedded", package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"])),
             ] + asyncHTTPClient
         ),
+        .testTarget(
+            name: "DecorumEndpointsTests",
+            dependencies: ["DecorumEndpoints", "DecorumTestSupport", "DecorumTesting", httpTypes]
+        ),
         .testTarget(name: "DecorumLawTests", dependencies: ["Decorum", "DecorumTesting", httpTypes]),
         .testTarget(
             name: "DecorumArchiveTests",
@@ -135,7 +141,8 @@ let package = Package(
         .testTarget(
             name: "DecorumDocumentationTests",
             dependencies: [
-                "Decorum", "DecorumArchive", "DecorumTestSupport", "DecorumTesting", "DecorumTestingTraits", httpTypes,
+                "Decorum", "DecorumArchive", "DecorumEndpoints", "DecorumTestSupport", "DecorumTesting",
+                "DecorumTestingTraits", httpTypes,
             ],
             exclude: ["Cassettes"]
         ),
