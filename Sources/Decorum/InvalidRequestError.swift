@@ -61,7 +61,9 @@ extension InvalidRequestError {
     static let invalidURL = Self(
         .invalidURL, "The URL cannot be parsed; percent-encode what a URL cannot contain (RFC 3986), such as blanks.")
     static let missingOrigin = Self(
-        .missingOrigin, "The request has no scheme and host; give it an absolute URL, or apply resolving(against:).")
+        .missingOrigin,
+        "The request has no scheme and host; give it an absolute URL, or the stack a base URL: `StandardStack(for:)` or "
+            + "`resolving(against:)`.")
     static let missingScheme = Self(
         .missingOrigin,
         "The URL has no scheme. A URL that begins with two slashes names another host: write https:// and the host, or "

@@ -179,6 +179,20 @@ extension Request {
         try Request(.put, url, fields: fields, body: body)
     }
 
+    /// Creates a `PATCH` request (RFC 5789).
+    ///
+    /// - Parameters:
+    ///   - url: An absolute URL, or a reference relative to the stack's base URL.
+    ///   - fields: The header fields; without a `Content-Type`, it is the body's ``Body/mediaType``.
+    ///   - body: The content.
+    /// - Returns: The request.
+    /// - Throws: ``InvalidRequestError`` when the URL cannot be parsed or cannot be sent to.
+    public static func patch(
+        _ url: String, fields: HTTPFields = [:], body: Body
+    ) throws(InvalidRequestError) -> Request {
+        try Request(.patch, url, fields: fields, body: body)
+    }
+
     /// Creates a `DELETE` request.
     ///
     /// - Parameters:

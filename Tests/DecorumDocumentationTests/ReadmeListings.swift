@@ -45,9 +45,10 @@ import Testing
         stack.time = .init(call: .seconds(8), attempt: .seconds(4))  // an attempt has to be shorter than the call
         stack.retries?.maximum = 1
         stack.pacing = nil
+        let statistics = ExchangeStatistics()
         let connection = try stack.composed(
             authentication: .with(.bearer(token), for: [api, uploads]), principal: Principal("service"),
-            adding: [.outside(of: .retries) { $0.answeringOffline(from: memory) }])
+            observer: statistics, adding: [.outside(of: .retries) { $0.answeringOffline(from: memory) }])
         print(connection.bounds)  // One call sends at most 63 requests over the network: …
 
         let names = connection.layers.map(\.name)
@@ -70,7 +71,7 @@ import Testing
             print(error)  // GET https://api.example.com/v1/feed was answered with the status 403. …
             print(error.problem ?? "", error.fieldProblems)  // the words of the server, and the fields that a 422 names
             print(error.retryAfter ?? .zero)  // of Retry-After, or of the fields of a rate limit
-            print(try await error.response.body.text(upTo: 1 << 16))
+            print(try await error.response.body.text(upTo: 1 << 16))  // once: a second reader gets an error
             throw error
         } catch let error as TransportError {
             print(error)  // The connection to api.example.com:443 was refused after 0.4 ms. Check the port, and …
@@ -106,6 +107,23 @@ import Testing
         for try await chunk in response.body { try handle.write(contentsOf: chunk) }
         try handle.close()
         _ = try await connection.send(.put("report.pdf", body: Body(contentsOf: file)))
+    }
+
+    @Test func redirectionThatIsRead() async throws {
+        let origin = try LoopbackOrigin()
+        origin.route(.get, "/downloads/latest", .init(.found, fields: ["Location": "/files/7"]))
+        let connection = try StandardStack(for: origin.url + "/").composed()
+        origin.enqueue(.init())
+
+        _ = try await connection.send(.patch("items/1", body: Body(json: ["title": "two"])))
+
+        var request = try Request.get("downloads/latest")
+        request.options.redirectionPolicy = .never
+        request.options.acceptedStatuses = .codes([302])
+        let location = try await connection.send(request).head.headerFields[.location]
+
+        #expect(location == "/files/7")
+        #expect(origin.requests.map(\.method) == ["PATCH", "GET"])
     }
 
     @Test func commonTasks() async throws {
@@ -181,6 +199,9 @@ import Testing
         let origin = try LoopbackOrigin()
         origin.route(.get, "/feed", LoopbackOrigin.Answer(fields: ["ETag": "\"1\""], body: "news"))
         origin.route(.get, "/gone", LoopbackOrigin.Answer(.notFound, body: "{}"))
+        origin.route(.get, "/me") { request in
+            LoopbackOrigin.Answer(request.fields[.authorization] == nil ? .unauthorized : .ok)
+        }
         origin.enqueue(.script(.head(.ok, ["Content-Length": "10"]), .raw("half"), .close))
 
         let connection = SystemConnection()
@@ -192,6 +213,7 @@ import Testing
         #expect(try await response.body.text(upTo: 100) == "news")
         #expect(origin.requests[1].target == "/feed")
         #expect(origin.requests[1].fields[.accept] == nil)
+        #expect(try await connection.send(.get(origin.url + "/me")).status == .unauthorized)
     }
 }
 

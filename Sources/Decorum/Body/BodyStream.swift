@@ -108,7 +108,8 @@ public struct BodyReadTwiceError: DescribableError, Hashable {
 
     /// A sentence that says what happened and how to avoid it.
     public var description: String {
-        "The body was read a second time but can be read only once; collect it, or make it from bytes or a file."
+        "The body was read a second time but can be read only once; keep what was read, or make it from bytes or "
+            + "a file."
     }
 }
 

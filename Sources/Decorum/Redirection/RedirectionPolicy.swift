@@ -47,6 +47,11 @@ public struct RedirectionPolicy: Sendable, CustomStringConvertible {
     /// Follows no redirection: the response that redirects is the answer.
     public static let never = RedirectionPolicy("never") { _ in false }
 
+    /// Not a policy, since it would read like ``never``; it makes the compiler warn of `.none` as a value of
+    /// ``RequestOptions/redirectionPolicy``, where it means the policy of the layer.
+    @available(*, unavailable, message: "Write .never to follow no redirection, or nil for the policy of the layer.")
+    public static let none = RedirectionPolicy("none") { _ in false }
+
     /// Follows only to the same scheme, host and port.
     public static let sameOrigin = RedirectionPolicy("sameOrigin") { !$0.crossesOrigins }
 

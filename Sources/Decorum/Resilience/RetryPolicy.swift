@@ -110,6 +110,11 @@ extension RetryPolicy {
 
     /// No retry.
     public static let never = RetryPolicy(retries: 0)
+
+    /// Not a policy, since it would read like ``never``; it makes the compiler warn of `.none` as a value of
+    /// ``RequestOptions/retryPolicy``, where it means the policy of the layer.
+    @available(*, unavailable, message: "Write .never to send no request again, or nil for the policy of the layer.")
+    public static let none = RetryPolicy(retries: 0)
 }
 
 extension RetryPolicy {

@@ -56,6 +56,9 @@ extension ResponseDecodingError: CustomDebugStringConvertible, CustomReflectable
         if let status, status == .noContent || status == .resetContent {
             return "Such a response has no content; do not decode it."
         }
+        if status == .notModified {
+            return "It answers a precondition of the request and has no content; use the value that you have."
+        }
         return fault.advice
     }
 }

@@ -189,7 +189,7 @@ extension RedirectionRefusal {
         case .bodyReadOnce: "the body of the request can be read only once; collect it, or make it from bytes or a file"
         case .bodyAcrossOrigins:
             "the body of the request would be sent to another origin\(origin.map { ", \($0)" } ?? ""); "
-                + "`allowsBodiesAcrossOrigins` of `RedirectionPolicy` permits it"
+                + "a policy with `allowingBodiesAcrossOrigins()` permits it"
         case .limit: "the limit of redirections is 0"
         case .policy: "the policy does not allow it"
         case .deadline: "the deadline of the request has passed"

@@ -29,7 +29,7 @@ extension Connection {
     /// See RFC 9110, section 15.
     ///
     /// - Parameters:
-    ///   - accepted: The statuses that do not cause an error.
+    ///   - accepted: The statuses that do not cause an error; ``RequestOptions/acceptedStatuses`` replaces them for a request.
     ///   - clock: The clock that bounds the wait for the words of the server, and that dates its `Retry-After`.
     /// - Returns: A connection that answers with accepted statuses only.
     public func validatingStatus(
@@ -84,6 +84,27 @@ extension AcceptedStatuses: CustomStringConvertible {
     public var description: String { name }
 }
 
+extension RequestOptions {
+    /// The statuses of the response to the request that are no error of `validatingStatus`; nil for those of the layer.
+    ///
+    /// ```swift
+    /// var request = try Request.get("downloads/latest")
+    /// request.options.redirectionPolicy = .never
+    /// request.options.acceptedStatuses = .codes([302])
+    /// let location = try await connection.send(request).head.headerFields[.location]
+    /// ```
+    public var acceptedStatuses: AcceptedStatuses? {
+        get { self[AcceptedStatusesKey.self] }
+        set { self[AcceptedStatusesKey.self] = newValue }
+    }
+}
+
+private enum AcceptedStatusesKey: RequestOptionKey {
+    static let defaultValue: AcceptedStatuses? = nil
+    // The layer is outside of those that send again, or for others.
+    static let travels = OptionTravel.call
+}
+
 struct StatusValidatingConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let accepted: AcceptedStatuses
@@ -97,6 +118,7 @@ struct StatusValidatingConnection<Base: Connection>: ComposedConnection {
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
+        let accepted = request.options.acceptedStatuses ?? accepted
         // Only the parts that the error needs are kept: with a copy of the whole head, layers further in would have to
         // copy it to change it.
         let method = request.head.method

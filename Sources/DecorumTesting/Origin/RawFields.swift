@@ -73,6 +73,14 @@ public struct RawFields: Sendable, Hashable {
         }
     }
 
+    /// The lines of two values, one after the other.
+    ///
+    /// - Parameters:
+    ///   - fields: The first lines.
+    ///   - others: The lines that follow.
+    /// - Returns: All lines.
+    public static func + (fields: RawFields, others: RawFields) -> RawFields { RawFields(fields.lines + others.lines) }
+
     /// The lines as they are sent.
     var serialized: String {
         lines.map { "\($0.name): \($0.value)\r\n" }.joined()

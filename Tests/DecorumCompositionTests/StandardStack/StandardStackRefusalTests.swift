@@ -10,7 +10,7 @@ import Testing
 
     private static let refusals: [(text: String, problems: [String])] = [
         ("[]", ["`settings` have to be an object"]),
-        (#"{"preset": "phone"}"#, ["`preset` is a text, but has to be one of “app”, “server”, “tool”"]),
+        (#"{"preset": "phone"}"#, ["`preset` is a text, but has to be one of the texts “app”, “server”, “tool”"]),
         (
             #"{"retries": {"max": 3}}"#,
             [
@@ -39,7 +39,7 @@ import Testing
         ),
         (
             #"{"retries": {"budget": "none"}}"#,
-            ["`retries.budget` is a text, but has to be one of “shared”, “perCall”, “unlimited”"]
+            ["`retries.budget` is a text, but has to be one of the texts “shared”, “perCall”, “unlimited”"]
         ),
         (
             #"{"time": {"call": 5}}"#,
@@ -96,8 +96,19 @@ import Testing
             ]
         ),
         (
-            #"{"fields": {"A B": "x"}}"#,
-            ["`fields` is an object, but has to be an object with the names and values of fields"]
+            #"{"fields": {"A B": "x", ":path": "/", "Accept": 3, "X-Note": "a\r\nX-Evil: 1", "X-End": "a "}}"#,
+            [
+                "`fields.:path` is not the name of a field, which has letters, digits and hyphens",
+                "`fields.A B` is not the name of a field, which has letters, digits and hyphens",
+                "`fields.Accept` is 3, but has to be a text, or a list of texts",
+                "`fields.X-End` has a line break or another character that no field can have, or a blank at an end",
+                "`fields.X-Note` has a line break or another character that no field can have, or a blank at an end",
+            ]
+        ),
+        (#"{"fields": []}"#, ["`fields` is a list, but has to be an object with the names and values of fields"]),
+        (
+            #"{"client": {"nam": "Reader"}}"#,
+            ["`client.nam` is no setting; did you mean `name`? The settings here are name, version"]
         ),
         (#"{"languages": ["pt_BR"]}"#, ["`languages[0]` is no tag such as “pt-BR”"]),
         (

@@ -141,7 +141,7 @@ import Testing
         #expect(
             error.description
                 == "The request to a.example:443 (route “feed”) was not sent, because \(reason). Send it in \(seconds).00 s, "
-                + "which is after \(HTTPDate(error.date)): a pause is up to half longer than asked, so that clients do not "
+                + "not before \(HTTPDate(error.date)); some seconds are added to each pause, so that clients do not "
                 + "all come back at once.")
     }
 

@@ -192,6 +192,18 @@ import Testing
         #expect(error?.description.contains("<html>") == false)
     }
 
+    @Test(arguments: [(302, [302], true), (302, [], false), (200, [302], false), (200, [], false)])
+    func `A request may accept other statuses than the layer`(code: Int, accepted: [Int], passes: Bool) async throws {
+        let connection = StubConnection(Response(status: .init(code: code))).validatingStatus(.codes([204]))
+        var request = request
+        request.options.acceptedStatuses = .codes(accepted)
+        if passes {
+            #expect(try await connection.send(request).status.code == code)
+        } else {
+            await #expect(throws: StatusError.self) { try await connection.send(request) }
+        }
+    }
+
     @Test func `A body that fails is still an error of the status, and fails its reader`() async throws {
         let failure = TransportError(.connectionLost, at: .body)
         let fields: HTTPFields = [.contentType: "application/json"]

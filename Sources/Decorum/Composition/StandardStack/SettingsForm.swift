@@ -64,7 +64,7 @@ extension SettingsForm where Value == HTTPField.Name {
 extension SettingsForm where Value: CaseIterable & RawRepresentable<String> & Sendable {
     static var choice: Self {
         let names = Value.allCases.map { "“\($0.rawValue)”" }.joined(separator: ", ")
-        return Self(expected: "one of \(names)") {
+        return Self(expected: "one of the texts \(names)") {
             $0.asText.flatMap { Value(rawValue: $0) }
         } write: {
             .text($0.rawValue)
@@ -82,32 +82,6 @@ extension SettingsForm {
         } write: { values in
             .list(values.map(form.write))
         }
-    }
-}
-
-extension SettingsForm where Value == HTTPFields {
-    /// An object with the names and values of fields; a list stands for several fields with one name.
-    static var fields: Self {
-        Self(expected: "an object with the names and values of fields") { value in
-            guard let members = value.asMembers else { return nil }
-            var fields = HTTPFields()
-            for (name, value) in members.sorted(by: { $0.key < $1.key }) {
-                guard let name = HTTPField.Name(name), let values = value.fieldValues else { return nil }
-                for value in values { fields.append(HTTPField(name: name, value: value)) }
-            }
-            return fields
-        } write: { fields in
-            var members: [String: [String]] = [:]
-            for field in fields { members[field.name.rawName, default: []].append(field.value) }
-            return .members(
-                members.mapValues { $0.count == 1 ? .text($0[0]) : .list($0.map(SettingsValue.text)) })
-        }
-    }
-}
-
-extension SettingsValue {
-    fileprivate var fieldValues: [String]? {
-        asText.map { [$0] } ?? SettingsForm<[String]>.list(of: .text).read(self)
     }
 }
 

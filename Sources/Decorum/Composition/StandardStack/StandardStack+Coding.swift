@@ -29,6 +29,10 @@ extension StandardStack: Codable {
         for problem in self.problems {
             let settings = [problem.path] + problem.others
             guard !settings.contains(where: { unread.hasPath(prefix + $0) }) else { continue }
+            // A group that lacks a member may only seem to contradict itself.
+            guard !problem.others.isEmpty || !unread.contains(where: { $0.isBelow(prefix + problem.path) }) else {
+                continue
+            }
             let inherited = settings.filter { !file.names($0) }.map { "`\($0)`" }
             let note = inherited.isEmpty ? "" : " (the preset “\(preset.rawValue)” sets \(inherited.listed))"
             problems.append(.init(prefix + problem.path, problem.reason + note))
@@ -55,7 +59,7 @@ extension StandardStack: Codable {
         .value("requestIDs", \.requestIDs, .flag),
         .part("client", \.client, defaults: Client(name: ""), client),
         .value("languages", \.languages, .list(of: .text)),
-        .value("fields", \.fields, .fields),
+        .fields("fields", \.fields),
         .part("redirects", \.redirects, defaults: Redirects(), redirects),
         .part("decompression", \.decompression, defaults: .standard, decompression),
         .part("caching", \.caching, defaults: Caching(), caching),
@@ -119,9 +123,11 @@ extension StandardStack: Codable {
 
 extension [String] {
     /// Whether a path is one of these, or below one.
-    fileprivate func hasPath(_ path: String) -> Bool {
-        contains { path == $0 || path.hasPrefix($0 + ".") || path.hasPrefix($0 + "[") }
-    }
+    fileprivate func hasPath(_ path: String) -> Bool { contains { path == $0 || path.isBelow($0) } }
+}
+
+extension String {
+    fileprivate func isBelow(_ path: String) -> Bool { hasPrefix(path + ".") || hasPrefix(path + "[") }
 }
 
 extension SettingsValue {

@@ -76,7 +76,7 @@ struct LogEntry {
 
     private func addFacts(to line: inout LogLine) {
         if let source = report.metadata?.source {
-            line.add(", from ")
+            line.add(source == .revalidated ? ", " : ", from ")
             line.add(source.description)
         }
         if let last = report.metadata?.redirects.last {

@@ -52,7 +52,8 @@ public struct ExchangeEvent: Sendable, Hashable {
     public var bytesReceived: Int64
     /// The number of attempts of a call, as in ``CallContext/attempts``, or without any, the number in the response's metadata.
     ///
-    /// It is 1 for an attempt, and nil for a call that failed before anything was sent.
+    /// It is 1 for an attempt, 0 for a call that shares the request of another one, and nil for a call that failed before
+    /// anything was sent.
     public var attempts: Int?
     /// How often the layers further in sent a request of the call again after a temporary failure; 0 for an attempt.
     public var retries: Int

@@ -172,7 +172,8 @@ struct ExchangeSubject: Sendable {
         guard scope == .call else { return 1 }
         if call.attempts > 0 { return call.attempts }
         guard let metadata = report.answer else { return nil }
-        return metadata.source == .cache ? 0 : metadata.attempts
+        // The caller whose request another call shares counts it.
+        return metadata.source == .cache || metadata.isCoalesced ? 0 : metadata.attempts
     }
 }
 

@@ -82,9 +82,12 @@ public struct PacingError: DescribableError, Sendable, Hashable {
         let route = routeName.map { " (route “\(Redaction.shownWords($0))”)" } ?? ""
         // Rounded up, so that a request which is sent then does not come too early.
         let seconds = wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0)
+        let isCut = cause.map { date < $0.date.addingTimeInterval($0.asked / .seconds(1)) } ?? false
         return "The request to \(server)\(route) was not sent, because \(reason). "
-            + "Send it in \(Duration.seconds(seconds).shortText), which is after \(HTTPDate(date)): "
-            + "a pause is up to half longer than asked, so that clients do not all come back at once."
+            + "Send it in \(Duration.seconds(seconds).shortText), not before \(HTTPDate(date))"
+            + (isCut
+                ? ", where `longestPause` of the `PacingPolicy` ends the pause."
+                : "; some seconds are added to each pause, so that clients do not all come back at once.")
     }
 
     private var reason: String {
