@@ -46,8 +46,8 @@ public struct PageError: DescribableError, Hashable {
     static func loop(after count: Int) -> Self {
         Self(
             reason: .loop, pageCount: count,
-            description: "The next page after page \(count) is one that was read before, so the list has no end and may "
-                + "be incomplete. If the last page links itself, give a `PageRule` that returns nil for it.")
+            description: "The next page after page \(count) was read before, so the list has no end and may be "
+                + "incomplete. If the last page links itself, give a `PageRule` that returns nil for it.")
     }
 
     static func limit(_ limit: Int) -> Self {
