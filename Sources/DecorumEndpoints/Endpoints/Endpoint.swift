@@ -67,11 +67,9 @@ public struct Endpoint<Value: Sendable>: Sendable {
     /// - Returns: A request with a relative path, unless the path of the endpoint is a URL.
     /// - Throws: `InvalidRequestError` that names the parameter or the field at fault, or the error of the content.
     public func request() throws -> Request {
-        try refuseCredentials()
+        let fields = try requestFields()
         var target = try path.expanded(parameters)
         if !query.isEmpty { target += (target.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + query.text }
-        var fields = fields
-        if let accept = reading.accept, fields[.accept] == nil { fields[.accept] = accept }
         var request: Request
         if target.hasPrefix("https://") || target.hasPrefix("http://") {
             request = try Request(method, target, fields: fields, body: content.body())
@@ -83,16 +81,6 @@ public struct Endpoint<Value: Sendable>: Sendable {
         }
         if options.routeName == nil { request.options.routeName = path.text }
         return request
-    }
-
-    private func refuseCredentials() throws(InvalidRequestError) {
-        guard !fields.isEmpty else { return }
-        for name in [HTTPField.Name.authorization, .proxyAuthorization, .cookie] where fields.contains(name) {
-            throw InvalidRequestError(
-                .invalidField,
-                "The endpoint “\(path.text)” sets \(name); give credentials to `authenticating(with:for:)` instead, "
-                    + "which sends them only to their origins.")
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-import Decorum
+public import Decorum
 import Foundation
 import HTTPTypes
 
@@ -17,6 +17,7 @@ struct EndpointCall<Value: Sendable> {
     func send(
         _ request: consuming Request, over connection: some Connection
     ) async throws -> (Response, ReadingSettings) {
+        try checkCompletion(of: request, by: connection)
         request.options.judgesStatus = true
         let response: Response
         do {
@@ -31,6 +32,15 @@ struct EndpointCall<Value: Sendable> {
         var settings = api.settings
         if let limit = endpoint.limit { settings.limit = limit }
         return (response, settings)
+    }
+
+    /// Refuses a call whose late values no layer would fill in.
+    private func checkCompletion(of request: borrowing Request, by connection: some Connection) throws {
+        guard request.options.completion != nil, !connection.layers.contains(where: \.completesRequests) else { return }
+        throw InvalidRequestError(
+            .missingLayer,
+            "The endpoint “\(endpoint.path.text)” has a step for each attempt, and no layer runs it; apply `completing()` "
+                + "inside of `retrying()`.")
     }
 
     private func refusal(_ received: Response, _ api: API) async throws -> RefusalError {
@@ -78,6 +88,17 @@ enum RefusedContent {
         guard let mediaType = mediaType?.lowercased() else { return false }
         return mediaType.hasPrefix("text/") || mediaType.contains("json") || mediaType.contains("xml")
     }
+}
+
+extension Layer {
+    fileprivate var completesRequests: Bool {
+        facts.contains(.completesRequests) || branches.contains { $0.layers.contains(where: \.completesRequests) }
+    }
+}
+
+extension InvalidRequestError.Reason {
+    /// The request needs a layer that the stack does not have.
+    public static let missingLayer = Self("missingLayer")
 }
 
 extension RequestOptions {

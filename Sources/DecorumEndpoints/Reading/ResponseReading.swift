@@ -90,6 +90,18 @@ extension ResponseReading {
         }
     }
 
+    /// Changes each response before it is read, as to watch its body.
+    ///
+    /// - Parameter prepare: Changes the response.
+    /// - Returns: A reading of the same value.
+    public func preparing(_ prepare: @escaping @Sendable (inout Response) async throws -> Void) -> Self {
+        Self(accept: accept) { [perform] response, settings in
+            var response = response
+            try await prepare(&response)
+            return try await perform(response, settings)
+        }
+    }
+
     /// Stores the value before it is given to the caller.
     ///
     /// - Parameter store: Stores the value; the call fails where it throws.
