@@ -27,8 +27,9 @@ public struct EventStreamParser: Sendable {
     private var hasEndedWithReturn = false
     private var isAtStart = true
 
-    private var data: [UInt8] = []
-    private var type = ""
+    /// The lines of data so far; nil without one.
+    private var data: String?
+    private var type = "message"
     private var nextID: String
 
     /// Creates a parser for the bytes of one response.
@@ -93,7 +94,9 @@ public struct EventStreamParser: Sendable {
 
     /// Keeps the begin of a line until its end arrives.
     private mutating func keep(_ part: UnsafeRawBufferPointer) throws {
-        guard line.count + data.count + part.count <= limit else { throw EventStreamError(longerThan: limit) }
+        guard line.count + (data?.utf8.count ?? 0) + part.count <= limit else {
+            throw EventStreamError(longerThan: limit)
+        }
         unsafe line.append(contentsOf: part)
     }
 
@@ -121,12 +124,15 @@ public struct EventStreamParser: Sendable {
         let value = unsafe UnsafeRawBufferPointer(rebasing: line[valueStart...])
         switch unsafe Field(UnsafeRawBufferPointer(rebasing: line[..<nameEnd])) {
         case .data:
-            guard data.count + value.count < limit else { throw EventStreamError(longerThan: limit) }
-            unsafe data.append(contentsOf: value)
-            data.append(.lineFeed)
+            guard (data.map { $0.utf8.count + 1 } ?? 0) + value.count <= limit else {
+                throw EventStreamError(longerThan: limit)
+            }
+            // A line feed is part of no longer sequence of UTF-8, so lines can be decoded one by one.
+            let text = unsafe String(decoding: value, as: UTF8.self)
+            if data == nil { data = text } else { data? += "\n" + text }
         case .type:
             guard value.count <= limit else { throw EventStreamError(longerThan: limit) }
-            type = unsafe String(decoding: value, as: UTF8.self)
+            type = unsafe value.isEmpty ? "message" : String(decoding: value, as: UTF8.self)
         case .id:
             guard value.count <= limit else { throw EventStreamError(longerThan: limit) }
             if unsafe !value.contains(0) { nextID = unsafe String(decoding: value, as: UTF8.self) }
@@ -139,15 +145,9 @@ public struct EventStreamParser: Sendable {
     /// The event that a blank line completes; nil where it has no field `data`.
     private mutating func takeEvent() -> ServerSentEvent? {
         lastEventID = nextID
-        defer {
-            data.removeAll(keepingCapacity: data.count <= 1 << 16)
-            if !type.isEmpty { type = "" }
-        }
-        guard !data.isEmpty else { return nil }
-        // Each line of data was followed by a line feed, of which the last one is not part of the data.
-        data.removeLast()
-        return ServerSentEvent(
-            type: type.isEmpty ? "message" : type, data: String(decoding: data, as: UTF8.self), id: nextID)
+        defer { type = "message" }
+        guard let data = data.take() else { return nil }
+        return ServerSentEvent(type: type, data: data, id: nextID)
     }
 
     /// The milliseconds of a field `retry`; nil where it has another character than digits, or none.
@@ -168,10 +168,10 @@ extension EventStreamParser {
 
         init?(_ name: UnsafeRawBufferPointer) {
             switch name.count {
-            case 2 where unsafe name.elementsEqual("id".utf8): self = .id
-            case 4 where unsafe name.elementsEqual("data".utf8): self = .data
-            case 5 where unsafe name.elementsEqual("event".utf8): self = .type
-            case 5 where unsafe name.elementsEqual("retry".utf8): self = .retry
+            case 2 where unsafe name.holds("id"): self = .id
+            case 4 where unsafe name.holds("data"): self = .data
+            case 5 where unsafe name.holds("event"): self = .type
+            case 5 where unsafe name.holds("retry"): self = .retry
             default: return nil
             }
         }
@@ -188,11 +188,26 @@ extension UnsafeRawBufferPointer {
     /// The index of the next line feed or carriage return; the number of bytes where there is none.
     fileprivate func endOfLine(from start: Int) -> Int {
         var index = start
+        // Eight bytes at a time: the highest bit of a byte is set where the byte is one of the two, up to the first of them.
+        while index + 8 <= count {
+            let word = unsafe UInt64(littleEndian: loadUnaligned(fromByteOffset: index, as: UInt64.self))
+            let (feeds, returns) = (word ^ 0x0A0A_0A0A_0A0A_0A0A, word ^ 0x0D0D_0D0D_0D0D_0D0D)
+            let ones: UInt64 = 0x0101_0101_0101_0101
+            let hits = ((feeds &- ones) & ~feeds | (returns &- ones) & ~returns) & 0x8080_8080_8080_8080
+            if hits != 0 { return index + hits.trailingZeroBitCount / 8 }
+            index += 8
+        }
         while index < count {
             let byte = unsafe self[index]
             if byte == .lineFeed || byte == .carriageReturn { return index }
             index += 1
         }
         return index
+    }
+
+    /// Whether these are the bytes of a text with the same number of bytes.
+    fileprivate func holds(_ text: StaticString) -> Bool {
+        guard let bytes = baseAddress else { return count == 0 }
+        return unsafe memcmp(bytes, text.utf8Start, count) == 0
     }
 }

@@ -119,8 +119,6 @@ extension Charset {
                 "shift_jis", "shift-jis", "sjis", "x-sjis", "ms_kanji", "ms932", "windows-31j", "csshiftjis",
             ], .foundation(.shiftJIS)
         ),
-        ("euc-jp", ["euc-jp", "x-euc-jp", "cseucpkdfmtjapanese"], .foundation(.japaneseEUC)),
-        ("macintosh", ["macintosh", "mac", "x-mac-roman", "csmacintosh"], .foundation(.macOSRoman)),
     ]
 }
 

@@ -61,7 +61,7 @@ public final class DemoAPI: Sendable {
 
     /// Makes all tokens so far invalid, as time would.
     public func expireTokens() {
-        book.state.withLock { $0.tokens = [] }
+        book.state.withLock { $0.tokens = [:] }
     }
 
     /// Answers every request whose number is a multiple of a count with 503 and `Retry-After: 0`; the first has number 1.

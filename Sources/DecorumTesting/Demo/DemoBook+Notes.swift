@@ -36,8 +36,9 @@ extension DemoBook {
             }
             switch request.method {
             case .get, .head:
-                if request.fields["If-None-Match"] == note.tag { return .init(.notModified, fields: ["ETag": note.tag]) }
-                return .json(note, fields: ["ETag": note.tag])
+                let isKnown = request.fields["If-None-Match"] == note.tag
+                let fields: RawFields = ["ETag": note.tag]
+                return isKnown ? .init(.notModified, fields: fields) : .json(note, fields: fields)
             case .put:
                 guard let tag = request.fields["If-Match"] else {
                     return .problem(.preconditionRequired, "version_required", "Send If-Match.")
