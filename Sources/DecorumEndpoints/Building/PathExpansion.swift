@@ -1,0 +1,183 @@
+public import Decorum
+
+/// The expansion of one template, from its start to its end.
+///
+/// It works on bytes and in one pass, because each typed call makes one.
+struct PathExpansion {
+    private let template: String
+    private let parameters: PathParameters
+    private var bytes: [UInt8] = []
+    private var usedCount = 0
+    private var used: UInt64 = 0
+    /// The place in the result where the current segment begins; nil in the query, which has no segments, and in front
+    /// of the path of an absolute URL.
+    private var segmentStart: Int? = 0
+    private var isInQuery = false
+    private var isAbsolute = false
+    /// The last parameter of the current segment, which its error names.
+    private var lastName: Substring?
+
+    init(template: String, parameters: PathParameters) {
+        self.template = template
+        self.parameters = parameters
+    }
+
+    /// The path, once the expansion has run.
+    var path: String { String(decoding: bytes, as: UTF8.self) }
+
+    mutating func run() throws(InvalidRequestError) {
+        try checkNames()
+        var rest = template.utf8[...]
+        bytes.reserveCapacity(template.utf8.count + 32 * parameters.pairs.count)
+        if template.hasPrefix("https://") || template.hasPrefix("http://") {
+            rest = try appendOrigin(rest)
+        } else if rest.first == UInt8(ascii: "/") {
+            rest.removeFirst()
+            guard rest.first != UInt8(ascii: "/") else { throw .template(template, "begins with two slashes") }
+        }
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "{") else {
+                try append(literal: byte)
+                continue
+            }
+            guard let end = rest.firstIndex(of: UInt8(ascii: "}")) else {
+                throw .template(template, "has “{” without “}”")
+            }
+            try expand(Substring(rest[..<end]))
+            rest = rest[end...].dropFirst()
+        }
+        if !isInQuery { try endSegment() }
+        guard usedCount == parameters.pairs.count else { throw unusedParameter }
+        keepColonOutOfScheme()
+    }
+
+    private mutating func appendOrigin(_ text: Substring.UTF8View) throws(InvalidRequestError) -> Substring.UTF8View {
+        let hostStart = template.utf8.index(template.startIndex, offsetBy: template.hasPrefix("https") ? 8 : 7)
+        let end = text[hostStart...].firstIndex(of: UInt8(ascii: "/")) ?? text.endIndex
+        bytes += text[..<end]
+        guard !bytes.contains(UInt8(ascii: "{")) else { throw .template(template, "has a parameter in its host") }
+        segmentStart = nil
+        isAbsolute = true
+        return text[end...]
+    }
+
+    private mutating func append(literal byte: UInt8) throws(InvalidRequestError) {
+        switch byte {
+        case UInt8(ascii: "/") where !isInQuery:
+            try endSegment()
+            bytes.append(byte)
+            segmentStart = bytes.count
+            lastName = nil
+        case UInt8(ascii: "?") where !isInQuery:
+            try endSegment()
+            isInQuery = true
+            segmentStart = nil
+            bytes.append(byte)
+        case 0x21, 0x24...0x3B, 0x3D, 0x3F...0x5A, 0x5F, 0x61...0x7A, 0x7E: bytes.append(byte)
+        default: throw .template(template, "has a character that no path has")
+        }
+    }
+
+    private mutating func expand(_ expression: Substring) throws(InvalidRequestError) {
+        if expression.utf8.first == UInt8(ascii: "/"), expression.utf8.last == UInt8(ascii: "*") {
+            let name = expression.dropFirst().dropLast()
+            try expandSegments(name)
+            return
+        }
+        let text = try value(of: expression).parameterText
+        guard !isInQuery else {
+            PercentBytes.append(text, to: &bytes)
+            return
+        }
+        try Self.check(text, of: expression, in: template)
+        lastName = expression
+        PercentBytes.append(text, to: &bytes)
+    }
+
+    private mutating func expandSegments(_ name: Substring) throws(InvalidRequestError) {
+        guard let list = try value(of: name) as? PathSegments else {
+            throw .parameter(name, of: template, "needs `PathSegments`")
+        }
+        guard !isInQuery, !list.segments.isEmpty else {
+            throw .parameter(name, of: template, isInQuery ? "has segments in the query" : "has no segments")
+        }
+        for segment in list.segments {
+            try Self.check(segment, of: name, in: template)
+            try append(literal: UInt8(ascii: "/"))
+            lastName = name
+            PercentBytes.append(segment, to: &bytes)
+        }
+    }
+
+    /// Refuses a text that is empty, or that leads to another path once a server has decoded it: some servers decode `%2F`
+    /// before they look for `..`, and some take a backslash for a slash.
+    private static func check(
+        _ text: String, of name: Substring, in template: String
+    ) throws(InvalidRequestError) {
+        guard !text.isEmpty else { throw .parameter(name, of: template, "is empty") }
+        guard text.utf8.contains(UInt8(ascii: ".")) else { return }
+        let isClimbing = text.utf8.split(whereSeparator: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") })
+            .contains { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }
+        // A value that is a dot alone is harmless within a longer segment, which is checked where it ends.
+        let isWhole = text == "." || text == ".."
+        guard !isClimbing || isWhole else { throw .parameter(name, of: template, "has the segment “.” or “..”") }
+    }
+
+    private func endSegment() throws(InvalidRequestError) {
+        guard let segmentStart else { return }
+        let length = bytes.count - segmentStart
+        guard length == 1 || length == 2, bytes[segmentStart...].allSatisfy({ $0 == UInt8(ascii: ".") }) else { return }
+        guard let lastName else { throw .template(template, "has the segment “.” or “..”") }
+        throw .parameter(lastName, of: template, "makes the segment “.” or “..”, which leads to another path")
+    }
+}
+
+extension PathExpansion {
+    private func checkNames() throws(InvalidRequestError) {
+        let pairs = parameters.pairs
+        guard pairs.count > 1 else { return }
+        guard pairs.count <= UInt64.bitWidth else { throw .template(template, "has more than 64 parameters") }
+        for index in pairs.indices.dropFirst() {
+            for other in pairs[..<index] where other.name == pairs[index].name {
+                throw .parameter(other.name[...], of: template, "is given twice")
+            }
+        }
+    }
+
+    private mutating func value(of name: Substring) throws(InvalidRequestError) -> any ParameterValue {
+        let pairs = parameters.pairs
+        for index in pairs.indices where pairs[index].name == name {
+            if used & (1 << UInt64(index)) == 0 { usedCount += 1 }
+            used |= 1 << UInt64(index)
+            return pairs[index].value
+        }
+        throw .parameter(name, of: template, "has no value")
+    }
+
+    private var unusedParameter: InvalidRequestError {
+        let index = parameters.pairs.indices.first { used & (1 << UInt64($0)) == 0 } ?? 0
+        return .parameter(parameters.pairs[index].name[...], of: template, "does not occur in it")
+    }
+
+    /// Writes `./` before a first segment that has a colon, which would otherwise end a scheme (RFC 3986, section 4.2).
+    private mutating func keepColonOutOfScheme() {
+        guard !isAbsolute else { return }
+        let firstSegment = bytes.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+        if firstSegment.contains(UInt8(ascii: ":")) { bytes.insert(contentsOf: "./".utf8, at: 0) }
+    }
+}
+
+extension InvalidRequestError.Reason {
+    /// A parameter of a path, a query or a form is missing, unused, given twice, or cannot be sent.
+    public static let invalidParameter = Self("invalidParameter")
+}
+
+extension InvalidRequestError {
+    fileprivate static func template(_ template: String, _ event: String) -> Self {
+        Self(.invalidPath, "The path template “\(template)” \(event).")
+    }
+
+    fileprivate static func parameter(_ name: Substring, of template: String, _ event: String) -> Self {
+        Self(.invalidParameter, "The parameter “\(name)” of the path template “\(template)” \(event).")
+    }
+}

@@ -1,0 +1,71 @@
+public import Decorum
+public import Foundation
+
+/// The content of a request as an endpoint states it, which becomes a body where the request is made.
+///
+/// ```swift
+/// let create = Endpoint<Item>.post("items", content: .json(draft))
+/// ```
+///
+/// An encoder that fails, or a file that is missing, is an error of the call, so that an endpoint can be made without `try`.
+public struct RequestContent: Sendable {
+    private let make: (@Sendable () throws -> Body)?
+
+    /// Creates content from a closure.
+    ///
+    /// - Parameter make: Makes the body, once for each request.
+    public init(_ make: @escaping @Sendable () throws -> Body) {
+        self.make = make
+    }
+
+    private init() {
+        make = nil
+    }
+
+    /// No content.
+    public static let empty = RequestContent()
+
+    /// Makes the body of one request.
+    ///
+    /// - Returns: The body with its media type.
+    /// - Throws: The error of the encoder, or of the file.
+    public func body() throws -> Body {
+        try make?() ?? .empty
+    }
+
+    /// A body.
+    ///
+    /// - Parameter body: The body, which can be sent as often as its ``Body/replay`` says.
+    /// - Returns: The content.
+    public static func body(_ body: Body) -> RequestContent {
+        RequestContent { body }
+    }
+
+    /// A value as JSON, with the media type `application/json`.
+    ///
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - encoder: The encoder.
+    /// - Returns: The content.
+    public static func json(
+        _ value: some Encodable & Sendable, using encoder: JSONEncoder = JSONEncoder()
+    ) -> RequestContent {
+        RequestContent { try Body(json: value, using: encoder) }
+    }
+
+    /// Text in UTF-8, with the media type `text/plain; charset=utf-8`.
+    ///
+    /// - Parameter text: The text.
+    /// - Returns: The content.
+    public static func text(_ text: String) -> RequestContent {
+        RequestContent { Body(text) }
+    }
+
+    /// A file, with the media type of its name's extension.
+    ///
+    /// - Parameter file: The URL of a regular file, which is read while it is sent.
+    /// - Returns: The content.
+    public static func file(_ file: URL) -> RequestContent {
+        RequestContent { try Body(contentsOf: file) }
+    }
+}

@@ -1,0 +1,78 @@
+public import Decorum
+import Foundation
+
+extension Connection {
+    /// Gives typed calls the decoder, the limit and the error type of an API.
+    ///
+    /// ```swift
+    /// let github = try SystemConnection()
+    ///     .calling(API(problem: GitHubProblem.self), at: "https://api.github.com/v3")
+    /// let repository = try await github.value(of: .repository("apple", "swift"))
+    /// ```
+    ///
+    /// Place it outermost. A `validatingStatus` further in does not decide about typed calls, since each endpoint names the
+    /// statuses that it accepts; other requests pass unchanged.
+    ///
+    /// - Parameter api: All that the endpoints of the API have in common.
+    /// - Returns: A connection to the API.
+    public func calling(_ api: API) -> some Connection {
+        APIConnection(base: self, api: api, folder: nil)
+    }
+
+    /// Gives typed calls the decoder, the limit and the error type of an API, and sends relative requests to its base URL.
+    ///
+    /// The path of the base URL stays in front of each relative path, whether or not a slash ends it:
+    ///
+    /// | base | path | request |
+    /// |---|---|---|
+    /// | `https://api.example.com/v1` | `items` | `https://api.example.com/v1/items` |
+    /// | `https://api.example.com/v1/` | `items` | `https://api.example.com/v1/items` |
+    ///
+    /// Other relative requests are resolved as by `resolving(against:)`, with a slash at the end of the base.
+    ///
+    /// - Parameters:
+    ///   - api: All that the endpoints of the API have in common.
+    ///   - base: An absolute URL over `http` or `https` without a query.
+    /// - Returns: A connection to the API.
+    /// - Throws: `InvalidRequestError` when the base cannot be parsed or sent to, or has a query.
+    public func calling(_ api: API = .standard, at base: String) throws(InvalidRequestError) -> some Connection {
+        let folder = base.hasSuffix("/") ? base : base + "/"
+        let path = try Request.get(folder).head.path ?? "/"
+        guard !folder.contains("?"), !folder.contains("#") else {
+            throw InvalidRequestError(
+                .invalidURL, "The base URL of an API has no query and no fragment, since each endpoint has its own.")
+        }
+        return APIConnection(base: try resolving(against: folder), api: api, folder: path)
+    }
+}
+
+struct APIConnection<Base: Connection>: ComposedConnection {
+    let base: Base
+    let api: API
+    /// The path of the base URL with a slash at its end; nil where requests are not resolved here.
+    let folder: String?
+
+    var layer: Layer {
+        Layer(name: "calling", role: .preparation, settings: [Layer.Setting("limit", api.settings.limit)])
+    }
+
+    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
+        // The paths of endpoints are safe to append, and a path from the root takes the shortest way through `resolving`.
+        if request.options.judgesStatus, let folder, request.head.scheme == nil, let path = request.head.path,
+            path.utf8.first != UInt8(ascii: "/"), path.utf8.first != UInt8(ascii: ".")
+        {
+            request.head.path = folder + path
+        }
+        let judgesStatus = request.options.judgesStatus
+        do {
+            var response = try await base.send(request)
+            response.metadata.api = api
+            return response
+        } catch let error as StatusError where judgesStatus {
+            var response = error.response
+            response.metadata.statusError = error
+            response.metadata.api = api
+            return response
+        }
+    }
+}

@@ -1,0 +1,94 @@
+public import Decorum
+public import Foundation
+public import HTTPTypes
+
+/// An answer that stands beside an endpoint, for tests and previews.
+///
+/// ```swift
+/// extension Endpoint where Value == Repository {
+///     static func repository(_ owner: String, _ name: String) -> Self {
+///         .get("repos/{owner}/{name}", ["owner": owner, "name": name])
+///             .sampled(.json(Repository(id: 1, name: name)))
+///     }
+/// }
+///
+/// let connection = SampleConnection()
+/// ```
+public struct Sample: Sendable {
+    private let make: @Sendable () throws -> Response
+
+    /// Creates a sample from a closure.
+    ///
+    /// - Parameter response: Makes the response, once for each request.
+    public init(_ response: @escaping @Sendable () throws -> Response) {
+        make = response
+    }
+
+    /// Makes the response to one request.
+    ///
+    /// - Returns: The response.
+    /// - Throws: The error of the encoder.
+    public func response() throws -> Response { try make() }
+
+    /// A value as JSON.
+    ///
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - status: The status of the response.
+    ///   - encoder: The encoder.
+    /// - Returns: The sample.
+    public static func json(
+        _ value: some Encodable & Sendable, status: HTTPResponse.Status = .ok,
+        using encoder: JSONEncoder = JSONEncoder()
+    ) -> Sample {
+        Sample {
+            Response(
+                status: status, fields: [.contentType: "application/json"], body: try Body(json: value, using: encoder))
+        }
+    }
+
+    /// Content with its media type, such as a piece of JSON that a server has sent.
+    ///
+    /// - Parameters:
+    ///   - content: The content.
+    ///   - mediaType: The media type.
+    ///   - status: The status of the response.
+    /// - Returns: The sample.
+    public static func content(
+        _ content: String, as mediaType: String = "application/json", status: HTTPResponse.Status = .ok
+    ) -> Sample {
+        Sample { Response(status: status, fields: [.contentType: mediaType], body: Body(Data(content.utf8))) }
+    }
+
+    /// A response without content.
+    ///
+    /// - Parameter status: The status of the response.
+    /// - Returns: The sample.
+    public static func status(_ status: HTTPResponse.Status) -> Sample {
+        Sample { Response(status: status) }
+    }
+}
+
+extension Endpoint {
+    /// Puts a sample answer beside the endpoint, which only a ``SampleConnection`` gives.
+    ///
+    /// - Parameter sample: The answer.
+    /// - Returns: An endpoint that makes the same call.
+    public func sampled(_ sample: Sample) -> Self {
+        var endpoint = self
+        endpoint.options.sample = sample
+        return endpoint
+    }
+}
+
+extension RequestOptions {
+    /// The answer that a ``SampleConnection`` gives to the request; nil where its endpoint has none.
+    public var sample: Sample? {
+        get { self[SampleKey.self] }
+        set { self[SampleKey.self] = newValue }
+    }
+}
+
+private enum SampleKey: RequestOptionKey {
+    static let defaultValue: Sample? = nil
+}

@@ -1,0 +1,219 @@
+public import Decorum
+import Foundation
+import HTTPTypes
+
+extension Connection {
+    /// Requests a stream of server-sent events, which is connected again where it breaks (WHATWG HTML, section 9.2).
+    ///
+    /// ```swift
+    /// for try await event in connection.events(of: try .get("https://api.example.com/news")) {
+    ///     print(event.type, event.data)
+    /// }
+    /// ```
+    ///
+    /// The request is sent when the first event is asked for, with `Accept: text/event-stream` and `Cache-Control:
+    /// no-store` where it has no such fields of its own. No more is read than the reader takes, so a slow reader holds the
+    /// server back. The stream ends with a 204, and with its reader: a cancelled task ends it at once, and so does leaving
+    /// the loop. Any other status than 200 is a `StatusError`.
+    ///
+    /// A connection without a byte for the time of `RequestOptions.idleTimeout`, by default a minute, counts as broken: a
+    /// server keeps a quiet stream alive with comments. A deadline of the body ends each connection, not the stream.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - reconnection: The rules by which it is sent again.
+    ///   - lastEventID: The identifier after which the stream begins, as of ``ServerSentEvent/id``; empty for none. An
+    ///     identifier that no field may have is not sent.
+    ///   - limit: The largest number of bytes of an event, and of a line.
+    ///   - clock: The clock of the waits.
+    ///   - generator: The chance that makes waits longer.
+    /// - Returns: The events. Each loop over them is a stream of its own.
+    public func events(
+        of request: Request, reconnecting reconnection: EventReconnection = .standard, after lastEventID: String = "",
+        upTo limit: Int = 1 << 20, clock: any DatedClock = SystemClock(),
+        generator: any RandomGenerator = SystemGenerator()
+    ) -> EventStream {
+        var request = request
+        let fields = request.head.headerFields
+        if fields[.accept] == nil { request.head.headerFields[.accept] = "text/event-stream" }
+        if fields[.cacheControl] == nil { request.head.headerFields[.cacheControl] = "no-store" }
+        return EventStream(
+            connection: self, request: request, reconnection: reconnection, lastEventID: lastEventID, limit: limit,
+            clock: clock, generator: generator)
+    }
+
+    /// Requests a stream of server-sent events, as the same method for a request does.
+    ///
+    /// - Parameters:
+    ///   - endpoint: The endpoint, of which only the request counts.
+    ///   - reconnection: The rules by which the request is sent again.
+    ///   - lastEventID: The identifier after which the stream begins; empty for none.
+    ///   - limit: The largest number of bytes of an event, and of a line.
+    ///   - clock: The clock of the waits.
+    ///   - generator: The chance that makes waits longer.
+    /// - Returns: The events.
+    /// - Throws: `InvalidRequestError` where the endpoint makes no request.
+    public func events<Value>(
+        of endpoint: Endpoint<Value>, reconnecting reconnection: EventReconnection = .standard,
+        after lastEventID: String = "", upTo limit: Int = 1 << 20, clock: any DatedClock = SystemClock(),
+        generator: any RandomGenerator = SystemGenerator()
+    ) throws -> EventStream {
+        var endpoint = endpoint
+        if endpoint.fields[.accept] == nil { endpoint.fields[.accept] = "text/event-stream" }
+        return events(
+            of: try endpoint.request(), reconnecting: reconnection, after: lastEventID, upTo: limit, clock: clock,
+            generator: generator)
+    }
+}
+
+/// The events of a request, over as many connections as it takes.
+///
+/// It throws `CancellationError`; `StatusError` for another status than 200 and 204; ``EventStreamError``; the error of the
+/// first connection; and an error that would occur again.
+public struct EventStream: AsyncSequence, Sendable {
+    fileprivate let connection: any Connection
+    fileprivate let request: Request
+    fileprivate let reconnection: EventReconnection
+    fileprivate let lastEventID: String
+    fileprivate let limit: Int
+    fileprivate let clock: any DatedClock
+    fileprivate let generator: any RandomGenerator
+
+    /// Makes an iterator, which sends the request for its first event.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(self)
+    }
+
+    /// Reads the events of one stream.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        private enum State {
+            case waiting(Duration?)
+            case open(any BodyReader)
+            case ended
+        }
+
+        private let stream: EventStream
+        private var state = State.waiting(nil)
+        private var parser: EventStreamParser
+        private var hasConnected = false
+        /// The number of connections in a row that had no event.
+        private var failures = 0
+
+        fileprivate init(_ stream: EventStream) {
+            self.stream = stream
+            parser = EventStreamParser(lastEventID: stream.lastEventID, limit: stream.limit)
+        }
+
+        /// Reads the next event.
+        public mutating func next() async throws -> ServerSentEvent? {
+            try await next(isolation: #isolation)
+        }
+
+        /// Reads the next event on the caller's actor.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> ServerSentEvent? {
+            do {
+                return try await step()
+            } catch {
+                state = .ended
+                throw error
+            }
+        }
+
+        private mutating func step() async throws -> ServerSentEvent? {
+            while true {
+                try Task.checkCancellation()
+                switch state {
+                case .ended: return nil
+                case .waiting(let wait):
+                    if let wait { try await stream.clock.sleep(for: wait) }
+                    try await connect()
+                case .open(let reader):
+                    if let event = try parser.next() {
+                        failures = 0
+                        return event
+                    }
+                    try await read(reader)
+                }
+            }
+        }
+
+        private mutating func connect() async throws {
+            failures += 1
+            do {
+                let response = try await stream.connection.send(stream.request(after: parser.lastEventID))
+                guard let body = try stream.body(of: response) else {
+                    state = .ended
+                    return
+                }
+                hasConnected = true
+                // A part of an event that the last connection has left does not count, but its identifier and time do.
+                parser = EventStreamParser(resuming: parser)
+                state = .open(try await body.open())
+            } catch {
+                // The first connection fails as any request does.
+                guard hasConnected else { throw error }
+                try recover(from: error)
+            }
+        }
+
+        private mutating func read(_ reader: any BodyReader) async throws {
+            // The state must not hold the reader too: leaving it ends the transfer.
+            state = .ended
+            var reader = reader
+            do {
+                guard let chunk = try await reader.next() else {
+                    try recover(from: nil)
+                    return
+                }
+                parser.append(chunk)
+                state = .open(reader)
+            } catch {
+                try recover(from: error)
+            }
+        }
+
+        private mutating func recover(from error: (any Error)?) throws {
+            if let error = error as? CancellationError { throw error }
+            let decision = stream.reconnection.decision(
+                after: error, failures: failures, asked: parser.retry,
+                isRepeatable: stream.reconnection.repeats(stream.request), chance: stream.generator.uniform())
+            switch decision {
+            case .end: state = .ended
+            case .fail: throw error ?? EventStreamError(brokenTimes: failures)
+            case .connect(let wait): state = .waiting(wait)
+            }
+        }
+    }
+}
+
+@available(*, unavailable)
+extension EventStream.AsyncIterator: Sendable {}
+
+extension EventStream {
+    /// The request for the events after an identifier.
+    fileprivate func request(after id: String) -> Request {
+        var request = request
+        if !id.isEmpty, HTTPField.isValidValue(id) { request.head.headerFields[.lastEventID] = id }
+        return request
+    }
+
+    /// The body of a stream; nil where the server has ended it with a 204.
+    fileprivate func body(of response: Response) throws -> Body? {
+        if response.status == .noContent { return nil }
+        guard response.status == .ok else {
+            throw StatusError(
+                method: request.head.method, origin: response.metadata.url.flatMap { try? Origin($0) },
+                routeName: request.options.routeName, response: response)
+        }
+        let mediaType = response.head.headerFields[.contentType]?.prefix { $0 != ";" }
+        guard mediaType?.trimmingCharacters(in: .whitespaces).lowercased() == "text/event-stream" else {
+            throw EventStreamError(mediaTypeOf: response)
+        }
+        return response.body
+    }
+}
+
+extension HTTPField.Name {
+    // swift-format-ignore: NeverForceUnwrap
+    fileprivate static let lastEventID = HTTPField.Name("Last-Event-ID")!
+}

@@ -1,0 +1,50 @@
+import Decorum
+public import Foundation
+
+/// One event of a stream of server-sent events (WHATWG HTML, section 9.2).
+public struct ServerSentEvent: Sendable, Hashable {
+    /// The type: that of the field `event`, or `message` where the server names none.
+    public var type: String
+    /// The lines of the fields `data`, joined by line feeds.
+    public var data: String
+    /// The last identifier that the server has sent, with this event or before it; empty where it has sent none.
+    ///
+    /// A stream that begins with this identifier goes on after this event: see ``Decorum/Connection/events(of:reconnecting:after:upTo:clock:generator:)``.
+    public var id: String
+
+    /// Creates an event.
+    ///
+    /// - Parameters:
+    ///   - type: The type.
+    ///   - data: The content.
+    ///   - id: The last identifier that the server has sent.
+    public init(type: String = "message", data: String, id: String = "") {
+        self.type = type
+        self.data = data
+        self.id = id
+    }
+
+    /// Decodes the data as JSON.
+    ///
+    /// - Parameters:
+    ///   - type: The type to decode.
+    ///   - decoder: The decoder.
+    /// - Returns: The decoded value.
+    /// - Throws: `ResponseDecodingError` of the core, which says where the content is wrong and quotes none of it.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type, using decoder: JSONDecoder = JSONDecoder()
+    ) async throws -> Value {
+        try await Body(Data(data.utf8)).decode(type, upTo: .max, using: decoder)
+    }
+}
+
+extension ServerSentEvent: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The number of bytes of the data, which may be secret, and so may the type and the identifier.
+    public var description: String { "event of \(data.utf8.count) bytes" }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// A mirror with only the description.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}

@@ -1,0 +1,179 @@
+public import Decorum
+public import Foundation
+public import HTTPTypes
+
+/// The way from a response to a value: which media types to ask for, how to read the content, and what to make of it.
+///
+/// ```swift
+/// let reading = ResponseReading<[Item]>.json
+///     .validated { items in if items.isEmpty { throw EmptyListError() } }
+///     .map { items in items.map(\.name) }
+/// ```
+///
+/// It runs on the global executor, whichever actor makes the call.
+public struct ResponseReading<Value: Sendable>: Sendable {
+    /// The value of `Accept` that goes with a request for such a response; nil for any media type.
+    public var accept: String?
+    private let perform: @Sendable (Response, ReadingSettings) async throws -> ReadValue<Value>
+
+    private init(
+        accept: String?, perform: @escaping @Sendable (Response, ReadingSettings) async throws -> ReadValue<Value>
+    ) {
+        self.accept = accept
+        self.perform = perform
+    }
+
+    /// Creates a reading of the whole content in memory.
+    ///
+    /// - Parameters:
+    ///   - accept: The media types to ask for; nil for any.
+    ///   - read: Makes the value.
+    public init(accept: String? = nil, content read: @escaping @Sendable (ReceivedContent) async throws -> Value) {
+        self.init(accept: accept) { response, settings in
+            let data = try await response.body.data(upTo: settings.limit)
+            let content = ReceivedContent(
+                data: data, head: response.head, metadata: response.metadata, decoder: settings.decoder)
+            return ReadValue(value: try await read(content), content: data)
+        }
+    }
+
+    /// Creates a reading of a response whose content need not fit into memory.
+    ///
+    /// - Parameters:
+    ///   - accept: The media types to ask for; nil for any.
+    ///   - read: Makes the value, and reads the body under a limit of its own.
+    public init(
+        accept: String? = nil,
+        response read: @escaping @Sendable (Response, ReadingSettings) async throws -> Value
+    ) {
+        self.init(accept: accept) { response, settings in
+            ReadValue(value: try await read(response, settings), content: nil)
+        }
+    }
+
+    /// Reads a response, on the global executor.
+    ///
+    /// - Parameters:
+    ///   - response: The response.
+    ///   - settings: The decoder and the limit.
+    /// - Returns: The value, and the content it was made from where that was read into memory.
+    /// - Throws: The errors of reading the body, and those of the reading itself.
+    @concurrent public func read(
+        _ response: Response, _ settings: ReadingSettings = ReadingSettings()
+    ) async throws -> ReadValue<Value> {
+        try await perform(response, settings)
+    }
+}
+
+extension ResponseReading {
+    /// Makes another value of the value.
+    ///
+    /// - Parameter transform: Makes the other value, or throws.
+    /// - Returns: A reading of the other value.
+    public func map<Result: Sendable>(
+        _ transform: @escaping @Sendable (Value) async throws -> Result
+    ) -> ResponseReading<Result> {
+        ResponseReading<Result>(accept: accept) { [perform] response, settings in
+            let read = try await perform(response, settings)
+            return ReadValue(value: try await transform(read.value), content: read.content)
+        }
+    }
+
+    /// Checks the value before it is given to the caller.
+    ///
+    /// - Parameter check: Throws for a value that is not acceptable.
+    /// - Returns: A reading of the same value.
+    public func validated(_ check: @escaping @Sendable (Value) async throws -> Void) -> Self {
+        map { value in
+            try await check(value)
+            return value
+        }
+    }
+
+    /// Changes each response before it is read, as to watch its body.
+    ///
+    /// - Parameter prepare: Changes the response.
+    /// - Returns: A reading of the same value.
+    public func preparing(_ prepare: @escaping @Sendable (inout Response) async throws -> Void) -> Self {
+        Self(accept: accept) { [perform] response, settings in
+            var response = response
+            try await prepare(&response)
+            return try await perform(response, settings)
+        }
+    }
+
+    /// Stores the value before it is given to the caller.
+    ///
+    /// - Parameter store: Stores the value; the call fails where it throws.
+    /// - Returns: A reading of the same value.
+    public func storing(_ store: @escaping @Sendable (Value) async throws -> Void) -> Self {
+        validated(store)
+    }
+}
+
+extension ResponseReading where Value: Decodable {
+    /// Decodes JSON with the decoder of the API.
+    public static var json: Self {
+        Self(accept: "application/json") { content in
+            do {
+                return try content.decoder.decode(Value.self, from: content.data)
+            } catch {
+                // The core makes an error that shows the place of the fault.
+                return try await content.response.decode(Value.self, upTo: .max, using: content.decoder)
+            }
+        }
+    }
+}
+
+extension ResponseReading where Value == Data {
+    /// Reads the content as it is.
+    public static var data: Self { Self { content in content.data } }
+}
+
+extension ResponseReading where Value == Void {
+    /// Reads the content to its end and leaves it out, so that the connection can serve another request.
+    public static var nothing: Self {
+        Self { response, settings in try await response.body.drain(upTo: settings.limit) }
+    }
+}
+
+/// The decoder and the limit with which a response is read.
+public struct ReadingSettings: Sendable {
+    /// The decoder for JSON.
+    public var decoder: JSONDecoder
+    /// The largest number of bytes of content to read into memory.
+    public var limit: Int
+
+    /// Creates settings.
+    ///
+    /// - Parameters:
+    ///   - decoder: The decoder for JSON.
+    ///   - limit: The largest number of bytes of content to read into memory; by default, 16 MiB.
+    public init(decoder: JSONDecoder = JSONDecoder(), limit: Int = 16 << 20) {
+        self.decoder = decoder
+        self.limit = limit
+    }
+}
+
+/// The content of a response that was read into memory, with its head.
+public struct ReceivedContent: Sendable {
+    /// The content.
+    public let data: Data
+    /// The status and the fields.
+    public let head: HTTPResponse
+    /// Facts about the response that come from the layers.
+    public let metadata: ResponseMetadata
+    /// The decoder of the API.
+    public let decoder: JSONDecoder
+
+    /// The response with the content as its body.
+    public var response: Response { Response(head: head, body: Body(data), metadata: metadata) }
+}
+
+/// A value, and the content it was made from.
+public struct ReadValue<Value: Sendable>: Sendable {
+    /// The value.
+    public let value: Value
+    /// The content; nil where it was not read into memory.
+    public let content: Data?
+}

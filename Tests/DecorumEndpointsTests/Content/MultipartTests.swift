@@ -1,0 +1,177 @@
+import DecorumEndpoints
+import Foundation
+import Testing
+
+@Suite struct MultipartTests {
+    private func text(_ form: Multipart) async throws -> (text: String, boundary: String) {
+        let body = try Body(multipart: form, generator: SeededGenerator(seed: 1))
+        let boundary = try #require(body.mediaType?.components(separatedBy: "boundary=").last)
+        return (try await body.text(upTo: 1 << 20), boundary)
+    }
+
+    @Test func `Fields and files have the form of RFC 7578`() async throws {
+        var form: Multipart = ["title": "Summer", "count": 2]
+        form.append("photo", Body(Data("PNG".utf8)), named: "a.png", as: "image/png")
+        form.append("raw", Body(Data([0, 1])), named: "b")
+        let (text, boundary) = try await text(form)
+        #expect(
+            text == """
+                --\(boundary)\r
+                Content-Disposition: form-data; name="title"\r
+                \r
+                Summer\r
+                --\(boundary)\r
+                Content-Disposition: form-data; name="count"\r
+                \r
+                2\r
+                --\(boundary)\r
+                Content-Disposition: form-data; name="photo"; filename="a.png"\r
+                Content-Type: image/png\r
+                \r
+                PNG\r
+                --\(boundary)\r
+                Content-Disposition: form-data; name="raw"; filename="b"\r
+                Content-Type: application/octet-stream\r
+                \r
+                \u{0}\u{1}\r
+                --\(boundary)--\r\n
+                """)
+    }
+
+    @Test(arguments: [
+        ("a\"b", "a%22b", "a%22b"), ("a\nb", "a%0D%0Ab", "a%0Ab"), ("a\rb", "a%0D%0Ab", "a%0Db"),
+        ("a\r\nb", "a%0D%0Ab", "a%0D%0Ab"), ("a\n\rb", "a%0D%0A%0D%0Ab", "a%0A%0Db"), ("a\\b", "a\\b", "a\\b"),
+        ("a%22b", "a%22b", "a%22b"), ("ü💩", "ü💩", "ü💩"), ("", "", ""),
+        ("x\"\r\nEvil: 1", "x%22%0D%0AEvil: 1", "x%22%0D%0AEvil: 1"),
+    ])
+    func `Names are escaped as browsers escape them`(name: String, shownName: String, shownFile: String) async throws {
+        var form = Multipart()
+        form.append(name, Body(Data()), named: name)
+        let (text, _) = try await text(form)
+        let line = text.components(separatedBy: "\r\n")[1]
+        #expect(line == "Content-Disposition: form-data; name=\"\(shownName)\"; filename=\"\(shownFile)\"")
+    }
+
+    @Test(arguments: [
+        ("a\nb", "a\r\nb"), ("a\rb", "a\r\nb"), ("a\r\nb", "a\r\nb"), ("\n\n", "\r\n\r\n"), ("\r", "\r\n"),
+    ])
+    func `The line breaks of a value are CRLF`(value: String, sent: String) async throws {
+        let form: Multipart = ["v": value]
+        let bytes = try #require(form.parts.first?.body.bytes)
+        #expect(bytes == Data(sent.utf8))
+    }
+
+    @Test func `A media type cannot begin another field`() async throws {
+        var form = Multipart()
+        form.append("a", Body(Data()), named: "f", as: "text/plain\r\nEvil: 1")
+        #expect(!(try await text(form).text).contains("\r\nEvil"))
+    }
+
+    @Test func `A form without parts has its end alone`() async throws {
+        let (text, boundary) = try await text(Multipart())
+        #expect(text == "--\(boundary)--\r\n")
+    }
+
+    @Test func `The length is known where each part's is`() async throws {
+        let big = Data(repeating: 7, count: 300 << 10)
+        var form: Multipart = ["a": "b"]
+        form.append("f", Body(big), named: "f")
+        let body = try Body(multipart: form, generator: SeededGenerator(seed: 1))
+        let length = try #require(body.length)
+        #expect(body.bytes == nil)
+        #expect(try await body.data(upTo: 1 << 20).count == Int(length))
+
+        form.append("s", Body(length: nil, replay: .once) { _ in OneByteReader(count: 3) }, named: "s")
+        let unknown = try Body(multipart: form, generator: SeededGenerator(seed: 1))
+        #expect(unknown.length == nil)
+        #expect(unknown.replay == .once)
+        #expect(try await unknown.data(upTo: 1 << 20).count > big.count)
+    }
+
+    @Test func `A stream with a length is sent with it`() async throws {
+        var form = Multipart()
+        form.append("s", Body(length: 5, replay: .fromStart) { _ in OneByteReader(count: 5) }, named: "s")
+        let body = try Body(multipart: form, generator: SeededGenerator(seed: 1))
+        #expect(body.length == Int64(try await body.data(upTo: 1 << 10).count))
+        #expect(body.replay == .fromStart)
+    }
+
+    @Test func `A stream that is too short fails, and is never padded`() async throws {
+        var form = Multipart()
+        form.append("s", Body(length: 6, replay: .once) { _ in OneByteReader(count: 5) }, named: "s")
+        let body = try Body(multipart: form)
+        await #expect(throws: BodyLengthError.self) { try await body.data(upTo: 1 << 10) }
+    }
+
+    @Test func `Reading from any offset gives the rest of the same bytes`() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(
+            path: "decorum-\(UInt64.random(in: 0 ... .max)).txt")
+        try Data((0..<300).map { UInt8($0 & 255) }).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        var form: Multipart = ["a": "b"]
+        try form.append("f", file: file)
+        form.append("m", Body(Data("memory".utf8)), named: "m")
+        let body = try Body(multipart: form, generator: SeededGenerator(seed: 3))
+        #expect(body.replay == .fromAnyOffset)
+        let whole = try await body.data(upTo: 1 << 20)
+        #expect(String(decoding: whole, as: UTF8.self).contains("Content-Type: text/plain\r\n"))
+        for offset in 0...whole.count {
+            var reader = try await body.open(at: Int64(offset))
+            var rest = Data()
+            while let chunk = try await reader.next() { rest += chunk }
+            #expect(rest == whole.dropFirst(offset), "offset \(offset)")
+        }
+    }
+
+    @Test func `Dropping a reader early ends the reading of the part`() async throws {
+        let isReleased = Released()
+        var form = Multipart()
+        form.append(
+            "s", Body(length: nil, replay: .once) { _ in OneByteReader(count: 1 << 20, watch: isReleased.watch()) },
+            named: "s")
+        let body = try Body(multipart: form)
+        form = Multipart()
+        do {
+            var reader = try await body.open()
+            for _ in 0..<3 { _ = try await reader.next() }
+            #expect(!isReleased.isTrue)
+        }
+        #expect(isReleased.isTrue)
+    }
+}
+
+@Suite struct MultipartBoundaryTests {
+    @Test func `A boundary that is in the content is not used`() async throws {
+        let first = try #require(try Body(multipart: ["a": "b"], generator: SeededGenerator(seed: 5)).mediaType)
+        let boundary = try #require(first.components(separatedBy: "boundary=").last)
+        var form = Multipart()
+        form.append("f", Body(Data("x\r\n--\(boundary)--\r\n".utf8)), named: "f")
+        let second = try #require(try Body(multipart: form, generator: SeededGenerator(seed: 5)).mediaType)
+        #expect(second != first)
+        #expect(boundary.utf8.count <= 70)
+    }
+
+    @Test func `A generator that repeats itself is an error`() throws {
+        struct Constant: RandomGenerator { func next() -> UInt64 { 0 } }
+        let boundary = "decorum-" + String(repeating: "a", count: 32)
+        #expect(throws: InvalidRequestError.self) {
+            var form = Multipart()
+            form.append("f", Body(Data(boundary.utf8)), named: "f")
+            _ = try Body(multipart: form, generator: Constant())
+        }
+        #expect(try Body(multipart: ["a": "b"], generator: Constant()).mediaType?.hasSuffix(boundary) == true)
+    }
+
+    @Test func `The search finds a boundary at each place`() throws {
+        let boundary = try #require(
+            try Body(multipart: ["a": "b"], generator: SeededGenerator(seed: 9)).mediaType?
+                .components(separatedBy: "boundary=").last)
+        for place in 0..<120 {
+            let content = Data(repeating: UInt8(ascii: "d"), count: place) + Data(boundary.utf8) + Data("decorum-".utf8)
+            var form = Multipart()
+            form.append("f", Body(content), named: "f")
+            let chosen = try #require(try Body(multipart: form, generator: SeededGenerator(seed: 9)).mediaType)
+            #expect(!chosen.hasSuffix(boundary), "place \(place)")
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import DecorumEndpoints
+import DecorumTesting
+import Foundation
+import Testing
+
+struct Item: Codable, Sendable, Equatable {
+    var id: Int
+    var name: String
+}
+
+extension Endpoint where Value == Item {
+    static func item(_ id: Int) -> Self { .get("items/{id}", ["id": id]) }
+}
+
+@Suite struct EndpointTests {
+    @Test func `An endpoint makes an ordinary request`() throws {
+        var endpoint = Endpoint<Item>.post(
+            "items/{id}?fixed=1", ["id": "a b"], query: ["q": "x&y"], content: .json(["a": 1]))
+        endpoint.fields[.acceptLanguage] = "de"
+        endpoint.options.idleTimeout = .seconds(5)
+        let request = try endpoint.request()
+        #expect(request.head.method == .post)
+        #expect(request.head.path == "items/a%20b?fixed=1&q=x%26y")
+        #expect(
+            request.head.headerFields == [
+                .acceptLanguage: "de", .accept: "application/json", .contentType: "application/json",
+            ])
+        #expect(request.body.bytes == Data(#"{"a":1}"#.utf8))
+        #expect(request.options.routeName == "items/{id}?fixed=1")
+        #expect(request.options.idleTimeout == .seconds(5))
+    }
+
+    @Test func `A URL is sent as it is`() throws {
+        let request = try Endpoint<Void>.delete("https://example.com/items/{id}", ["id": "/"]).request()
+        #expect(request.url?.absoluteString == "https://example.com/items/%2F")
+        #expect(request.options.routeName == "https://example.com/items/{id}")
+    }
+
+    @Test func `The content has its media type`() throws {
+        struct Draft: Encodable, Sendable { var name = "a b" }
+        let contents: [(RequestContent, String?, String)] = [
+            (.text("x"), "text/plain; charset=utf-8", "x"),
+            (.form(["a": "b c"]), "application/x-www-form-urlencoded", "a=b+c"),
+            (.form(encoding: Draft()), "application/x-www-form-urlencoded", "name=a+b"),
+            (.json(Draft()), "application/json", #"{"name":"a b"}"#),
+            (.body(Body(Data("y".utf8)).typed(as: "image/png")), "image/png", "y"),
+            (.empty, nil, ""),
+        ]
+        for (content, mediaType, text) in contents {
+            let request = try Endpoint<Void>.put("x", content: content).request()
+            #expect(request.head.headerFields[.contentType] == mediaType)
+            #expect(request.body.bytes == Data(text.utf8))
+        }
+    }
+
+    @Test func `A file that is missing is an error of the call`() async throws {
+        let stub = StubConnection()
+        let endpoint = Endpoint<Void>.put("x", content: .file(URL(filePath: "/nowhere/at/all")))
+        await #expect(throws: CocoaError.self) { try await stub.value(of: endpoint) }
+        #expect(stub.requests.isEmpty)
+    }
+
+    @Test func `A parameter at fault is named before anything is sent`() async throws {
+        let stub = StubConnection()
+        await #expect(throws: InvalidRequestError.self) {
+            try await stub.value(of: Endpoint<Item>.get("items/{id}", ["name": 1]))
+        }
+        #expect(stub.requests.isEmpty)
+    }
+
+    @Test func `A type can stand for a call`() async throws {
+        struct GetItem: EndpointRequest {
+            var id: Int
+            var endpoint: Endpoint<Item> { .item(id) }
+        }
+        let stub = StubConnection { _ in Response(status: .ok, body: #"{"id":1,"name":"one"}"#) }
+        #expect(try await stub.value(of: GetItem(id: 1)) == Item(id: 1, name: "one"))
+        #expect(try await stub.response(of: GetItem(id: 1)).request.head.path == "items/1")
+    }
+}

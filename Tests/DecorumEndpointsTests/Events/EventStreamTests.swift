@@ -1,0 +1,211 @@
+import DecorumEndpoints
+import DecorumTestSupport
+import DecorumTesting
+import Foundation
+import Testing
+
+@Suite struct EventStreamTests {
+    private let clock = VirtualClock()
+
+    @Test func `A broken stream goes on after its last event`() async throws {
+        let stub = StubConnection(
+            .events("id: 1\ndata: a\n\n", failing: TransportError(.connectionLost, at: .body)),
+            .events("", failing: TransportError(.connectionLost, at: .body)),
+            .events("data: b\n\n"), Response(status: .noContent))
+        #expect(try await collect(stub) == ["a", "b"])
+        #expect(stub.requests.map { $0.head.headerFields[.lastEventID] } == [nil, "1", "1", "1"])
+        #expect(stub.requests.allSatisfy { $0.head.headerFields[.accept] == "text/event-stream" })
+    }
+
+    @Test func `A stream begins after the identifier that the app has kept`() async throws {
+        let stub = StubConnection(Response(status: .noContent))
+        let stream = stub.events(of: try .request, after: "7", clock: clock)
+        for try await _ in stream { Issue.record("There is no event.") }
+        #expect(stub.requests.first?.head.headerFields[.lastEventID] == "7")
+    }
+
+    @Test func `An identifier that no field may have is not sent`() async throws {
+        let stub = StubConnection(.events("id: a\u{7}b\ndata: a\n\n"), Response(status: .noContent))
+        #expect(try await collect(stub) == ["a"])
+        #expect(stub.requests[1].head.headerFields[.lastEventID] == nil)
+    }
+
+    @Test func `A server that asks for time gets it, and jitter comes on top`() async throws {
+        let stub = StubConnection(.events("retry: 700\ndata: a\n\n"), Response(status: .noContent))
+        async let events = collect(stub, advancing: false)
+        try await clock.waitForSleepers()
+        let wait = try #require(clock.pendingSleeps.first)
+        #expect(wait >= .milliseconds(700) && wait <= .milliseconds(1050))
+        clock.advance(by: wait)
+        #expect(try await events == ["a"])
+    }
+
+    @Test func `The first connection fails as any request does`() async throws {
+        let stub = StubConnection(answers: [], then: { _ in throw TransportError(.connectionRefused, at: .connecting) })
+        await #expect(throws: TransportError.self) { try await collect(stub) }
+        #expect(stub.requests.count == 1)
+    }
+
+    @Test func `Another status is an error, also after events`() async throws {
+        let stub = StubConnection(.events("data: a\n\n"), Response(status: .serviceUnavailable))
+        let error = await #expect(throws: StatusError.self) { try await collect(stub) }
+        #expect(error?.status == .serviceUnavailable)
+        #expect(stub.requests.count == 2)
+    }
+
+    @Test(arguments: ["text/html", "text/event-streams", "application/json", nil])
+    func `Another media type is an error that shows it and no query`(type: String?) async throws {
+        var response = Response(status: .ok, body: Body(Data("<html>".utf8)))
+        response.head.headerFields[.contentType] = type
+        response.metadata.url = URL(string: "https://api.example.com/news?token=secret")
+        let error = await #expect(throws: EventStreamError.self) { try await collect(StubConnection(response)) }
+        #expect(error?.reason == .mediaType)
+        #expect(try await error?.response?.body.text(upTo: 10) == "<html>")
+        let text = "\(try #require(error))"
+        #expect(text.contains("https://api.example.com/news") && !text.contains("secret"))
+        #expect(type.map { text.contains($0) } ?? true)
+    }
+
+    @Test(arguments: ["text/event-stream; charset=utf-8", "TEXT/Event-Stream", " text/event-stream ;x"])
+    func `Parameters and letter case of the media type do not matter`(type: String) async throws {
+        let response = Response(status: .ok, fields: [.contentType: type], body: Body(Data("data: a\n\n".utf8)))
+        #expect(try await collect(StubConnection(response, Response(status: .noContent))) == ["a"])
+    }
+
+    @Test func `A POST is sent once, and the stream ends with its response`() async throws {
+        let stub = StubConnection(.events("data: a\n\n"))
+        let request = try Request.post("https://api.example.com/answers", body: Body(Data("{}".utf8)))
+        var events: [String] = []
+        for try await event in stub.events(of: request, clock: clock) { events.append(event.data) }
+        #expect(events == ["a"])
+        let broken = StubConnection(.events("data: a\n\n", failing: TransportError(.connectionLost, at: .body)))
+        await #expect(throws: TransportError.self) {
+            for try await _ in broken.events(of: request, clock: clock) {}
+        }
+        #expect(broken.requests.count == 1)
+    }
+
+    @Test func `Attempts without an event are counted`() async throws {
+        var rules = EventReconnection()
+        rules.attempts = 2
+        let stub = StubConnection { _ in .events("") }
+        let error = await #expect(throws: EventStreamError.self) { try await collect(stub, rules) }
+        #expect(error?.reason == .broken)
+        #expect(stub.requests.count == 3)
+    }
+
+    @Test func `A cancelled task leaves a quiet stream at once, and ends its transfer`() async throws {
+        let transfer = GatedTransfer()
+        let response = Response(
+            status: .ok, fields: [.contentType: "text/event-stream"], body: transfer.body(chunks: 1))
+        let stub = StubConnection { _ in response }
+        let task = Task { try await collect(stub) }
+        try await transfer.gate.waitForWaiting(1)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func `A cancelled task leaves the wait at once`() async throws {
+        let stub = StubConnection { _ in .events("data: a\n\n") }
+        let task = Task { try await collect(stub, advancing: false) }
+        try await clock.waitForSleepers()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(stub.requests.count == 1)
+    }
+
+    @Test func `No more is read than the reader takes, and leaving ends the transfer`() async throws {
+        let transfer = GatedTransfer.open
+        let whole = transfer.body(chunks: 100)
+        let body = Body(replay: .once) { _ in LineReader(reader: try await whole.open()) }
+        let stub = StubConnection(answers: [
+            { _ in
+                Response(status: .ok, fields: [.contentType: "text/event-stream"], body: body)
+            }
+        ])
+        for try await event in stub.events(of: try .request, clock: clock) {
+            #expect(event.data == "x")
+            break
+        }
+        #expect(transfer.chunksRead == 1)
+    }
+
+    @Test func `The demo's events arrive once each over several connections`() async throws {
+        let demo = try DemoAPI(eventCount: 7)
+        let connection = try SystemConnection().resolving(against: demo.url)
+        var notes: [Int] = []
+        struct Change: Decodable { let note: Int }
+        for try await event in connection.events(of: try .get("events")) {
+            #expect(event.type == "note")
+            notes.append(try await event.decode(Change.self).note)
+        }
+        #expect(notes == Array(1...7))
+        #expect(demo.origin.requests.map { $0.fields["Last-Event-ID"] } == [nil, "3", "6", "7"])
+        demo.stop()
+    }
+
+    /// The data of all events; time passes as fast as the stream waits.
+    private func collect(
+        _ stub: StubConnection, _ rules: EventReconnection = .standard, advancing: Bool = true
+    ) async throws -> [String] {
+        let stream = stub.events(
+            of: try .request, reconnecting: rules, clock: advancing ? SkippingClock() : clock,
+            generator: SeededGenerator(seed: 1))
+        var events: [String] = []
+        for try await event in stream { events.append(event.data) }
+        return events
+    }
+}
+
+/// A clock on which no wait takes time.
+private struct SkippingClock: DatedClock {
+    var now: ContinuousClock.Instant { ContinuousClock.now }
+    var minimumResolution: Duration { .nanoseconds(1) }
+    var date: Date { Date(timeIntervalSince1970: 0) }
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+        try Task.checkCancellation()
+    }
+}
+
+/// Makes an event of each chunk.
+private struct LineReader: BodyReader {
+    var reader: any BodyReader
+    var trailers: HTTPFields? { nil }
+
+    mutating func next() async throws -> Data? {
+        try await reader.next().map { _ in Data("data: x\n\n".utf8) }
+    }
+}
+
+extension Request {
+    fileprivate static var request: Request { get throws { try .get("https://api.example.com/news") } }
+}
+
+extension HTTPField.Name {
+    // swift-format-ignore: NeverForceUnwrap
+    fileprivate static let lastEventID = HTTPField.Name("Last-Event-ID")!
+}
+
+extension Response {
+    /// A stream that ends, or fails, after a text.
+    fileprivate static func events(_ text: String, failing error: (any Error)? = nil) -> Response {
+        Response(
+            status: .ok, fields: [.contentType: "text/event-stream"],
+            body: Body(replay: .once) { _ in TextReader(text: Data(text.utf8), failure: error) })
+    }
+}
+
+private struct TextReader: BodyReader {
+    var text: Data
+    let failure: (any Error)?
+    var trailers: HTTPFields? { nil }
+
+    mutating func next() async throws -> Data? {
+        if text.isEmpty {
+            if let failure { throw failure }
+            return nil
+        }
+        defer { text = Data() }
+        return text
+    }
+}

@@ -1,0 +1,152 @@
+import DecorumEndpoints
+import DecorumTesting
+import Foundation
+import Testing
+
+@Suite struct PagesTests {
+    private struct Feed: Decodable, Sendable {
+        let items: [DemoNote]
+        let next: String?
+    }
+
+    @Test func `Links lead through all pages, and each is requested once`() async throws {
+        let demo = try DemoAPI(noteCount: 5)
+        let connection = try SystemConnection().calling(at: demo.url)
+        var ids: [Int] = []
+        for try await note in connection.elements(of: Endpoint<[DemoNote]>.get("notes", query: ["per_page": 2])) {
+            ids.append(note.id)
+        }
+        #expect(ids == [1, 2, 3, 4, 5])
+        #expect(
+            demo.origin.requests.map(\.target) == [
+                "/v1/notes?per_page=2", "/v1/notes?page=2&per_page=2", "/v1/notes?page=3&per_page=2",
+            ])
+        demo.stop()
+    }
+
+    @Test func `A reader that stops requests no further page`() async throws {
+        let demo = try DemoAPI(noteCount: 50)
+        let connection = try SystemConnection().calling(at: demo.url)
+        for try await note in connection.elements(of: Endpoint<[DemoNote]>.get("notes")) where note.id == 3 { break }
+        #expect(demo.origin.requests.count == 2)
+        demo.stop()
+    }
+
+    @Test func `Cursors, numbers and offsets lead through all pages`() async throws {
+        let demo = try DemoAPI(noteCount: 5)
+        let connection = try SystemConnection().calling(at: demo.url)
+        let feed = Endpoint<Feed>.get("feed", query: ["limit": 2])
+        let byCursor = connection.pages(of: feed, by: .cursor("after") { $0.next }).elements { $0.items }
+        #expect(try await byCursor.reduce(into: []) { $0.append($1.id) } == [1, 2, 3, 4, 5])
+        let byOffset = connection.pages(of: feed, by: .offset("after") { $0.items.count }).elements { $0.items }
+        #expect(try await byOffset.reduce(into: []) { $0.append($1.id) } == [1, 2, 3, 4, 5])
+        let notes = Endpoint<[DemoNote]>.get("notes", query: ["per_page": 2])
+        let byNumber = connection.elements(of: notes, by: .number("page") { $0.count })
+        #expect(try await byNumber.reduce(into: []) { $0.append($1.id) } == [1, 2, 3, 4, 5])
+        #expect(demo.origin.requests.map(\.target).contains("/v1/notes?per_page=2&page=4"))
+        demo.stop()
+    }
+
+    @Test func `Responses of pages have their heads and requests`() async throws {
+        let demo = try DemoAPI(noteCount: 3)
+        let connection = try SystemConnection().calling(at: demo.url)
+        var links: [Bool] = []
+        for try await page in connection.pages(of: Endpoint<[DemoNote]>.get("notes")).responses {
+            links.append(Response(head: page.head, metadata: page.metadata).link("next") != nil)
+        }
+        #expect(links == [true, false])
+        demo.stop()
+    }
+
+    /// A server whose pages are lists of one number, and which names the next page with a text.
+    private func stub(_ next: @escaping @Sendable (Int) -> String?) -> StubConnection {
+        StubConnection { request in
+            let number = Int(request.head.path?.split(separator: "=").last ?? "") ?? 0
+            var response = Response(status: .ok, body: Body(Data("[\(number)]".utf8)))
+            if let name = HTTPField.Name("Link") {
+                response.head.headerFields[name] = next(number).map { "<\($0)>; rel=next" }
+            }
+            response.metadata.url = request.url
+            return response
+        }
+    }
+
+    private let list = Endpoint<[Int]>.get("https://api.example.com/list", query: ["page": 0])
+
+    private func read(
+        _ stub: StubConnection, upTo limit: Int = 1000, allowing allowed: Set<Origin> = []
+    ) async throws -> (numbers: [Int], error: PageError?) {
+        var numbers: [Int] = []
+        do {
+            for try await number in stub.elements(of: list, upTo: limit, allowing: allowed) { numbers.append(number) }
+        } catch let error as PageError {
+            return (numbers, error)
+        }
+        return (numbers, nil)
+    }
+
+    @Test func `A page that links itself, and a longer circle, are errors`() async throws {
+        let own = try await read(stub { _ in "?page=0" })
+        #expect(own.numbers == [0] && own.error?.reason == .loop)
+        let circle = try await read(stub { "?page=\(($0 + 1) % 3)" })
+        #expect(circle.numbers == [0, 1, 2] && circle.error?.reason == .loop)
+        #expect(circle.error?.pageCount == 3)
+    }
+
+    @Test(arguments: [
+        "https://evil.example.net/list?page=1", "//evil.example.net/list?page=1", "http://api.example.com/list?page=1",
+        "https://api.example.com:8443/list?page=1",
+    ])
+    func `A page of another origin is refused before anything is sent`(next: String) async throws {
+        let stub = stub { $0 == 0 ? next : nil }
+        let read = try await read(stub)
+        #expect(read.numbers == [0] && read.error?.reason == .origin)
+        #expect(stub.requests.count == 1)
+    }
+
+    @Test func `A page of an origin that is allowed is read`() async throws {
+        let other = try Origin("https://pages.example.net")
+        let read = try await read(stub { $0 == 0 ? "https://pages.example.net/list?page=1" : nil }, allowing: [other])
+        #expect(read.numbers == [0, 1] && read.error == nil)
+    }
+
+    @Test func `More pages than the limit are an error, and a list of as many is none`() async throws {
+        let endless = try await read(stub { "?page=\($0 + 1)" }, upTo: 5)
+        #expect(endless.numbers == [0, 1, 2, 3, 4] && endless.error?.reason == .limit)
+        let exact = try await read(stub { $0 < 4 ? "?page=\($0 + 1)" : nil }, upTo: 5)
+        #expect(exact.numbers == [0, 1, 2, 3, 4] && exact.error == nil)
+    }
+
+    @Test(arguments: [
+        "mailto:a@example.com", "https://user:password@api.example.com/list?page=1", "ftp://api.example.com/",
+    ])
+    func `A next URL that no request can have is an error without its text`(next: String) async throws {
+        let stub = StubConnection { request in
+            var response = Response(status: .ok, body: Body(Data(#"["\#(next)"]"#.utf8)))
+            response.metadata.url = request.url
+            return response
+        }
+        let pages = stub.pages(of: Endpoint<[String]>.get("https://api.example.com/list"), by: .url { $0.first })
+        let error = await #expect(throws: PageError.self) { for try await _ in pages {} }
+        #expect(error?.reason == .url)
+        #expect(error?.description.contains("password") == false)
+    }
+
+    @Test func `A list ends after an error`() async throws {
+        let stub = StubConnection { _ in throw TransportError(.connectionLost, at: .head) }
+        var pages = stub.pages(of: list).makeAsyncIterator()
+        await #expect(throws: TransportError.self) { _ = try await pages.next() }
+        #expect(try await pages.next() == nil)
+        #expect(stub.requests.count == 1)
+    }
+
+    @Test func `Each page has the fields of the first request`() async throws {
+        var endpoint = list
+        endpoint.fields[.acceptLanguage] = "de"
+        let stub = stub { $0 == 0 ? "?page=1" : nil }
+        for try await _ in stub.pages(of: endpoint) {}
+        #expect(stub.requests.map { $0.head.headerFields[.acceptLanguage] } == ["de", "de"])
+        #expect(
+            stub.requests.map { $0.options.routeName } == Array(repeating: "https://api.example.com/list", count: 2))
+    }
+}

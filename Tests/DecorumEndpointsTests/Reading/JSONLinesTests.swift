@@ -1,0 +1,105 @@
+import DecorumEndpoints
+import DecorumTestSupport
+import DecorumTesting
+import Foundation
+import Testing
+
+@Suite struct JSONLinesTests {
+    private struct Row: Decodable, Equatable, Sendable { let a: Int }
+
+    private func read(_ chunks: [Data], upTo limit: Int = 100) async throws -> (rows: [Row], error: JSONLineError?) {
+        let stream = AsyncStream { continuation in
+            for chunk in chunks { continuation.yield(chunk) }
+            continuation.finish()
+        }
+        let response = Response(status: .ok, body: Body(chunks: stream))
+        var rows: [Row] = []
+        do {
+            for try await row in response.jsonLines(of: Row.self, upTo: limit) { rows.append(row) }
+        } catch let error as JSONLineError {
+            return (rows, error)
+        }
+        return (rows, nil)
+    }
+
+    @Test(arguments: ["{\"a\":1}\n{\"a\":2}\n", "{\"a\":1}\r\n\r\n \n{\"a\":2}", "\n{\"a\":1}\n{ \"a\" : 2 }\n\n"])
+    func `Each line is a value at every split`(text: String) async throws {
+        let bytes = Data(text.utf8)
+        for index in 0...bytes.count {
+            let read = try await read([bytes.prefix(index), bytes.dropFirst(index)])
+            #expect(read.rows == [Row(a: 1), Row(a: 2)] && read.error == nil)
+        }
+        #expect(try await read(bytes.map { Data([$0]) }).rows.count == 2)
+    }
+
+    @Test(arguments: [
+        ("{\"a\":1}\n\n{\"a\":\"x\"}\n{\"a\":3}\n", 1, 3), ("{\"a\":1}\n{\"a\":2", 1, 2), ("<html>\n", 0, 1),
+        ("{\"a\":1}\n{\"b\":2}\n", 1, 2),
+    ])
+    func `A fault names its line, after the lines before it`(text: String, count: Int, line: Int) async throws {
+        let read = try await read([Data(text.utf8)])
+        #expect(read.rows.count == count)
+        #expect(read.error?.line == line)
+        #expect(read.error?.underlying is ResponseDecodingError)
+        #expect(read.error?.description.hasPrefix("Line \(line): ") == true)
+    }
+
+    @Test func `Invalid UTF-8 is an error`() async throws {
+        struct Name: Decodable, Sendable { let name: String }
+        let content = Data("{\"name\":\"a\"}\n{\"name\":\"".utf8) + Data([0xFF]) + Data("\"}\n".utf8)
+        let response = Response(status: .ok, body: Body(content))
+        var count = 0
+        let error = await #expect(throws: JSONLineError.self) {
+            for try await _ in response.jsonLines(of: Name.self, upTo: 100) { count += 1 }
+        }
+        #expect(count == 1 && error?.line == 2)
+    }
+
+    @Test func `An endless line is an error after the lines before it`() async throws {
+        let read = try await read(
+            [Data("{\"a\":1}\n".utf8)] + Array(repeating: Data(repeating: 0x20, count: 50), count: 100))
+        #expect(read.rows == [Row(a: 1)])
+        #expect(read.error?.line == 2 && read.error?.underlying == nil)
+        let whole = Data("{\"a\":1}\n".utf8) + Data(repeating: 0x20, count: 200) + Data("\n{\"a\":2}\n".utf8)
+        let short = try await self.read([whole])
+        #expect(short.rows == [Row(a: 1)] && short.error?.line == 2)
+    }
+
+    @Test func `Many lines in one chunk keep their order and their numbers`() async throws {
+        let text = (0..<1000).map { "{\"a\":\($0)}\n" }.joined() + "x"
+        let read = try await read([Data(text.utf8)])
+        #expect(read.rows == (0..<1000).map { Row(a: $0) })
+        #expect(read.error?.line == 1001)
+    }
+
+    @Test func `Leaving ends the transfer, and no more is read than needed`() async throws {
+        let transfer = GatedTransfer.open
+        let whole = transfer.body(chunks: 100)
+        let response = Response(
+            status: .ok, body: Body(replay: .once) { _ in RowReader(reader: try await whole.open()) })
+        for try await row in response.jsonLines(of: Row.self, upTo: 100) {
+            #expect(row == Row(a: 1))
+            break
+        }
+        #expect(transfer.chunksRead == 1)
+    }
+
+    @Test func `The demo's log is read line by line`() async throws {
+        struct Line: Decodable, Sendable { let id: Int }
+        let demo = try DemoAPI(noteCount: 4)
+        let response = try await SystemConnection().send(.get(demo.url + "log"))
+        var ids: [Int] = []
+        for try await line in response.jsonLines(of: Line.self, upTo: 1000) { ids.append(line.id) }
+        #expect(ids == [1, 2, 3, 4])
+        demo.stop()
+    }
+}
+
+private struct RowReader: BodyReader {
+    var reader: any BodyReader
+    var trailers: HTTPFields? { nil }
+
+    mutating func next() async throws -> Data? {
+        try await reader.next().map { _ in Data("{\"a\":1}\n".utf8) }
+    }
+}

@@ -1,0 +1,81 @@
+import DecorumEndpoints
+import DecorumTesting
+import Foundation
+import Testing
+
+@Suite struct SafeFileNameTests {
+    @Test(
+        arguments: [
+            ("a.pdf", "a.pdf"), ("../../etc/passwd", "passwd"), (#"..\..\boot.ini"#, "boot.ini"),
+            ("/etc/shadow", "shadow"),
+            ("C:\\x\\a.txt", "a.txt"), ("..", nil), (".", nil), ("", nil), ("...", nil), ("a/", nil), ("~", "~"),
+            (".bashrc", "bashrc"), ("a\0b.txt", "ab.txt"), ("a\r\nb", "ab"), ("NUL", "_NUL"), ("nul.txt", "_nul.txt"),
+            ("com1", "_com1"), ("LPT9.tar.gz", "_LPT9.tar.gz"), ("CON ", "_CON"), ("com0.x", "_com0.x"),
+            ("comb", "comb"),
+            ("console", "console"), ("aux .c", "_aux .c"), ("COM¹", "_COM¹"), ("a:b|c?.txt", "a_b_c_.txt"),
+            ("x\u{202E}fdp.exe", "xfdp.exe"), ("  a b  ", "a b"), ("a.txt. . ", "a.txt"), ("\u{200F}", nil),
+            ("日本.txt", "日本.txt"),
+        ] as [(String, String?)])
+    func `A name is reduced to one segment`(name: String, safe: String?) {
+        #expect(SafeFileName(name)?.text == safe)
+    }
+
+    @Test func `A long name keeps its extension, and no character is cut`() throws {
+        let name = try #require(SafeFileName(String(repeating: "é", count: 4000) + ".pdf")?.text)
+        #expect(name.utf8.count <= 200 && name.utf8.count > 190)
+        #expect(name.hasSuffix("é.pdf"))
+        let zalgo = try #require(SafeFileName("a" + String(repeating: "\u{301}", count: 4000))?.text)
+        #expect(zalgo.utf8.count <= 200)
+        let dots = try #require(SafeFileName("x." + String(repeating: "y", count: 4000))?.text)
+        #expect(dots.utf8.count == 200)
+    }
+
+    @Test(
+        arguments: [
+            (#"attachment; filename="a b.txt""#, "attachment", "a b.txt"), ("inline", "inline", nil),
+            ("Attachment; filename=a.txt", "attachment", "a.txt"),
+            (#"attachment; filename="a\"b\\c.txt""#, "attachment", #"a"b\c.txt"#),
+            ("attachment; filename=x; filename*=UTF-8''%e2%82%ac%20rates", "attachment", "€ rates"),
+            ("attachment; filename*=utf-8'en'a%2Fb.txt; filename=x", "attachment", "a/b.txt"),
+            ("attachment; filename*=iso-8859-1'en'%A3%20rates", "attachment", "£ rates"),
+            ("attachment; filename*=UTF-8''%ff; filename=x", "attachment", "x"),
+            ("attachment; filename*=koi8-r''a; filename=x", "attachment", "x"),
+            ("attachment; filename*=UTF-8'a; filename=x", "attachment", "x"),
+            (#"attachment; filename="a;b.txt"; size=3"#, "attachment", "a;b.txt"),
+            (#"attachment; filename="open"#, "attachment", nil), ("attachment;;; filename=a", "attachment", "a"),
+            (#"attachment; x=";"; FILENAME = "a""#, "attachment", "a"), ("", "", nil), ("; filename=a", "", "a"),
+            ("attachment; filename", "attachment", nil), (#"attachment; filename="a"b"#, "attachment", "a"),
+        ] as [(String, String, String?)])
+    func `The field gives a type and a name`(value: String, type: String, name: String?) {
+        let disposition = ContentDisposition(value)
+        #expect(disposition.type == type)
+        #expect(disposition.fileName == name)
+    }
+
+    @Test func `No random value makes a name that leads elsewhere`() {
+        let generator = SeededGenerator(seed: 6266)
+        let pieces = [
+            "filename", "filename*", "=", ";", "\"", "\\", "/", "..", "UTF-8''", "%2e%2e%2f", "%00", "a", " ",
+            "\u{202E}", "NUL", "~", "é",
+        ]
+        for _ in 0..<5000 {
+            let value =
+                "attachment; filename="
+                + (0..<12).map { _ in pieces[Int(generator.next() % UInt64(pieces.count))] }.joined()
+            let response = Response(status: .ok, fields: [.contentDisposition: value])
+            let name = response.suggestedFileName
+            #expect(!name.isEmpty && name.utf8.count <= 201 && !name.hasPrefix("."))
+            #expect(!name.unicodeScalars.contains { $0 == "/" || $0 == "\\" || $0.value < 0x20 })
+        }
+    }
+
+    @Test(arguments: [
+        ("https://example.com/a/manual.pdf?x=1", "manual.pdf"), ("https://example.com/", "download"),
+        ("https://example.com/a/..%2F..%2Fb", "b"), ("https://example.com/a/", "a"),
+    ])
+    func `Without the field, the URL gives the name`(url: String, name: String) {
+        var response = Response(status: .ok)
+        response.metadata.url = URL(string: url)
+        #expect(response.suggestedFileName == name)
+    }
+}
