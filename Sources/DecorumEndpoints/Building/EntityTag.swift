@@ -4,8 +4,8 @@ public import HTTPTypes
 /// A validator that tells two versions of a resource apart (RFC 9110, section 8.8.3).
 ///
 /// ```swift
-/// let tag = EntityTag(response.head.headerFields)
-/// try await connection.value(of: .update(item).ifMatch(tag))
+/// guard let tag = EntityTag(response.head.headerFields) else { return }
+/// try await connection.value(of: .saving(item).ifMatch(tag))
 /// ```
 public struct EntityTag: Sendable, Hashable {
     /// The text between the quotes, which only the server can read.

@@ -4,7 +4,7 @@ public import Decorum
 ///
 /// ```swift
 /// let path: PathTemplate = "repos/{owner}/{name}/contents{/path*}"
-/// try path.expanded(["owner": "apple", "name": "swift", "path": PathSegments("docs/a b.md")])
+/// let text = try path.expanded(["owner": "apple", "name": "swift", "path": PathSegments("docs/a b.md")])
 /// // repos/apple/swift/contents/docs/a%20b.md
 /// ```
 ///

@@ -4,7 +4,7 @@
 /// var query: Query = ["q": "a b&c", "page": 2, "cursor": cursor]
 /// query.append("tag", "new")
 /// query.append("tag", "sale")
-/// // q=a+b%26c&page=2&tag=new&tag=sale, where `cursor` is nil
+/// print(query.text)  // q=a+b%26c&page=2&tag=new&tag=sale, where `cursor` is nil
 /// ```
 ///
 /// A name may occur several times. Names and values are encoded as browsers encode a form (URL Standard, section 5.2): a

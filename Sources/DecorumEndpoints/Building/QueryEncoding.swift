@@ -5,9 +5,13 @@ extension Query {
     /// Creates a query from the members of a value, in the order in which it encodes them.
     ///
     /// ```swift
-    /// struct Search: Encodable { var text: String; var tags: [String]; var page: Int? }
+    /// struct Search: Encodable {
+    ///     var text: String
+    ///     var tags: [String]
+    ///     var page: Int?
+    /// }
     /// let query = try Query(encoding: Search(text: "a b", tags: ["x", "y"], page: nil), nesting: .flat)
-    /// // text=a+b&tags=x&tags=y
+    /// print(query.text)  // text=a+b&tags=x&tags=y
     /// ```
     ///
     /// A nil is left out. Booleans are `true` and `false`, numbers are decimal digits, and data is Base64.

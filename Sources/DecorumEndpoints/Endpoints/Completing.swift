@@ -5,7 +5,7 @@ extension Connection {
     /// Runs the step that an endpoint has for each attempt, such as to fill in a value that is valid for a short time.
     ///
     /// ```swift
-    /// let connection = SystemConnection()
+    /// let connection = try SystemConnection()
     ///     .authenticating(with: .bearer(token), for: origin)
     ///     .completing()
     ///     .retrying()

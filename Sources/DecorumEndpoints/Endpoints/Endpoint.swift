@@ -9,7 +9,11 @@ public import HTTPTypes
 ///         .get("repos/{owner}/{name}", ["owner": owner, "name": name])
 ///     }
 /// }
+/// ```
 ///
+/// A call of it is one line:
+///
+/// ```swift
 /// let repository = try await connection.value(of: .repository("apple", "swift"))
 /// ```
 ///

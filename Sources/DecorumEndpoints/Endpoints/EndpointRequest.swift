@@ -9,7 +9,11 @@ public import Decorum
 ///
 ///     var endpoint: Endpoint<Repository> { .get("repos/{owner}/{name}", ["owner": owner, "name": name]) }
 /// }
+/// ```
 ///
+/// A value of it is called like an endpoint:
+///
+/// ```swift
 /// let repository = try await connection.value(of: GetRepository(owner: "apple", name: "swift"))
 /// ```
 public protocol EndpointRequest<Value>: Sendable {

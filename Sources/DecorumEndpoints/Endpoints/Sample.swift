@@ -11,7 +11,11 @@ public import HTTPTypes
 ///             .sampled(.json(Repository(id: 1, name: name)))
 ///     }
 /// }
+/// ```
 ///
+/// A ``SampleConnection`` answers with the samples:
+///
+/// ```swift
 /// let connection = SampleConnection()
 /// ```
 public struct Sample: Sendable {

@@ -4,7 +4,7 @@ public import HTTPTypes
 
 /// A connection that answers each call with the sample beside its endpoint.
 ///
-/// ```swift
+/// ```
 /// #Preview { RepositoryView(connection: SampleConnection(after: .seconds(1))) }
 /// ```
 ///

@@ -5,7 +5,10 @@ import HTTPTypes
 /// The way from a page of a list to the next one.
 ///
 /// ```swift
-/// struct Page: Decodable { let items: [Item]; let nextCursor: String? }
+/// struct Page: Decodable {
+///     let items: [Item]
+///     let nextCursor: String?
+/// }
 /// let rule = PageRule<Page>.cursor("after") { page in page.nextCursor }
 /// ```
 public struct PageRule<Page: Sendable>: Sendable {

@@ -9,9 +9,10 @@ extension Body {
     /// Reports the reading of the body to a closure, in steps that a person can see.
     ///
     /// ```swift
-    /// let upload = Endpoint<Photo>.post("photos", content: .multipart(form).reportingProgress { @MainActor progress in
+    /// let content = RequestContent.multipart(form).reportingProgress { @MainActor progress in
     ///     bar.fraction = progress.fraction ?? 0
-    /// })
+    /// }
+    /// let upload = Endpoint<Photo>.post("photos", content: content)
     /// ```
     ///
     /// There is one report before the first byte, at most one for each interval, and one at the end. The bytes of a request

@@ -1,0 +1,327 @@
+import DecorumEndpoints
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+struct Repository: Codable, Sendable {
+    let id: Int
+    let name: String
+}
+
+extension Endpoint where Value == Repository {
+    static func repository(_ owner: String, _ name: String) -> Self {
+        .get("repos/{owner}/{name}", ["owner": owner, "name": name])
+    }
+}
+
+extension Endpoint where Value == [Repository] {
+    static func repositories(of owner: String) -> Self { .get("users/{owner}/repos", ["owner": owner]) }
+}
+
+struct GetRepository: EndpointRequest {
+    var owner: String
+    var name: String
+
+    var endpoint: Endpoint<Repository> { .get("repos/{owner}/{name}", ["owner": owner, "name": name]) }
+}
+
+extension Endpoint where Value == Void {
+    fileprivate static func saving(_ note: DemoNote) -> Self {
+        .put("notes/{id}", ["id": note.id], content: .json(note))
+    }
+}
+
+extension Endpoint where Value == DemoNote {
+    fileprivate static func note(_ id: Int) -> Self { .get("notes/{id}", ["id": id]) }
+
+    fileprivate static func saving(_ note: DemoNote) -> Self {
+        .put("notes/{id}", ["id": note.id], content: .json(note))
+    }
+}
+
+extension HTTPField.Name {
+    // Safe: the literal is a valid field name.
+    // swift-format-ignore: NeverForceUnwrap
+    fileprivate static let uploadTicket = HTTPField.Name("Upload-Ticket")!
+}
+
+/// Listings of calls.
+@Suite(.timeLimit(.minutes(3))) struct CallListings {
+    private struct GitHubProblem: Decodable, Sendable {
+        let message: String
+    }
+
+    private struct UserMessage: Error {
+        init(_ text: String?) {}
+    }
+
+    private struct Photo: Decodable, Sendable {}
+
+    private func apiWithDecoder(_ decoder: JSONDecoder) throws -> any Connection {
+        let github = try SystemConnection()
+            .calling(API(decoder: decoder, problem: GitHubProblem.self), at: "https://api.github.com/v3")
+        return github
+    }
+
+    private func api() async throws -> Repository {
+        let github = try SystemConnection()
+            .calling(API(problem: GitHubProblem.self), at: "https://api.github.com/v3")
+        let repository = try await github.value(of: .repository("apple", "swift"))
+        return repository
+    }
+
+    private func value(of connection: any Connection) async throws -> Repository {
+        let repository = try await connection.value(of: .repository("apple", "swift"))
+        return repository
+    }
+
+    private func valueByType(of connection: any Connection) async throws -> Repository {
+        let repository = try await connection.value(of: GetRepository(owner: "apple", name: "swift"))
+        return repository
+    }
+
+    @Test func callsAreEqual() async throws {
+        let stub = StubConnection { _ in
+            Response(status: .ok, fields: [.contentType: "application/json"], body: #"{"id": 1, "name": "swift"}"#)
+        }
+        let connection = try stub.calling(at: "https://api.github.com/v3")
+        #expect(try await value(of: connection).name == "swift")
+        #expect(try await valueByType(of: connection).name == "swift")
+        #expect(stub.requests.map(\.head.path) == ["/v3/repos/apple/swift", "/v3/repos/apple/swift"])
+    }
+
+    private func refused(_ github: any Connection, owner: String, name: String) async throws -> Repository? {
+        do {
+            return try await github.value(of: .repository(owner, name))
+        } catch let error as RefusalError where error.status == .notFound {
+            return nil
+        } catch let error as RefusalError {
+            throw UserMessage(error.problem(as: GitHubProblem.self)?.message)
+        }
+    }
+
+    @Test func refusals() async throws {
+        let stub = StubConnection(Response(status: .notFound), Response(status: .forbidden))
+        let connection = try stub.calling(at: "https://api.github.com")
+        #expect(try await refused(connection, owner: "apple", name: "gone") == nil)
+        await #expect(throws: UserMessage.self) { try await refused(connection, owner: "apple", name: "secret") }
+    }
+
+    private actor Tickets {
+        func next() throws -> String { "ticket" }
+    }
+
+    private func completing(token: String, origin: Origin, photo: URL, tickets: Tickets) throws {
+        let connection = try SystemConnection()
+            .authenticating(with: .bearer(token), for: origin)
+            .completing()
+            .retrying()
+            .calling(at: "https://api.example.com/v1")
+        let upload = Endpoint<Photo>.post("photos", content: .file(photo))
+            .completed { request in request.head.headerFields[.uploadTicket] = try await tickets.next() }
+        _ = (connection, upload)
+    }
+}
+
+/// Listings of paths, queries, fields and contents.
+@Suite struct BuildingListings {
+    private struct Item: Codable, Sendable {
+        var name = "one"
+    }
+
+    private struct Photo: Decodable, Sendable {}
+
+    private func version(_ connection: any Connection, _ response: Response, _ item: DemoNote) async throws {
+        guard let tag = EntityTag(response.head.headerFields) else { return }
+        try await connection.value(of: .saving(item).ifMatch(tag))
+    }
+
+    @Test func accepting() throws {
+        let export = Endpoint<Data>.get("report").accepting("text/csv", MediaRange("text/*", quality: 0.5))
+        // Accept: text/csv, text/*;q=0.5
+        #expect(try export.request().head.headerFields[.accept] == "text/csv, text/*;q=0.5")
+    }
+
+    enum Order: String, ParameterValue { case newest, oldest }
+
+    @Test func paths() throws {
+        let path: PathTemplate = "repos/{owner}/{name}/contents{/path*}"
+        let text = try path.expanded(["owner": "apple", "name": "swift", "path": PathSegments("docs/a b.md")])
+        // repos/apple/swift/contents/docs/a%20b.md
+        #expect(text == "repos/apple/swift/contents/docs/a%20b.md")
+    }
+
+    @Test func queries() throws {
+        let cursor: String? = nil
+        var query: Query = ["q": "a b&c", "page": 2, "cursor": cursor]
+        query.append("tag", "new")
+        query.append("tag", "sale")
+        print(query.text)  // q=a+b%26c&page=2&tag=new&tag=sale, where `cursor` is nil
+        #expect(query.text == "q=a+b%26c&page=2&tag=new&tag=sale")
+    }
+
+    @Test func encodedQueries() throws {
+        struct Search: Encodable {
+            var text: String
+            var tags: [String]
+            var page: Int?
+        }
+        let query = try Query(encoding: Search(text: "a b", tags: ["x", "y"], page: nil), nesting: .flat)
+        print(query.text)  // text=a+b&tags=x&tags=y
+        #expect(query.text == "text=a+b&tags=x&tags=y")
+    }
+
+    private func form(_ photo: URL) throws -> Endpoint<Photo> {
+        var form: Multipart = ["title": "Summer", "public": true]
+        try form.append("photo", file: photo)
+        let upload = Endpoint<Photo>.post("photos", content: .multipart(form))
+        return upload
+    }
+
+    @MainActor private final class Bar {
+        var fraction = 0.0
+    }
+
+    @MainActor private func progress(_ bar: Bar, _ form: Multipart) -> Endpoint<Photo> {
+        let content = RequestContent.multipart(form).reportingProgress { @MainActor progress in
+            bar.fraction = progress.fraction ?? 0
+        }
+        let upload = Endpoint<Photo>.post("photos", content: content)
+        return upload
+    }
+
+    private struct Label {
+        var text = ""
+    }
+
+    private func show(_ progress: TransferProgress, in label: inout Label) {
+        label.text = progress.fraction.map { "\(Int($0 * 100)) %" } ?? "\(progress.bytes) bytes"
+    }
+
+    @Test func contents() throws {
+        let draft = Item()
+        let create = Endpoint<Item>.post("items", content: .json(draft))
+        #expect(try create.request().head.headerFields[.contentType] == "application/json")
+        var label = Label()
+        show(TransferProgress(bytes: 1, total: 2), in: &label)
+        #expect(label.text == "50 %")
+    }
+}
+
+/// Listings of answers.
+@Suite(.timeLimit(.minutes(3))) struct AnswerListings {
+    private struct Item: Codable, Sendable {
+        let name: String
+    }
+
+    private struct EmptyListError: Error {}
+
+    @Test func reading() async throws {
+        let reading = ResponseReading<[Item]>.json
+            .validated { items in if items.isEmpty { throw EmptyListError() } }
+            .map { items in items.map(\.name) }
+        let response = Response(status: .ok, body: #"[{"name": "one"}]"#)
+        #expect(try await reading.read(response, ReadingSettings()).value == ["one"])
+        await #expect(throws: EmptyListError.self) {
+            try await reading.read(Response(status: .ok, body: "[]"), ReadingSettings())
+        }
+    }
+
+    private func events(_ connection: any Connection) async throws {
+        for try await event in connection.events(of: try .get("https://api.example.com/news")) {
+            print(event.type, event.data)
+        }
+    }
+
+    @Test func parser() throws {
+        var shown: [String] = []
+        func show(_ event: ServerSentEvent) { shown.append(event.data) }
+        let chunk = Data("data: one\n\n".utf8)
+
+        var parser = EventStreamParser()
+        parser.append(chunk)
+        while let event = try parser.next() { show(event) }
+
+        #expect(shown == ["one"])
+    }
+
+    private func pageRule() {
+        struct Page: Decodable {
+            let items: [Item]
+            let nextCursor: String?
+        }
+        let rule = PageRule<Page>.cursor("after") { page in page.nextCursor }
+        _ = rule
+    }
+
+    private func pages(_ connection: any Connection, show: ([Repository]) -> Void) async throws {
+        for try await page in connection.pages(of: .repositories(of: "apple")) {
+            show(page)
+        }
+    }
+
+    private func element(_ connection: any Connection, named name: String) async throws -> Repository? {
+        for try await repository in connection.elements(of: .repositories(of: "apple")) {
+            if repository.name == name { return repository }
+        }
+        return nil
+    }
+
+    private func lines(_ response: Response) async throws -> [Item] {
+        typealias Row = Item
+        var table: [Row] = []
+        for try await row in response.jsonLines(of: Row.self, upTo: 1 << 20) {
+            table.append(row)
+        }
+        return table
+    }
+
+    private func save(_ connection: any Connection, to file: URL) async throws {
+        let response = try await connection.send(.get("https://example.com/manual.pdf"))
+        try await response.save(to: file, upTo: 100 << 20)
+    }
+
+    private func text(_ response: Response) async throws -> String {
+        let text = try await response.text(upTo: 1 << 20)
+        return text
+    }
+
+    private typealias Note = DemoNote
+
+    private func change(_ connection: any Connection) async throws -> Versioned<Note> {
+        var note = try await connection.versioned(of: .note(7))
+        note.value.title = "Monday"
+        note = try await connection.update(note, by: .saving(note.value))
+        return note
+    }
+
+    private func merge(_ changed: Versioned<Note>, _ connection: any Connection) async throws -> Versioned<Note> {
+        var note = changed
+        do {
+            note = try await connection.update(note, by: .saving(note.value))
+        } catch let conflict as ConflictError<Note> {
+            guard var current = conflict.current else { throw conflict }
+            current.value.title = note.value.title
+            note = try await connection.update(current, by: .saving(current.value))
+        }
+        return note
+    }
+
+    @Test func updates() async throws {
+        let demo = try DemoAPI(noteCount: 7)
+        let connection = try SystemConnection().calling(at: demo.url)
+        var note = try await change(connection)
+        #expect(note.value.title == "Monday")
+        demo.changeNote(7, title: "Sunday")
+        note.value.title = "Tuesday"
+        #expect(try await merge(note, connection).value.title == "Tuesday")
+    }
+
+    @Test func demo() async throws {
+        let demo = try DemoAPI()
+        let connection = try SystemConnection().resolving(against: demo.url)
+        let response = try await connection.send(.get("notes?per_page=2"))
+        #expect(try await response.decode([DemoNote].self, upTo: 1 << 20).count == 2)
+    }
+}
