@@ -9,7 +9,7 @@ public struct ServerSentEvent: Sendable, Hashable {
     public var data: String
     /// The last identifier that the server has sent, with this event or before it; empty where it has sent none.
     ///
-    /// A stream that begins with this identifier goes on after this event: see ``Decorum/Connection/events(of:reconnecting:after:upTo:clock:generator:)``.
+    /// A stream that begins with this identifier, by `after:` of `events(of:)`, goes on after this event.
     public var id: String
 
     /// Creates an event.

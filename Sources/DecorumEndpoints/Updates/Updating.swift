@@ -6,7 +6,7 @@ extension Connection {
     /// Calls an endpoint, and returns its value with its version.
     ///
     /// - Parameter endpoint: The endpoint.
-    /// - Returns: The value with its version, which ``update(_:by:)-(_,Endpoint<Value>)`` needs.
+    /// - Returns: The value with its version, which `update(_:by:)` needs.
     /// - Throws: As `value(of:)`.
     public func versioned<Value>(of endpoint: Endpoint<Value>) async throws -> Versioned<Value> {
         let response = try await response(of: endpoint)
@@ -34,7 +34,7 @@ extension Connection {
     ///   - base: The new value with the version that was read.
     ///   - endpoint: The endpoint of the update, which answers without content.
     /// - Returns: The value of `base` with the version of the answer.
-    /// - Throws: As ``update(_:by:)-(_,Endpoint<Value>)``.
+    /// - Throws: As `update(_:by:)`.
     public func update<Value>(
         _ base: Versioned<Value>, by endpoint: Endpoint<Void>
     ) async throws -> Versioned<Value> {

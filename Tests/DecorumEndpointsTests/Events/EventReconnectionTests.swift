@@ -1,4 +1,3 @@
-import Decorum
 import Testing
 
 @testable import DecorumEndpoints
