@@ -58,12 +58,18 @@ public struct Request: Sendable {
     public init(
         _ method: HTTPRequest.Method, _ url: String, fields: HTTPFields = [:], body: Body = .empty
     ) throws(InvalidRequestError) {
+        self = try Self.request(method, url, fields: fields, body: body)
+    }
+
+    // An initialiser that calls others copies the request that they make.
+    @inline(__always) private static func request(
+        _ method: HTTPRequest.Method, _ url: String, fields: HTTPFields, body: Body
+    ) throws(InvalidRequestError) -> Request {
         // A URL that needs no parser has an origin and a path that can be sent, unless it has a port out of range.
-        if let parts = PlainURL(url), !parts.hasPort {
-            self.init(unchecked: method, Target(url, parts), fields: fields, body: body)
-        } else {
-            try self.init(method, Target(url), fields: fields, body: body)
+        guard let parts = PlainURL(url), !parts.hasPort else {
+            return try Request(method, Target(url), fields: fields, body: body)
         }
+        return Request(unchecked: method, Target(url, parts), fields: fields, body: body)
     }
 
     /// Creates a request from a method and a URL.
@@ -90,12 +96,14 @@ public struct Request: Sendable {
     }
 
     private init(unchecked method: HTTPRequest.Method, _ target: Target, fields: HTTPFields, body: Body) {
+        var fields = fields
+        if let mediaType = body.mediaType, !fields.has(.contentType) { fields[.contentType] = mediaType }
         head = HTTPRequest(
             method: method, scheme: target.scheme, authority: target.authority, path: target.path, headerFields: fields)
         self.body = body
-        options = RequestOptions()
-        adoptMediaType()
-        options.fragment = target.fragment
+        var options = RequestOptions()
+        if let fragment = target.fragment { options.fragment = fragment }
+        self.options = options
     }
 
     /// Sets the `Content-Type` to the media type of the body, unless the caller has set another.
@@ -148,7 +156,7 @@ extension Request {
     /// - Returns: The request.
     /// - Throws: ``InvalidRequestError`` when the URL cannot be parsed or cannot be sent to.
     public static func get(_ url: String, fields: HTTPFields = [:]) throws(InvalidRequestError) -> Request {
-        try Request(.get, url, fields: fields)
+        try request(.get, url, fields: fields, body: .empty)
     }
 
     /// Creates a `POST` request.

@@ -76,7 +76,7 @@ extension ResponseMetadata {
 extension Response {
     /// Notes, in the answer to a request with credentials, that the server does not accept them.
     mutating func noteRefusedCredentials() {
-        if status == .unauthorized { metadata.refusesCredentials = true }
+        if head.code == 401 { metadata.refusesCredentials = true }
     }
 }
 

@@ -141,11 +141,13 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        var wanted = CacheRequest(request.head.headerFields, use: request.options.cacheUse)
+        let telling = TellingFields(
+            request.head.headerFields, declaredSecret: request.options.secretFields, countsCookie: false)
+        var wanted = CacheRequest(request.head.headerFields, telling, use: request.options.cacheUse)
         let hasPrincipal = request.options.principal != nil
         guard !baseAddsCredentials || hasPrincipal,
             let key = ResponseKey(
-                storing: request, method: policy.mode.methodOfStoredResponse(to: request.head.method))
+                storing: request, method: policy.mode.methodOfStoredResponse(to: request.head.method), telling)
         else {
             return try await pass(
                 request, wanting: wanted, because: baseAddsCredentials && !hasPrincipal ? .noPrincipal : .noKey)

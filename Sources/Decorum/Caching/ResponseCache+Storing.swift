@@ -133,6 +133,9 @@ extension ResponseCache {
     func status(
         of isStored: Bool, forwarding cause: ForwardCause, because reason: NotStored? = nil
     ) -> SharedCacheStatus {
+        if !isStored, cause == .nothingStored, case .refused(let refusal) = reason {
+            return refusedMisses[refusal.rawValue]
+        }
         var status = status(of: isStored, forwarding: cause.reason)
         var detail = reason?.detail ?? cause.detail
         if let reason = reason?.detail, let cause = cause.detail { detail = "\(cause); \(reason)" }

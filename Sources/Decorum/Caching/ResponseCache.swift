@@ -16,6 +16,9 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
     /// The fields in which requests may differ that share a response.
     let ignoredFields: FieldNames
     let principalAdvice = PrincipalAdvice()
+    /// The status of a response that was not in the store and does not come into it, by the number of its refusal: most
+    /// responses have one of these.
+    let refusedMisses: [SharedCacheStatus]
 
     init(_ store: Store, policy: CachingPolicy, clock: any DatedClock, spawner: any TaskSpawner) {
         self.store = store
@@ -27,5 +30,12 @@ final class ResponseCache<Store: ResponseStore>: Sendable {
         sharedRequests = SharedRequests(settings)
         watch = settings.watch
         ignoredFields = FieldNames(policy.coalescing.ignoredFields)
+        refusedMisses = StoringRules.Refusal.allCases.map { refusal in
+            var status = CacheStatus(cache: policy.name)
+            status.forwardReason = .uriMiss
+            status.isStored = false
+            status.detail = refusal.detail
+            return SharedCacheStatus(status, hasFixedDetail: true)
+        }
     }
 }

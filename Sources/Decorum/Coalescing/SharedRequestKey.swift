@@ -66,10 +66,11 @@ extension HTTPFields {
         var sum: UInt64 = 0
         var hasIgnored = false
         for index in indices {
-            if names.ignores(self[index].name) {
+            let field = self[index]
+            if names.ignores(field.name) {
                 hasIgnored = true
             } else {
-                sum &+= self[index].value.mixedBytes &* UInt64(self[index].name.canonicalName.utf8.count | 1)
+                sum &+= field.value.mixedBytes &* UInt64(field.name.canonicalName.utf8.count | 1)
             }
         }
         return (sum, hasIgnored)

@@ -87,17 +87,18 @@ struct DecompressingConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let layer: Layer
     private let limits: ContentDecodingLimits
-    private let offer: String
+    private let offer: HTTPField
 
     init(base: Base, policy: DecompressionPolicy) {
         self.base = base
         limits = policy.limits
         // A platform that decodes by itself fails at a coding that it does not know, and every one knows gzip.
         let decodesItself = base.layers.contains { $0.facts.contains(.decodesContent) }
-        offer = DecompressionDecision.offer(policy.codings) { decodesItself ? $0 == .gzip : $0.isDecodable }
+        let codings = DecompressionDecision.offer(policy.codings) { decodesItself ? $0 == .gzip : $0.isDecodable }
+        offer = HTTPField(name: .acceptEncoding, value: codings)
         layer = Layer(
             name: "decompressing", role: .preparation,
-            settings: [.init("codings", offer), .init("maximumRatio", limits.maximumRatio)],
+            settings: [.init("codings", codings), .init("maximumRatio", limits.maximumRatio)],
             facts: [.changesSignedParts, .decodesContent, .changesResponse],
             bytesHeld: .atMost(Self.stateSize * min(max(1, limits.maximumCodings), 1 << 10)))
     }
@@ -108,8 +109,8 @@ struct DecompressingConnection<Base: Connection>: ComposedConnection {
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
         guard !request.options.keepsContentCoding else { return try await base.send(request) }
         let method = request.head.method
-        if let value = DecompressionDecision.acceptEncoding(for: request.head, offering: offer) {
-            request.head.headerFields.add(HTTPField(name: .acceptEncoding, value: value))
+        if let field = DecompressionDecision.acceptEncoding(for: request.head, offering: offer) {
+            request.head.headerFields.add(field)
         }
         let response = try await base.send(request)
         let codings = DecompressionDecision.codings(of: response.head, to: method) { $0.isDecodable }

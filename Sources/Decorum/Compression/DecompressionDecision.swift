@@ -5,9 +5,9 @@ enum DecompressionDecision {
     /// The `Accept-Encoding` to add to a request; nil where the caller has set one.
     ///
     /// A range counts the bytes of the coded content, of which a part cannot be decoded (RFC 9110, section 14).
-    static func acceptEncoding(for request: borrowing HTTPRequest, offering codings: String) -> String? {
+    static func acceptEncoding(for request: borrowing HTTPRequest, offering codings: HTTPField) -> HTTPField? {
         guard !request.headerFields.has(.acceptEncoding) else { return nil }
-        return request.headerFields.has(.range) ? "identity" : codings
+        return request.headerFields.has(.range) ? HTTPField(name: .acceptEncoding, value: "identity") : codings
     }
 
     /// The value that offers codings, as far as this system can undo them.
@@ -25,7 +25,7 @@ enum DecompressionDecision {
     ) -> [ContentCoding] {
         // Most responses have no coding, which is found sooner than their status is read.
         guard response.headerFields.has(.contentEncoding), method != .head,
-            ![204, 206, 304].contains(response.status.code)
+            ![204, 206, 304].contains(response.code)
         else { return [] }
         let codings = ContentCoding.applied(to: response.headerFields)
         return codings.allSatisfy(isAvailable) ? codings : []

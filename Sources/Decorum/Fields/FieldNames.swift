@@ -27,11 +27,13 @@ struct FieldNames: Sendable {
         return isTaken[place] && names[place].contains(name.canonicalName)
     }
 
-    private func place(of name: HTTPField.Name) -> Int {
+    private func place(of name: HTTPField.Name) -> Int { Self.hash(of: name) & (isTaken.count - 1) }
+
+    /// A number that differs for most names.
+    static func hash(of name: HTTPField.Name) -> Int {
         // This reads the bytes only once: a stack calls it for each field of each request.
         let bytes = name.canonicalName.utf8
-        let hash = unsafe bytes.withContiguousStorageIfAvailable { unsafe Self.hash(of: $0) }
-        return (hash ?? Self.hash(of: Array(bytes))) & (isTaken.count - 1)
+        return unsafe bytes.withContiguousStorageIfAvailable { unsafe hash(of: $0) } ?? hash(of: Array(bytes))
     }
 
     @inline(__always)

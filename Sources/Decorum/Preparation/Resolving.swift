@@ -69,12 +69,17 @@ struct ResolvingConnection<Base: Connection>: ComposedConnection {
 struct BaseURL: Sendable {
     let origin: Origin
     private let target: Target
+    private let scheme: HTTPField?
+    private let authority: HTTPField?
 
     init(_ text: String) throws(InvalidRequestError) {
         let target = try Target(text)
         guard target.scheme != nil || target.authority != nil else { throw .baseWithoutOrigin }
         origin = try Origin(target)
         self.target = target
+        let fields = HTTPRequest(method: .get, scheme: target.scheme, authority: target.authority, path: nil)
+            .pseudoHeaderFields
+        (scheme, authority) = (fields.scheme, fields.authority)
     }
 
     var path: Substring { target.path.prefix { $0 != "?" } }
@@ -86,13 +91,10 @@ struct BaseURL: Sendable {
     var isCut: Bool { endsWithName || hasQuery }
 
     func resolve(_ request: inout Request) throws(InvalidRequestError) {
-        // Most references are plain paths, which cannot name a server; making a head takes less time than changing one.
-        if let path = request.head.path, path.isPlainReference, !path.hasDotSegments,
-            request.head.extendedConnectProtocol == nil
-        {
-            request.head = HTTPRequest(
-                method: request.head.method, scheme: target.scheme, authority: target.authority, path: path,
-                headerFields: request.head.headerFields)
+        // Most references are plain paths, which cannot name a server. A text that is set would be validated once more.
+        if let path = request.head.path, path.isPlainReference, !path.hasDotSegments {
+            request.head.pseudoHeaderFields.scheme = scheme
+            request.head.pseudoHeaderFields.authority = authority
             return
         }
         let target = try target(for: request.head.path ?? "", method: request.head.method)

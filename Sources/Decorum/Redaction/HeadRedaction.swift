@@ -143,8 +143,13 @@ extension Redaction {
 
     /// Returns whether the value of a field is a secret by itself, under a name that is not listed.
     func isSecret(valueOf field: HTTPField) -> Bool {
-        if field.value.mayBeJSON, redacted(inJSON: field.value) != nil { return true }
-        return mayHoldToken(field.value) && !TokenSearch.tokens(in: Array(field.value.utf8)).isEmpty
+        isSecret(value: field.value)
+    }
+
+    func isSecret(value: String) -> Bool {
+        guard !PlainText.holds(value) else { return false }
+        if value.mayBeJSON, redacted(inJSON: value) != nil { return true }
+        return mayHoldToken(value) && !TokenSearch.tokens(in: Array(value.utf8)).isEmpty
     }
 
     /// Returns whether the value of a field counts as secret by its name or its indexing strategy.

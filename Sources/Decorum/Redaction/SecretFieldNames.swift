@@ -11,18 +11,17 @@ struct SecretFieldNames: Sendable {
     private let names: FieldNames
     private let endings: SecretNames
 
-    /// Creates the names of a redaction.
-    ///
-    /// - Parameters:
-    ///   - redaction: The redaction.
-    ///   - others: Further names.
-    init(_ redaction: Redaction, and others: Set<HTTPField.Name> = []) {
-        names = FieldNames(redaction.fields.union(others))
+    init(_ redaction: Redaction) {
+        names = FieldNames(redaction.fields)
         endings = redaction.fieldNames
     }
 
     func contains(_ name: HTTPField.Name) -> Bool {
-        if names.contains(name) { return true }
+        names.contains(name) || hasSecretEnding(name)
+    }
+
+    /// Whether a name may be secret although it is not listed.
+    func hasSecretEnding(_ name: HTTPField.Name) -> Bool {
         // A stack calls this for each field of each request, and reading the views of a string backwards is slow.
         var text = name.canonicalName
         return text.withUTF8 { unsafe endings.mayBeSecret(field: $0) }

@@ -117,7 +117,7 @@ struct FollowingRedirectsConnection<Base: Connection>: ComposedConnection {
         var trail = RedirectionTrail()
         while true {
             let response = try await send(copy request, after: trail)
-            guard RedirectionDecision.isRedirection(response.status) else {
+            guard RedirectionDecision.isRedirection(response.head) else {
                 return trail.end(with: response, to: request)
             }
             if let answer = try await answer(from: consume response, to: &request, trail: &trail) {

@@ -63,7 +63,7 @@ extension FollowingRedirectsConnection {
                 }
                 memory.forget([refused.key])
             }
-            guard RedirectionDecision.isRedirection(response.status) else {
+            guard RedirectionDecision.isRedirection(response.head) else {
                 return trail.end(with: response, to: request)
             }
             let head = response.head

@@ -10,8 +10,8 @@ enum RedirectionDecision: Equatable, Sendable {
     /// The next request has to be sent, if the policy's rule allows the redirection.
     case follow(Request, Redirection)
 
-    static func isRedirection(_ status: HTTPResponse.Status) -> Bool {
-        switch status.code {
+    static func isRedirection(_ response: HTTPResponse) -> Bool {
+        switch response.code {
         case 301, 302, 303, 307, 308: true
         default: false
         }
@@ -26,7 +26,7 @@ enum RedirectionDecision: Equatable, Sendable {
         _ response: HTTPResponse, to request: Request, at url: URL, rewrittenTo rewritten: URL? = nil,
         policy: RedirectionPolicy, secretFields: Set<HTTPField.Name>
     ) -> RedirectionDecision {
-        guard isRedirection(response.status) else { return .answer }
+        guard isRedirection(response) else { return .answer }
 
         let locations = rewritten.map { [$0.absoluteString] } ?? response.headerFields[values: .location]
         guard let location = locations.first, !location.isEmpty else { return .refuse(.missingLocation) }

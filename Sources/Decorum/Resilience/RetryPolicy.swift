@@ -23,7 +23,7 @@ public struct RetryPolicy: Sendable, Hashable {
     public var retries: Int
     /// The responses and errors to try again after.
     public var when: RetryRule {
-        didSet { statuses = when.statuses }
+        didSet { (statuses, lowestStatus) = Self.statuses(of: when) }
     }
     /// The methods that may be sent twice, because they are idempotent (RFC 9110, section 9.2.2).
     ///
@@ -50,6 +50,8 @@ public struct RetryPolicy: Sendable, Hashable {
 
     /// The statuses of the responses that can meet the rule; nil where a response with any status can.
     private(set) var statuses: Set<HTTPResponse.Status>?
+    /// The lowest of their codes: most responses have a lower one, which needs no search.
+    private(set) var lowestStatus: Int
 
     /// Creates a policy.
     ///
@@ -83,7 +85,12 @@ public struct RetryPolicy: Sendable, Hashable {
         self.certainPart = certainPart
         self.maximumRetryAfter = maximumRetryAfter
         self.budget = budget
-        statuses = when.statuses
+        (statuses, lowestStatus) = Self.statuses(of: when)
+    }
+
+    private static func statuses(of rule: RetryRule) -> (Set<HTTPResponse.Status>?, lowest: Int) {
+        let statuses = rule.statuses
+        return (statuses, statuses.map { $0.map(\.code).min() ?? .max } ?? 0)
     }
 
     /// `GET`, `HEAD`, `OPTIONS`, `TRACE`, `PUT`, `DELETE` and `QUERY` (RFC 9110, section 9.2.2).

@@ -84,7 +84,7 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
         let outcome: Result<Response, any Error>
         do {
             let response = try await base.send(copy request)
-            if isLast(response.status, to: request) { return response }
+            if isLast(response.head, to: request) { return response }
             outcome = .success(consume response)
         } catch {
             outcome = .failure(error)
@@ -92,19 +92,21 @@ struct RetryingConnection<Base: Connection>: ComposedConnection {
         return try await sendAgain(request, after: consume outcome)
     }
 
-    private func isLast(_ status: HTTPResponse.Status, to request: borrowing Request) -> Bool {
+    private func isLast(_ response: borrowing HTTPResponse, to request: borrowing Request) -> Bool {
         // A policy is large, so that of the layer is not copied.
         if !request.options.values.isEmpty, let own = request.options.retryPolicy {
-            return isLast(status, to: request.head, by: own)
+            return isLast(response, to: request.head, by: own)
         }
-        return isLast(status, to: request.head, by: policy)
+        return isLast(response, to: request.head, by: policy)
     }
 
     /// Whether the status alone shows that a first response needs no retry; if so, it is noted as an answer.
     private func isLast(
-        _ status: HTTPResponse.Status, to head: borrowing HTTPRequest, by policy: borrowing RetryPolicy
+        _ response: borrowing HTTPResponse, to head: borrowing HTTPRequest, by policy: borrowing RetryPolicy
     ) -> Bool {
-        guard let statuses = policy.statuses, !statuses.contains(status) else { return false }
+        if response.code >= policy.lowestStatus {
+            guard let statuses = policy.statuses, !statuses.contains(response.status) else { return false }
+        }
         noteAnswer(to: head, in: policy.budget, isNewCall: true)
         return true
     }

@@ -12,7 +12,7 @@ enum InvalidationRules {
     static func invalidated(by response: HTTPResponse?, to request: HTTPRequest) -> [ResponseKey.URI] {
         guard !request.method.isSafe, let uri = ResponseKey.URI(request) else { return [] }
         guard let response else { return [uri] }
-        guard (200..<400).contains(response.status.code) else { return [] }
+        guard (200..<400).contains(response.code) else { return [] }
         let named = [HTTPField.Name.location, .contentLocation]
             .compactMap { response.headerFields.firstValue(of: $0) }
             .compactMap { ResponseKey.URI($0, relativeTo: request) }

@@ -16,15 +16,16 @@ extension Request {
 
 /// The fields that tell the server nothing about the user.
 enum NeutralFields {
-    static let names = FieldNames(
-        Set(
-            [
-                "Accept", "Accept-Encoding", "Cache-Control", "Connection", "Content-Length", "Date", "Expect",
-                "If-Match", "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since", "Keep-Alive",
-                "Pragma", "Priority", "Range", "TE", "Trailer", "Transfer-Encoding", "User-Agent",
-                "b3", "Idempotency-Key", "traceparent", "tracestate", "X-B3-Flags", "X-B3-ParentSpanId", "X-B3-Sampled",
-                "X-B3-SpanId", "X-B3-TraceId", "X-Correlation-ID", "X-Request-ID",
-            ].compactMap { HTTPField.Name($0) }))
+    static let names = FieldNames(list)
+
+    static let list = Set(
+        [
+            "Accept", "Accept-Encoding", "Cache-Control", "Connection", "Content-Length", "Date", "Expect",
+            "If-Match", "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since", "Keep-Alive",
+            "Pragma", "Priority", "Range", "TE", "Trailer", "Transfer-Encoding", "User-Agent",
+            "b3", "Idempotency-Key", "traceparent", "tracestate", "X-B3-Flags", "X-B3-ParentSpanId", "X-B3-Sampled",
+            "X-B3-SpanId", "X-B3-TraceId", "X-Correlation-ID", "X-Request-ID",
+        ].compactMap { HTTPField.Name($0) })
 
     /// Whether the name of a field is neutral with any value.
     static func contains(_ name: HTTPField.Name) -> Bool { names.contains(name) }

@@ -32,16 +32,23 @@ public struct ResponseKey: Sendable, Hashable {
     ///   - method: The method to look for instead of the request's method, since a `HEAD` can be answered with the
     ///     response to a `GET`.
     public init?(_ request: borrowing Request, method: HTTPRequest.Method? = nil) {
-        self.init(request, method: method ?? request.head.method, hasCookie: true)
+        let telling = TellingFields(
+            request.head.headerFields, declaredSecret: request.options.secretFields, countsCookie: true)
+        self.init(request, method: method ?? request.head.method, telling)
     }
 
     /// Creates the key under which a cache stores the response to a request: without the cookie, which is kept with the
     /// response.
-    init?(storing request: borrowing Request, method: HTTPRequest.Method) {
-        self.init(request, method: method, hasCookie: false)
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - method: The method of the response.
+    ///   - telling: The telling fields of the request, in which its cookie does not count.
+    init?(storing request: borrowing Request, method: HTTPRequest.Method, _ telling: TellingFields) {
+        self.init(request, method: method, telling)
     }
 
-    private init?(_ request: borrowing Request, method: HTTPRequest.Method, hasCookie: Bool) {
+    private init?(_ request: borrowing Request, method: HTTPRequest.Method, _ telling: TellingFields) {
         guard let uri = URI(request.head) else { return nil }
         var content: RequestContent?
         if method == .query {
@@ -50,8 +57,7 @@ public struct ResponseKey: Sendable, Hashable {
         }
         parts = Parts(
             method: method, uri: uri, principal: request.options.principal,
-            credentials: Self.credentials(in: request.head.headerFields, request.options.secretFields, hasCookie),
-            content: content)
+            credentials: telling.credentials, content: content)
     }
 
     private init(ofPrincipalIn other: ResponseKey) {
@@ -63,34 +69,10 @@ public struct ResponseKey: Sendable, Hashable {
     /// A key of no resource: only a removal of the principal's responses, or of all, withdraws its tickets.
     var ofPrincipalAlone: ResponseKey { ResponseKey(ofPrincipalIn: self) }
 
-    private static func credentials(in fields: HTTPFields, _ secretFields: Set<HTTPField.Name>, _ hasCookie: Bool)
-        -> [HTTPField]
-    {
-        var credentials: [HTTPField] = []
-        // Each access to a static value that is made at its first use takes a call.
-        let (neutralFields, tellingFields) = (NeutralFields.names, Self.tellingFields)
-        for index in fields.indices {
-            let name = fields[index].name
-            // Most fields of most requests only say what the client accepts.
-            let counts =
-                fields[index].indexingStrategy == .disallow || (!secretFields.isEmpty && secretFields.contains(name))
-                || !neutralFields.contains(name)
-                    && (tellingFields.contains(name)
-                        || fields[index].value.utf8.count >= shortestToken
-                            && Redaction.standard.isSecret(valueOf: fields[index]))
-            if counts, hasCookie || name != .cookie { credentials.append(fields[index]) }
-        }
-        return credentials
-    }
-
-    private static let shortestToken = 12
-
-    private static let tellingFields = SecretFieldNames(.standard, and: publicNames)
-
     // The fields that name the user or the server, and hold no secret.
     private static let publicFields = FieldNames(publicNames)
 
-    private static let publicNames = Set(
+    static let publicNames = Set(
         (["Host", "From", "X-Forwarded-User", "X-Remote-User"]
             + [
                 "Account", "Account-Id", "Customer", "Customer-Id", "On-Behalf-Of", "Org-Id", "Organization",

@@ -6,7 +6,8 @@ import Synchronization
 /// The baselines of layers: functions that do the same work without layers.
 struct HandWritten: Sendable {
     let response: Response
-    private let ends = Uses()
+    private let uses = Uses()
+    private let record: @Sendable (ExchangeEvent) -> Void = { _ in }
 
     init(_ memory: MemoryConnection) {
         response = memory.response
@@ -23,30 +24,91 @@ struct HandWritten: Sendable {
         return try await answer(request)
     }
 
-    /// Does the work of the six layers: names the client, signs, looks into an empty cache, retries, measures.
+    /// Does the work of the six layers: measures the call, names the client, follows no redirection, looks into an empty
+    /// cache and says why it stores nothing, counts the answer in a budget of retries, signs for one origin.
     @inline(never) func work(_ request: consuming Request) async throws -> Response {
+        let start = ContinuousClock.now
+        let origin = try Origin(request.head)
         if !request.head.headerFields.contains(.userAgent) {
             request.head.headerFields[.userAgent] = "benchmarks"
         }
-        let start = ContinuousClock.now
-        let isKnown = ends.contains(
-            "\(request.head.scheme ?? "")://\(request.head.authority ?? "")\(request.head.path ?? "")")
-        if request.head.scheme == "https", request.head.authority == "api.example.com" {
+        let key = Key(request)
+        let call = uses.begin(key)
+        defer { uses.end(key) }
+        if origin.scheme == "https", origin.host == "api.example.com" {
             request.head.headerFields[.authorization] = "Bearer token"
         }
-        let response = try await answer(request)
-        if !isKnown, response.status.code < 500, response.head.headerFields[.eTag] == nil {
-            ends.record(ContinuousClock.now - start)
+        var response = try await answer(request)
+        let status = response.status
+        guard ![301, 302, 303, 307, 308, 401, 429, 500, 502, 503, 504].contains(status.code) else {
+            throw BenchmarkFailure("The answer is \(status).")
         }
+        uses.noteAnswer(of: origin, at: .now)
+        let fields = response.head.headerFields
+        if !fields.contains(.eTag), !fields.contains(.lastModified) {
+            var handling = CacheStatus(cache: "benchmarks")
+            handling.forwardReason = .uriMiss
+            handling.isStored = false
+            handling.detail = "not stored: the response has no validator"
+            response.metadata.cacheStatus = handling
+        }
+        let duration = ContinuousClock.now - start
+        record(
+            ExchangeEvent(
+                scope: .call, callID: call, method: key.method, origin: origin, status: status, timeToHead: duration,
+                duration: duration, bytesReceived: Int64(response.body.bytes?.count ?? 0), attempts: 1))
         return response
     }
 }
 
-/// A cache without a response, and a sum of durations.
+/// The parts of a request by which its stored response is found.
+private struct Key: Sendable, Hashable {
+    let method: HTTPRequest.Method
+    let scheme: String?
+    let authority: String?
+    let path: String?
+    let principal: Principal?
+    let credentials: [HTTPField]
+
+    init(_ request: borrowing Request) {
+        method = request.head.method
+        scheme = request.head.scheme
+        authority = request.head.authority
+        path = request.head.path
+        principal = request.options.principal
+        credentials = request.head.headerFields.filter { $0.name == .authorization || $0.name == .cookie }
+    }
+}
+
+/// The requests under way, and the answers of each origin.
 private final class Uses: Sendable {
-    private let state = Mutex((urls: Set<String>(), duration: Duration.zero))
+    private struct State {
+        var lastCall: UInt64 = 0
+        var underWay: [Key: Int] = [:]
+        var answers: [Origin: (count: Int, last: ContinuousClock.Instant)] = [:]
+    }
 
-    func contains(_ url: String) -> Bool { state.withLock { $0.urls.contains(url) } }
+    private let state = Mutex(State())
 
-    func record(_ duration: Duration) { state.withLock { $0.duration += duration } }
+    func begin(_ key: Key) -> UInt64 {
+        state.withLock { state in
+            state.underWay[key, default: 0] += 1
+            state.lastCall += 1
+            return state.lastCall
+        }
+    }
+
+    func end(_ key: Key) {
+        state.withLock { state in
+            guard let count = state.underWay[key] else { return }
+            state.underWay[key] = count > 1 ? count - 1 : nil
+        }
+    }
+
+    func noteAnswer(of origin: Origin, at now: ContinuousClock.Instant) {
+        state.withLock { state in
+            let count = state.answers[origin]?.count ?? 0
+            state.answers[origin] = (count + 1, now)
+        }
+    }
 }

@@ -94,7 +94,8 @@ import Testing
         let stored = { (fields: HTTPFields) in
             let head = HTTPRequest(
                 method: .get, scheme: "https", authority: "example.com", path: "/page", headerFields: fields)
-            return try #require(ResponseKey(storing: Request(head: head), method: .get))
+            let telling = TellingFields(fields, declaredSecret: [], countsCookie: false)
+            return try #require(ResponseKey(storing: Request(head: head), method: .get, telling))
         }
         let plain = try stored([:])
         let cookie = try stored([.cookie: "sid=joe"])

@@ -121,6 +121,31 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        "gzip, deflate, br", "en-GB,en;q=0.9", "text/html;q=0.8, */*", "the value of a field", "max-age=86400", "",
+        "Mozilla/5.0 (X11; Linux x86_64)",
+    ])
+    func `The value of most fields is plain`(text: String) {
+        #expect(PlainText.holds(text))
+    }
+
+    @Test func `A text that is plain holds no secret`() {
+        let generator = SeededGenerator(seed: 31)
+        let parts =
+            Self.tokens + [
+                #"{"password":"s3cret"}"#, #"["s3cret"]"#, "4111 1111-1111 1111",
+                "-----BEGIN PRIVATE KEY-----MIIEvQIBADANBg",
+                "Bearer abcdefgh12345678", "é", "1", "-", " ", "a", "card", "\\", "%20", "_",
+            ]
+        for _ in 0..<5_000 {
+            let text = (0...generator.next() % 5).map { _ in parts[Int(generator.next() % UInt64(parts.count))] }
+                .joined()
+            guard PlainText.holds(text) else { continue }
+            #expect(TokenSearch.tokens(in: Array(text.utf8)).isEmpty, "\(text)")
+            #expect(!text.contains("\""), "\(text)")
+        }
+    }
+
     @Test func `A part of a text is searched like a whole text`() {
         let generator = SeededGenerator(seed: 23)
         let parts =

@@ -4,8 +4,8 @@ import HTTPTypes
 /// The directives of a request to a cache: its `Cache-Control` (RFC 9111, section 5.2.1) and ``RequestOptions/cacheUse``.
 struct CacheRequest: Sendable {
     /// Whether the request has a field that a cache evaluates: a directive, a condition or a range.
-    private(set) var hasCacheFields = false
-    private(set) var hasCookie = false
+    let hasCacheFields: Bool
+    let hasCookie: Bool
     /// Whether a stored response must be validated before it is used.
     var needsValidation = false
     /// Whether that is because of a change at the origin, and not of the request.
@@ -23,11 +23,8 @@ struct CacheRequest: Sendable {
     /// The seconds by which a response may be stale that is used instead of an error (RFC 5861, section 4).
     var staleIfError: Double = 0
 
-    init(_ fields: HTTPFields, use: CacheUse) {
-        // Nearly all requests have none, which one pass over their names shows.
-        for index in fields.indices where Self.cacheFields.contains(fields[index].name) {
-            if fields[index].name == .cookie { hasCookie = true } else { hasCacheFields = true }
-        }
+    init(_ fields: HTTPFields, _ telling: TellingFields, use: CacheUse) {
+        (hasCacheFields, hasCookie) = (telling.hasCacheFields, telling.hasCookie)
         if hasCacheFields { read(fields) }
         switch use {
         case .standard: break
@@ -39,10 +36,6 @@ struct CacheRequest: Sendable {
         case .none: isNoStore = true
         }
     }
-
-    private static let cacheFields = FieldNames([
-        .cacheControl, .pragma, .range, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange, .cookie,
-    ])
 
     private mutating func read(_ fields: HTTPFields) {
         guard fields.has(.cacheControl) else {

@@ -34,7 +34,7 @@ struct Freshness: Sendable {
             control.seconds(of: "max-age")
             ?? fields.expires(at: date).map { max(0, $0 - (sent ?? received.rounded(.down))) }
         modifiedBefore =
-            Self.heuristicStatuses.contains(head.status.code) || control.contains("public")
+            Self.heuristicStatuses.contains(head.code) || control.contains("public")
             ? fields.firstValue(of: .lastModified).flatMap { HTTPDate($0, at: date) }
                 .map { max(0, (sent ?? received) - Double($0.seconds)) }
             : nil

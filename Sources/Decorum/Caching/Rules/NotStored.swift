@@ -25,7 +25,7 @@ enum NotStored: Sendable, Equatable {
     /// The reason in words, with the section of the RFC.
     var detail: String {
         switch self {
-        case .refused(let refusal): refusal.rawValue
+        case .refused(let refusal): refusal.detail
         case .policy: "not stored: the policy of the cache forbids it"
         case .noPrincipal(let difference): "not stored: the request names no principal, and \(difference)"
         case .head: "not stored: a response to HEAD has no content (RFC 9111, 4.3.5)"

@@ -45,18 +45,18 @@ enum ResponseDecision: Sendable {
     ) -> ResponseDecision {
         let request = forwarded.plain.head
         switch forwarded.purpose {
-        case .ask(let stored) where response.status == .notModified && !stored.isEmpty:
+        case .ask(let stored) where !stored.isEmpty && response.code == 304:
             if let confirmed = Validation.confirmed(by: response, among: stored, for: request) {
                 return .confirm(Confirmation(confirmed, by: response, to: request, policy))
             }
             // It may concern the condition of the caller, which the cache has also sent.
             if !request.isConditional { return .askPlainly }
-        case .complete(let stored) where response.status == .partialContent:
+        case .complete(let stored) where response.code == 206:
             guard let whole = PartialContent.combined(stored, with: response, body) else { return .askPlainly }
             return .combine(
                 head: whole.head, body: whole.body,
                 forwarded.sent.difference.map { .noPrincipal($0) } ?? obstacle(to: whole.head, request, policy))
-        case .complete where response.status == .rangeNotSatisfiable:
+        case .complete where response.code == 416:
             return .askPlainly
         case .ask, .complete:
             break

@@ -3,20 +3,34 @@ import HTTPTypes
 
 /// Whether a response may be stored, and which of its fields (RFC 9111, section 3).
 enum StoringRules {
-    /// The reason why the rules do not allow a response to be stored, with the section of the RFC, as a whole text: a log
-    /// has it for each response that is not stored.
-    enum Refusal: String, Error {
-        case request = "not stored: the request has no-store (RFC 9111, 5.2.1.5)"
-        case response = "not stored: the response has no-store (RFC 9111, 5.2.2.5)"
-        case understanding = """
-            not stored: the response has must-understand, and its status is not understood (RFC 9111, 5.2.2.3)
-            """
-        case vary = "not stored: the response varies by more than the fields of the request (RFC 9111, 4.1)"
-        case status = "not stored: the status is not cacheable without an explicit lifetime (RFC 9111, 3)"
-        case condition = "not stored: the status answers a condition or a range, or is informational (RFC 9111, 3)"
-        case useless = "not stored: the response has neither a lifetime nor a validator (RFC 9111, 3)"
-        case method = "not stored: the response to a POST answers no later GET (RFC 9110, 9.3.3)"
-        case part = "not stored: the place of the part in the content is not known (RFC 9111, 3.3)"
+    /// The reason why the rules do not allow a response to be stored.
+    enum Refusal: Int, CaseIterable, Error {
+        case request
+        case response
+        case understanding
+        case vary
+        case status
+        case condition
+        case useless
+        case method
+        case part
+
+        /// The reason in words, with the section of the RFC, as a whole text: a log has it for each response that is not
+        /// stored.
+        var detail: String {
+            switch self {
+            case .request: "not stored: the request has no-store (RFC 9111, 5.2.1.5)"
+            case .response: "not stored: the response has no-store (RFC 9111, 5.2.2.5)"
+            case .understanding:
+                "not stored: the response has must-understand, and its status is not understood (RFC 9111, 5.2.2.3)"
+            case .vary: "not stored: the response varies by more than the fields of the request (RFC 9111, 4.1)"
+            case .status: "not stored: the status is not cacheable without an explicit lifetime (RFC 9111, 3)"
+            case .condition: "not stored: the status answers a condition or a range, or is informational (RFC 9111, 3)"
+            case .useless: "not stored: the response has neither a lifetime nor a validator (RFC 9111, 3)"
+            case .method: "not stored: the response to a POST answers no later GET (RFC 9110, 9.3.3)"
+            case .part: "not stored: the place of the part in the content is not known (RFC 9111, 3.3)"
+            }
+        }
     }
 
     /// Returns whether a response to a `GET` may be stored.
@@ -28,7 +42,7 @@ enum StoringRules {
         let control = CacheControl(fields)
         if let refusal = refusal(of: response, control, in: mode) { throw refusal }
         guard mode == .answering else { return try checkForValidation(response) }
-        let code = response.status.code
+        let code = response.code
         guard code >= 200, !refusedStatuses.contains(code) else { throw .condition }
         if code == 206 {
             guard ContentRange(fields) != nil else { throw .part }
@@ -50,7 +64,7 @@ enum StoringRules {
         if mode == .answering, control.contains("must-understand") {
             // A cache that understands the status may ignore the no-store, which is for caches that do not understand
             // it.
-            guard understoodStatuses.contains(response.status.code) else { return .understanding }
+            guard understoodStatuses.contains(response.code) else { return .understanding }
         } else if control.contains("no-store") {
             return .response
         }
@@ -60,7 +74,7 @@ enum StoringRules {
     /// Returns whether a response may be stored that is validated each time.
     private static func checkForValidation(_ response: HTTPResponse) throws(Refusal) {
         let fields = response.headerFields
-        guard response.status == .ok else { throw .status }
+        guard response.code == 200 else { throw .status }
         guard fields.has(.eTag) || fields.has(.lastModified) else { throw .useless }
     }
 
@@ -83,7 +97,7 @@ enum StoringRules {
     static func check(_ response: HTTPResponse, toPost request: HTTPRequest) throws(Refusal) {
         let fields = response.headerFields
         let control = CacheControl(fields)
-        guard response.status.code == 200, control.contains("max-age") || fields.has(.expires) else {
+        guard response.code == 200, control.contains("max-age") || fields.has(.expires) else {
             throw .method
         }
         guard let location = fields.firstValue(of: .contentLocation),

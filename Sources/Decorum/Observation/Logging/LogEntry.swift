@@ -43,7 +43,7 @@ struct LogEntry {
         addURL(to: &line)
         line.add(" ")
         if let head = report.head, let timeToHead = report.timeToHead {
-            line.add(head.status.code)
+            line.add(head.code)
             line.add(" in ")
             line.add(timeToHead)
             addBody(to: &line)

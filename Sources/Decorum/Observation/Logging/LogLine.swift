@@ -1,19 +1,35 @@
 /// A line of a log while it is written, byte by byte: a string that grows by its parts takes three times as long.
 struct LogLine {
-    private var bytes: [UInt8] = []
-
-    init() {
-        // Most lines are shorter.
-        bytes.reserveCapacity(240)
-    }
+    // Most lines are shorter. Bytes that are there already are written in less time than others are appended.
+    private var bytes = [UInt8](repeating: 0, count: 240)
+    private var count = 0
 
     mutating func add(_ text: String) {
         var text = text
-        text.withUTF8 { unsafe bytes.append(contentsOf: $0) }
+        text.withUTF8 { text in
+            guard let start = text.baseAddress else { return }
+            makeRoom(for: text.count)
+            let end = count
+            // This is safe because there is room for all bytes of the text.
+            unsafe bytes.withUnsafeMutableBytes { line in
+                unsafe line.baseAddress?.advanced(by: end).copyMemory(from: start, byteCount: text.count)
+            }
+            count += text.count
+        }
+    }
+
+    private mutating func add(_ byte: UInt8) {
+        makeRoom(for: 1)
+        bytes[count] = byte
+        count += 1
+    }
+
+    private mutating func makeRoom(for length: Int) {
+        if length > bytes.count - count { bytes += Array(repeating: 0, count: max(length, bytes.count)) }
     }
 
     mutating func add(_ number: Int64) {
-        if number < 0 { bytes.append(UInt8(ascii: "-")) }
+        if number < 0 { add(UInt8(ascii: "-")) }
         addDigits(of: number.magnitude)
     }
 
@@ -21,7 +37,7 @@ struct LogLine {
 
     private mutating func addDigits(of number: UInt64) {
         if number >= 10 { addDigits(of: number / 10) }
-        bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
+        add(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
     }
 
     /// Adds a duration as ``Duration/shortText`` writes it.
@@ -45,6 +61,7 @@ struct LogLine {
 
     /// The line with control characters as escapes, so that a value can neither start a line nor control a terminal.
     var text: String {
+        let bytes = bytes[..<count]
         let text = String(decoding: bytes, as: UTF8.self)
         // Most lines are plain ASCII, and looking up the category of each character is the slowest step.
         let isPlain = unsafe bytes.withUnsafeBufferPointer { bytes in

@@ -39,7 +39,7 @@ public struct ExchangeEvent: Sendable, Hashable {
     /// A relative request has the origin that ``Connection/resolving(against:)`` gives it further in. Nil when a
     /// request without an origin failed before it had one.
     public var origin: Origin?
-    private var statusCode: Int?
+    var statusCode: Int?
     /// How the exchange ended.
     public var outcome: Outcome
     /// The time until the head of the response had arrived; nil when no head arrived.

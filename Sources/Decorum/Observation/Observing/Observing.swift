@@ -159,13 +159,15 @@ struct ExchangeSubject: Sendable {
     let sent: SentBytes
 
     func event(_ report: ExchangeReport) -> ExchangeEvent {
-        ExchangeEvent(
+        var event = ExchangeEvent(
             scope: scope, callID: call.id, attempt: attempt, method: method, routeName: routeName,
-            origin: origin ?? call.origin ?? report.answer?.askedOrigin, status: report.status,
+            origin: origin ?? call.origin ?? report.answer?.askedOrigin,
             outcome: ExchangeEvent.Outcome(report.ending),
             timeToHead: report.timeToHead, duration: report.duration, bytesSent: sent.count,
             bytesReceived: report.received.count, attempts: attempts(in: report),
             retries: scope == .call ? call.retries : 0, source: report.answer?.source)
+        event.statusCode = report.statusCode
+        return event
     }
 
     private func attempts(in report: ExchangeReport) -> Int? {
@@ -185,10 +187,10 @@ extension ResponseMetadata {
 }
 
 extension ExchangeReport {
-    /// The status of the response, also of one that a layer further in did not accept.
-    fileprivate var status: HTTPResponse.Status? {
-        guard case .failed(let error as StatusError) = ending else { return head?.status }
-        return error.status
+    /// The code of the response, also of one that a layer further in did not accept.
+    fileprivate var statusCode: Int? {
+        guard case .failed(let error as StatusError) = ending else { return head?.code }
+        return error.response.head.code
     }
 
     /// The metadata of the response, also of one that a layer further in did not accept.

@@ -19,7 +19,7 @@ struct RouteTotals: Sendable {
     mutating func add(_ event: ExchangeEvent) {
         count += 1
         errors += event.isError ? 1 : 0
-        responses += event.status != nil ? 1 : 0
+        responses += event.statusCode != nil ? 1 : 0
         hits += event.source == .cache ? 1 : 0
         revalidations += event.source == .revalidated ? 1 : 0
         retries += max(0, event.retries)

@@ -35,10 +35,19 @@ struct StatisticsTable: Sendable {
         func hash(into hasher: inout Hasher) { hasher.combine(route ?? origin?.host ?? "") }
     }
 
+    private typealias Rows = [Place: RecentTotals]
+
+    /// The rows of the latest events, until a row is added or removed.
+    private struct Latest {
+        var ofCalls: Rows.Index?
+        var ofAttempts: Rows.Index?
+    }
+
     private let routeLimit: Int
     /// The number of parts that are kept; nil where all time is one part.
     private let parts: Int?
-    private var rows: [Place: RecentTotals] = [:]
+    private var rows: Rows = [:]
+    private var latest = Latest()
     private var others: [ExchangeEvent.Scope: RecentTotals] = [:]
     /// The part in which outdated rows were last removed.
     private var lastRemoval = Int.min
@@ -49,10 +58,11 @@ struct StatisticsTable: Sendable {
     }
 
     mutating func add(_ event: ExchangeEvent, at place: Place, in part: Int) {
-        if let index = rows.index(forKey: place) {
+        if let index = index(of: place, in: event.scope) {
             rows.values[index].add(event, in: part)
             return
         }
+        latest = Latest()
         if rows.count >= routeLimit { removeOutdatedRows(at: part) }
         if rows.count < routeLimit {
             rows[place, default: RecentTotals(parts: parts)].add(event, in: part)
@@ -61,7 +71,17 @@ struct StatisticsTable: Sendable {
         }
     }
 
+    /// The row of a place, which is that of the event before it in most cases.
+    private mutating func index(of place: Place, in scope: ExchangeEvent.Scope) -> Rows.Index? {
+        let known = scope == .call ? latest.ofCalls : latest.ofAttempts
+        if let known, rows.keys[known] == place { return known }
+        guard let index = rows.index(forKey: place) else { return nil }
+        if scope == .call { latest.ofCalls = index } else { latest.ofAttempts = index }
+        return index
+    }
+
     mutating func removeAll() {
+        latest = Latest()
         rows = [:]
         others = [:]
     }

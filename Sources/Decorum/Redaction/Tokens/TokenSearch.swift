@@ -193,7 +193,7 @@ extension TokenSearch {
     static func mayHoldToken(_ text: String) -> Bool {
         guard text.utf8.count >= minimumLength else { return false }
         var text = text
-        return text.withUTF8 { bytes in unsafe mayHoldToken(bytes) }
+        return text.withUTF8 { bytes in unsafe !PlainText.holds(bytes) && mayHoldToken(bytes) }
     }
 
     private static func mayHoldToken(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
