@@ -5,9 +5,17 @@ import DecorumArchive
 ///
 /// No name occurs twice.
 struct CassetteMembers {
+    private struct Member {
+        /// Nil for a name that no member of the format can have.
+        let name: MemberName?
+        /// The range between the quotation marks of the name.
+        let text: Range<Int>
+        let value: Range<Int>
+    }
+
     let bytes: [UInt8]
     private let start: Int
-    private var members: [(name: String, range: Range<Int>)] = []
+    private var members: [Member] = []
 
     /// The largest number of members, which no object of the format reaches.
     private static let limit = 64
@@ -25,29 +33,35 @@ struct CassetteMembers {
         guard walk.skip(UInt8(ascii: "{")) else { throw fault("'{' is expected") }
         guard !walk.skip(UInt8(ascii: "}")) else { return }
         repeat {
-            let name = walk.name()
-            guard !contains(name) else { throw fault("the member \"\(name)\" occurs twice") }
+            let text = walk.nameText()
+            let name = MemberName(bytes, in: text)
+            guard !holds(name, text) else { throw fault("the member \"\(self.text(text))\" occurs twice") }
             guard members.count < Self.limit else { throw fault("an object has more than \(Self.limit) members") }
-            members.append((name, walk.value()))
+            members.append(Member(name: name, text: text, value: walk.value()))
         } while walk.skip(UInt8(ascii: ","))
     }
 
-    subscript(_ name: String) -> Range<Int>? {
-        for member in members where member.name == name { return member.range }
+    subscript(_ name: MemberName) -> Range<Int>? {
+        for index in members.indices where members[index].name == name { return members[index].value }
         return nil
     }
 
-    func contains(_ name: String) -> Bool { self[name] != nil }
+    func contains(_ name: MemberName) -> Bool { self[name] != nil }
 
-    func text(_ name: String) throws -> String? {
+    func text(_ name: MemberName) throws -> String? {
         guard let range = self[name] else { return nil }
         var scanner = JSONScanner(bytes, range: range)
         return try scanner.string()
     }
 
     /// A text, or the elements of a list of texts.
-    func lines(_ name: String) throws -> [String] {
+    func lines(_ name: MemberName) throws -> [String] {
         guard let range = self[name] else { return [] }
+        return try Self.lines(bytes, in: range)
+    }
+
+    /// The text in a range, or the elements of the list of texts in it.
+    static func lines(_ bytes: [UInt8], in range: Range<Int>) throws -> [String] {
         var scanner = JSONScanner(bytes, range: range)
         guard try scanner.peek() == UInt8(ascii: "[") else { return [try scanner.string()] }
         var lines: [String] = []
@@ -55,7 +69,7 @@ struct CassetteMembers {
         return lines
     }
 
-    func integer(_ name: String) throws -> Int? {
+    func integer(_ name: MemberName) throws -> Int? {
         guard let range = self[name] else { return nil }
         guard let number = Int(String(decoding: bytes[range], as: UTF8.self)) else {
             throw JSONSyntaxError(reason: "a whole number is expected", offset: range.lowerBound)
@@ -63,10 +77,20 @@ struct CassetteMembers {
         return number
     }
 
-    func members(_ name: String) throws -> CassetteMembers? {
+    func members(_ name: MemberName) throws -> CassetteMembers? {
         try self[name].map { try CassetteMembers(bytes, in: $0) }
     }
 
     /// An error at the object.
     func fault(_ reason: String) -> JSONSyntaxError { JSONSyntaxError(reason: reason, offset: start) }
+
+    /// Whether a member has a name, which is compared as text only if it is none of the format.
+    private func holds(_ name: MemberName?, _ text: Range<Int>) -> Bool {
+        if let name { return self[name] != nil }
+        return members.contains { $0.name == nil && self.text($0.text) == self.text(text) }
+    }
+
+    private func text(_ range: Range<Int>) -> String {
+        String(decoding: JSONText.unescape(bytes[range]), as: UTF8.self)
+    }
 }

@@ -55,20 +55,24 @@ extension CassetteReader {
             var response: Range<Int>?
             var failure: Range<Int>?
             var day: Range<Int>?
-            try scanner.object { name, scanner in
+            var tests: Range<Int>?
+            try members(&scanner) { name, scanner in
                 switch name {
                 case "request":
-                    try expectFirst(found == nil, name, scanner)
+                    try expectFirst(found == nil, "request", scanner)
                     found = try entry(&scanner)
                 case "response":
-                    try expectFirst(response == nil, name, scanner)
+                    try expectFirst(response == nil, "response", scanner)
                     response = try scanner.skipValue()
                 case "error":
-                    try expectFirst(failure == nil, name, scanner)
+                    try expectFirst(failure == nil, "error", scanner)
                     failure = try scanner.skipValue()
                 case "at":
-                    try expectFirst(day == nil, name, scanner)
+                    try expectFirst(day == nil, "at", scanner)
                     day = try scanner.skipValue()
+                case "tests":
+                    try expectFirst(tests == nil, "tests", scanner)
+                    tests = try scanner.skipValue()
                 default: _ = try scanner.skipValue()
                 }
             }
@@ -80,6 +84,7 @@ extension CassetteReader {
             found.response = response
             found.failure = failure
             found.day = day
+            found.tests = tests
             entries.append(found)
         }
         return entries
@@ -92,16 +97,16 @@ extension CassetteReader {
         var url: String?
         var hasFields = false
         var hasContent = false
-        try scanner.object { name, scanner in
+        try members(&scanner) { name, scanner in
             switch name {
             case "method":
-                try expectFirst(method == nil, name, scanner)
+                try expectFirst(method == nil, "method", scanner)
                 method = try scanner.string()
             case "url":
-                try expectFirst(url == nil, name, scanner)
+                try expectFirst(url == nil, "url", scanner)
                 url = try scanner.string()
             case "headers":
-                try expectFirst(!hasFields, name, scanner)
+                try expectFirst(!hasFields, "headers", scanner)
                 hasFields = true
                 _ = try scanner.skipValue()
             default:
@@ -116,8 +121,34 @@ extension CassetteReader {
         return Entry(range: range, request: range, method: method, url: url, hasContent: hasContent)
     }
 
+    /// Reads an object; the closure gets the name of each member, nil if the format has none like it, and has to consume
+    /// the value.
+    ///
+    /// `JSONScanner.object` makes a text of each name, which takes as long as all else.
+    private static func members(
+        _ scanner: inout JSONScanner, _ member: (_ name: MemberName?, _ scanner: inout JSONScanner) throws -> Void
+    ) throws {
+        try scanner.expect(UInt8(ascii: "{"))
+        guard try !skip(UInt8(ascii: "}"), &scanner) else { return }
+        repeat {
+            let name = try scanner.skipString()
+            try scanner.expect(UInt8(ascii: ":"))
+            try member(MemberName(scanner.bytes, in: name), &scanner)
+        } while try skip(UInt8(ascii: ","), &scanner)
+        try scanner.expect(UInt8(ascii: "}"))
+    }
+
+    /// Consumes a byte if it is the next one.
+    private static func skip(_ byte: UInt8, _ scanner: inout JSONScanner) throws -> Bool {
+        guard try scanner.peek() == byte else { return false }
+        try scanner.expect(byte)
+        return true
+    }
+
     /// Throws if a member occurs twice, because other readers would take the other one.
-    private static func expectFirst(_ isFirst: Bool, _ name: String, _ scanner: JSONScanner) throws {
-        guard isFirst else { throw scanner.fault("the member \"\(name)\" occurs twice") }
+    private static func expectFirst(
+        _ isFirst: Bool, _ name: @autoclosure () -> String, _ scanner: JSONScanner
+    ) throws {
+        guard isFirst else { throw scanner.fault("the member \"\(name())\" occurs twice") }
     }
 }

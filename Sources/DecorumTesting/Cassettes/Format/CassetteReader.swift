@@ -15,6 +15,8 @@ final class CassetteReader: Sendable {
         var response: Range<Int>?
         var failure: Range<Int>?
         var day: Range<Int>?
+        /// The tests that have recorded it; nil if it belongs to none.
+        var tests: Range<Int>?
         let method: String
         let url: String
         /// Whether the request has content, or anything else beyond its target and its fields.
@@ -91,7 +93,7 @@ final class CassetteReader: Sendable {
 
     /// The tests that have recorded an interaction.
     func tests(of index: Int) -> [String] {
-        (try? CassetteMembers(bytes, in: entries[index].range).lines("tests")) ?? []
+        entries[index].tests.flatMap { try? CassetteMembers.lines(bytes, in: $0) } ?? []
     }
 
     /// The paths of the files beside the cassette that interactions name, so far as they can be read.
@@ -147,7 +149,7 @@ extension CassetteReader {
             chunks: try chunks(members))
     }
 
-    private static func fields(_ name: String, _ members: CassetteMembers) throws -> HTTPFields {
+    private static func fields(_ name: MemberName, _ members: CassetteMembers) throws -> HTTPFields {
         guard let range = members[name] else { return [:] }
         var scanner = JSONScanner(members.bytes, range: range)
         return try RecordedFields.read(&scanner)

@@ -18,7 +18,10 @@ struct JSONTokens: Sequence, IteratorProtocol {
 
     /// The tokens, joined without blanks.
     func joined() -> [UInt8] {
-        unsafe [UInt8](unsafeUninitializedCapacity: range.count) { output, count in
+        unsafe [UInt8](unsafeUninitializedCapacity: range.count) { output, length in
+            // A local variable, because the parameter would be written for each byte.
+            var count = 0
+            defer { length = count }
             unsafe scanner.bytes.withUnsafeBufferPointer { bytes in
                 var index = range.lowerBound
                 while index < range.upperBound {

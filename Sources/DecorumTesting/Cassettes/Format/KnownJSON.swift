@@ -24,20 +24,25 @@ struct KnownJSON {
 
     /// Consumes the name of a member and its colon.
     mutating func name() -> String {
+        let text = nameText()
+        return String(decoding: JSONText.unescape(bytes[text]), as: UTF8.self)
+    }
+
+    /// Consumes the name of a member and its colon, and returns the range between its quotation marks.
+    mutating func nameText() -> Range<Int> {
         let start = position + 1
-        let hasEscape = skipString()
-        let text = bytes[start..<position - 1]
-        let name = String(decoding: hasEscape ? JSONText.unescape(text)[...] : text, as: UTF8.self)
+        skipString()
+        let text = start..<position - 1
         skipBlanks()
         _ = skip(UInt8(ascii: ":"))
-        return name
+        return text
     }
 
     /// Consumes a value, and returns its range.
     mutating func value() -> Range<Int> {
         let start = position
         switch bytes[start] {
-        case UInt8(ascii: "\""): _ = skipString()
+        case UInt8(ascii: "\""): skipString()
         case UInt8(ascii: "{"), UInt8(ascii: "["): skipContainer()
         default:
             position =
@@ -57,14 +62,17 @@ struct KnownJSON {
             while index < bytes.count {
                 let byte = unsafe bytes[index]
                 index += 1
-                switch byte {
-                case UInt8(ascii: "\""):
+                if byte == UInt8(ascii: "\"") {
                     while index < bytes.count, unsafe bytes[index] != UInt8(ascii: "\"") {
                         index += unsafe bytes[index] == UInt8(ascii: "\\") ? 2 : 1
                     }
                     index += 1
-                case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
-                case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                    continue
+                }
+                // A bracket and a brace differ in one bit, and no other byte of JSON outside of strings has both forms.
+                switch byte | 0x20 {
+                case UInt8(ascii: "{"): depth += 1
+                case UInt8(ascii: "}"):
                     depth -= 1
                     if depth == 0 { return index }
                 default: break
@@ -74,17 +82,10 @@ struct KnownJSON {
         }
     }
 
-    /// Consumes a string, and returns whether it has an escape.
-    private mutating func skipString() -> Bool {
+    private mutating func skipString() {
         var index = position + 1
-        var hasEscape = false
-        while bytes[index] != UInt8(ascii: "\"") {
-            let isEscape = bytes[index] == UInt8(ascii: "\\")
-            hasEscape = hasEscape || isEscape
-            index += isEscape ? 2 : 1
-        }
+        while bytes[index] != UInt8(ascii: "\"") { index += bytes[index] == UInt8(ascii: "\\") ? 2 : 1 }
         position = index + 1
-        return hasEscape
     }
 
     private mutating func skipBlanks() {

@@ -90,12 +90,24 @@ extension RecordedContent {
     /// The names of the members that hold content, or define how to read it.
     static let members: Set<String> = ["json", "text", "base64", "file", "layout", "ending", "charset", "format"]
 
-    private static let kinds = ["json", "text", "base64", "file"]
+    /// The member that holds content.
+    private enum Kind: String, CaseIterable {
+        case json, text, base64, file
+
+        var member: MemberName {
+            switch self {
+            case .json: "json"
+            case .text: "text"
+            case .base64: "base64"
+            case .file: "file"
+            }
+        }
+    }
 
     static func read(_ members: CassetteMembers, files: CassetteFiles) throws -> RecordedBody {
-        var found: String?
-        for kind in kinds where members.contains(kind) {
-            if let found { throw members.fault("it has content twice, as \(found) and \(kind)") }
+        var found: Kind?
+        for kind in Kind.allCases where members.contains(kind.member) {
+            if let found { throw members.fault("it has content twice, as \(found.rawValue) and \(kind.rawValue)") }
             found = kind
         }
         guard let kind = found else { return RecordedBody() }
@@ -109,28 +121,28 @@ extension RecordedContent {
         return RecordedBody(try bytes(kind, members, files), exactness: exactness ?? .exact)
     }
 
-    private static func bytes(_ kind: String, _ members: CassetteMembers, _ files: CassetteFiles) throws -> Data {
+    private static func bytes(_ kind: Kind, _ members: CassetteMembers, _ files: CassetteFiles) throws -> Data {
         switch kind {
-        case "json":
-            guard let layout = JSONLayout(rawValue: try members.text("layout") ?? JSONLayout.compact.rawValue),
-                let range = members[kind]
+        case .json:
+            guard let layout = try members.text("layout").map(JSONLayout.init(rawValue:)) ?? .compact,
+                let range = members[kind.member]
             else { throw members.fault("its layout is unknown") }
             let content = layout.written(JSONTokens(members.bytes, in: range))
             return Data(try members.text("ending").map { content + $0.utf8 } ?? content)
-        case "text":
-            let text = try members.lines(kind).joined(separator: "\n")
+        case .text:
+            let text = try members.lines(kind.member).joined(separator: "\n")
             guard let charset = try members.text("charset") else { return Data(text.utf8) }
             guard charset == latin, text.unicodeScalars.allSatisfy({ $0.value < 0x100 }) else {
                 throw members.fault("its charset is unknown, or its text has other characters")
             }
             return Data(text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) })
-        case "base64":
-            guard let data = Data(base64Encoded: try members.lines(kind).joined()) else {
+        case .base64:
+            guard let data = Data(base64Encoded: try members.lines(kind.member).joined()) else {
                 throw members.fault("its base64 is not valid")
             }
             return data
-        default:
-            return try files.read(try members.text(kind) ?? "", members)
+        case .file:
+            return try files.read(try members.text(kind.member) ?? "", members)
         }
     }
 }
