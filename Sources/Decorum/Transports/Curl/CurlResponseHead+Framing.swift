@@ -126,7 +126,8 @@ extension CurlResponseHead.Framing {
     private static func number(_ digits: Slice<UnsafeRawBufferPointer>) -> Int64? {
         guard unsafe !digits.isEmpty else { return nil }
         var number: Int64 = 0
-        for unsafe digit in unsafe digits {
+        for place in unsafe digits.indices {
+            let digit = unsafe digits[place]
             guard (0x30...0x39).contains(digit) else { return nil }
             let (product, isTooLarge) = number.multipliedReportingOverflow(by: 10)
             let (sum, isSumTooLarge) = product.addingReportingOverflow(Int64(digit - 0x30))
