@@ -120,8 +120,8 @@ extension Data {
             return
         }
         self = unsafe part.withUnsafeReadableBytesWithStorageManagement { bytes, storage in
-            guard let start = unsafe bytes.baseAddress else { return Data() }
-            // The data holds the storage for as long as it has the bytes, and no one else writes to them: a buffer that
+            guard let start = bytes.baseAddress else { return Data() }
+            // The data holds the storage for as long as it has the bytes, and nothing else writes to them: a buffer that
             // shares its storage copies it first.
             let address = unsafe UnsafeMutableRawPointer(mutating: start)
             let owner = unsafe storage.retain()
