@@ -26,24 +26,31 @@ struct Arguments: Sendable {
     var mebibytes = 1024
     /// The server to send to; nil to start one.
     var origin: String?
+    /// The number of small requests of a process that exchanges; nil for as many as fit into a time.
+    var requests: Int?
+    /// Whether the server is that of the tests, also where nginx is installed.
+    var usesLoopbackOrigin = false
     /// The workload of a process that exchanges.
     var workload: String?
 
     static let usage = """
         benchmarks [--filter text] [--json file] [--rounds number] [--count-only] [--time-only]
-                   [--check] [--markdown] [--origin url] [--size MiB]
+                   [--check] [--markdown] [--origin url] [--loopback] [--size MiB]
 
           --filter      measures the rows whose names contain the text, such as layers/, decorators/, caching/, stacks/,
-                        caller/, cassettes/, stores/, transports/
+                        caller/, cassettes/, stores/, scaling/, transports/, wire/
           --count-only  counts allocations and instructions, which are repeatable, and measures no times
           --time-only   measures the times that have targets, and counts nothing
           --check       fails when a count, a ratio or a time is worse than its bound
           --markdown    writes only the tables of which README shows some rows
           --origin      sends to this server, which has to answer GET /small, GET /large and PUT /sink
+          --loopback    sends to the server of the tests, also where nginx is installed
           --size        the size of the large bodies, 1024 unless given
           --help        prints this
 
-        Counting instructions needs valgrind, its headers, and strip; without them it is omitted.
+        Counting instructions needs valgrind, its headers, and strip, and counting system calls needs strace; without them
+        it is omitted. Where nginx is installed, transports are measured against it. With DECORUM_SOAK=1 in the environment,
+        the rows of scaling/ go up to their largest sizes.
 
         """
 
@@ -65,6 +72,8 @@ struct Arguments: Sendable {
             case "--json": json = rest.popFirst()
             case "--origin": origin = rest.popFirst()
             case "--rounds": rounds = max(1, try Self.number(rest.popFirst()))
+            case "--loopback": usesLoopbackOrigin = true
+            case "--requests": requests = max(1, try Self.number(rest.popFirst()))
             case "--size": mebibytes = max(1, try Self.number(rest.popFirst()))
             default: throw BenchmarkFailure("Unknown argument: \(word)\n\(Self.usage)")
             }

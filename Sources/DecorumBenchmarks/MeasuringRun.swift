@@ -8,6 +8,13 @@ struct MeasuringRun {
         var report = Report()
         if !arguments.isTimingOnly { report.readings = try await readings(Benchmarks.rows(arguments)) }
         if !report.readings.isEmpty { show(Table(report.readings)) }
+        if !arguments.isTimingOnly {
+            // Growth is a ratio within one run, and counts on the wire depend little on the machine.
+            report.scaling = try await ScalingBenchmark(arguments).measure()
+            if !report.scaling.isEmpty { show(Table(report.scaling)) }
+            report.wire = try WireBenchmark(arguments: arguments).measure()
+            if !report.wire.isEmpty { show(Table(report.wire)) }
+        }
         if !arguments.isCountingOnly {
             report.caller = try await CallerBenchmark(arguments).measure()
             if !report.caller.isEmpty { show(Table(report.caller)) }
@@ -22,6 +29,9 @@ struct MeasuringRun {
         if arguments.isForReadme { write(ReadmeTables(report: report).text) }
         if let file = arguments.json { try report.json.write(to: URL(filePath: file)) }
 
+        for reading in report.readings where !arguments.isForReadme {
+            for bound in reading.looseBounds { write("BOUND LOOSE:  \(reading.name): \(bound)\n") }
+        }
         let failures = report.failures
         for failure in failures { write("BOUND EXCEEDED:  \(failure)\n") }
         guard failures.isEmpty || !arguments.isCheck else {

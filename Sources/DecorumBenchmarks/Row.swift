@@ -25,6 +25,8 @@ struct Bound: Sendable, Codable {
         case allocationsPerLayer
         /// Allocations of one request.
         case allocations
+
+        var isOfInstructions: Bool { self == .instructions || self == .instructionsPerLayer }
     }
 
     let quantity: Quantity

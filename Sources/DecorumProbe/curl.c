@@ -110,16 +110,16 @@ static void *list(const char *text) {
     return list;
 }
 
-static int64_t get_one_by_one(void *easy, double end) {
+static int64_t get_one_by_one(void *easy, double end, int64_t limit) {
     int64_t count = 0;
-    while (now() < end) {
+    while (count < limit && now() < end) {
         if (!is_ok(easy, curl.easy_perform(easy))) return -1;
         count++;
     }
     return count;
 }
 
-static int64_t get_together(void *multi, int concurrency, double end) {
+static int64_t get_together(void *multi, int concurrency, double end, int64_t limit) {
     int64_t count = 0;
     int running = concurrency;
     while (running > 0) {
@@ -132,14 +132,15 @@ static int64_t get_together(void *multi, int concurrency, double end) {
             if (!is_ok(easy, message->data.result)) return -1;
             count++;
             curl.multi_remove_handle(multi, easy);
-            if (now() < end && curl.multi_add_handle(multi, easy) == 0) running++;
+            bool is_wanted = count + running < limit && now() < end;
+            if (is_wanted && curl.multi_add_handle(multi, easy) == 0) running++;
         }
         if (running > 0) curl.multi_poll(multi, NULL, 0, 1000, NULL);
     }
     return count;
 }
 
-int64_t decorum_bare_curl_get(const char *url, const char *fields, int concurrency, double seconds) {
+int64_t decorum_bare_curl_get(const char *url, const char *fields, int concurrency, double seconds, int64_t limit) {
     if (!load() || concurrency < 1) return -1;
     int64_t received = 0;
     void *lines = list(fields);
@@ -152,10 +153,10 @@ int64_t decorum_bare_curl_get(const char *url, const char *fields, int concurren
     }
     double end = now() + seconds;
     if (count == 0 && concurrency == 1) {
-        count = get_one_by_one(handles[0], end);
+        count = get_one_by_one(handles[0], end, limit);
     } else if (count == 0) {
         for (int i = 0; i < concurrency; i++) curl.multi_add_handle(multi, handles[i]);
-        count = get_together(multi, concurrency, end);
+        count = get_together(multi, concurrency, end, limit);
         for (int i = 0; i < concurrency; i++) curl.multi_remove_handle(multi, handles[i]);
     }
     for (int i = 0; handles && i < concurrency; i++) {

@@ -31,15 +31,45 @@ private struct FileBodyReader: BodyReader {
     mutating func next() async throws -> Data? {
         guard remaining > 0 else { return nil }
         let count = Int(min(remaining, Int64(Self.chunkSize)))
-        guard let chunk = try await Self.read(count, from: handle), !chunk.isEmpty else { throw BodyLengthError() }
+        let chunk = try await Self.read(count, from: handle)
+        guard !chunk.isEmpty else { throw BodyLengthError() }
         remaining -= Int64(chunk.count)
         return chunk
     }
 
     // The caller may be the main actor, which must not wait for a disk.
-    @concurrent private static func read(_ count: Int, from handle: FileHandle) async throws -> Data? {
-        try handle.read(upToCount: count)
+    @concurrent private static func read(_ count: Int, from handle: FileHandle) async throws -> Data {
+        try handle.bytes(upTo: count)
     }
 
     var trailers: HTTPFields? { nil }
+}
+
+extension FileHandle {
+    /// Reads bytes from the current place of a file, fewer only at its end.
+    ///
+    /// `read(upToCount:)` of Foundation on Linux asks the system for 4 KiB at a time, which made the reader of a file
+    /// slower than the network: a quarter of a million system calls for a gibibyte.
+    fileprivate func bytes(upTo count: Int) throws -> Data {
+        // Not zeroed first, as the memory of `Data(count:)` is.
+        guard let buffer = unsafe malloc(count) else { throw POSIXError(.ENOMEM) }
+        var filled = 0
+        while filled < count {
+            let part = unsafe systemRead(fileDescriptor, buffer + filled, count - filled)
+            if part < 0, errno == EINTR { continue }
+            guard part >= 0 else {
+                let reason = POSIXErrorCode(rawValue: errno) ?? .EIO
+                unsafe free(buffer)
+                throw POSIXError(reason)
+            }
+            if part == 0 { break }
+            filled += part
+        }
+        return unsafe Data(bytesNoCopy: buffer, count: filled, deallocator: .free)
+    }
+}
+
+/// The function of the system, whose name a method of `FileHandle` hides.
+private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int {
+    unsafe read(descriptor, buffer, count)
 }

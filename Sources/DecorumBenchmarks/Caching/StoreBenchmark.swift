@@ -199,7 +199,7 @@ extension StoreReading: Judged {
         case .time: median / 1e3
         case .added: added.map { $0 / 1e3 }
         case .processor: ratio
-        case .rate, .instructions, .instructionRatio: nil
+        case .rate, .instructions, .instructionRatio, .futexCalls: nil
         }
     }
 }

@@ -114,7 +114,7 @@ extension CassetteReading: Judged {
         case .processor: ratio
         case .added: added.map { $0 / 1e3 }
         case .time: median / 1e3
-        case .rate, .instructions, .instructionRatio: nil
+        case .rate, .instructions, .instructionRatio, .futexCalls: nil
         }
     }
 }

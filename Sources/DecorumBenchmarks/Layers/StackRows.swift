@@ -80,7 +80,7 @@ enum StackRows {
     }
 
     /// The decorators in turn, repeated up to the given depth.
-    private static func stack(_ depth: Int, _ memory: MemoryConnection) -> any Connection {
+    static func stack(_ depth: Int, _ memory: MemoryConnection) -> any Connection {
         let modifiers: [(any Connection) -> any Connection] = [
             { $0.retrying() },
             { $0.overridingFields(with: [.cacheControl: "max-age=0"]) },

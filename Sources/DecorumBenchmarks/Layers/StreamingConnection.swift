@@ -5,12 +5,18 @@ import HTTPTypes
 /// A transport in memory whose responses have a body that is read once, chunk by chunk, like those of real transports.
 struct StreamingConnection: Connection {
     private let chunk = Data(repeating: 0x78, count: 100)
+    private let fields: HTTPFields
+
+    init(fields: HTTPFields = [:]) {
+        self.fields = HTTPFields(
+            [.init(name: .contentType, value: "text/plain"), .init(name: .contentLength, value: "100")] + fields)
+    }
 
     @inline(never) func send(_ request: consuming Request) async throws -> Response {
         request.reportSending()
         let chunk = chunk
         return Response(
-            status: .ok, fields: [.contentType: "text/plain", .contentLength: "100"],
+            status: .ok, fields: fields,
             body: Body(length: 100, replay: .once) { _ in ChunkReader(chunk: chunk) })
     }
 }

@@ -3,7 +3,7 @@ struct ReadmeTables {
     let report: Report
 
     var text: String {
-        [stacks, transports].filter { !$0.rows.isEmpty }.map(\.text).joined(separator: "\n")
+        [stacks, wire, transports, missed].filter { !$0.rows.isEmpty }.map(\.text).joined(separator: "\n")
     }
 
     /// The costs of layers in instructions and allocations, which are repeatable.
@@ -40,7 +40,7 @@ struct ReadmeTables {
             "transport", "over", "1 at a time", "CPU", "64 at a time", "CPU", "1 GiB down", "1 GiB up", "peak MiB",
         ])
         table.rows = Subject.all.compactMap { subject in
-            let readings = Exchanging.Workload.allCases.map { workload in
+            let readings = [Exchanging.Workload.sequential, .concurrent, .down, .up].map { workload in
                 report.transports.first { $0.name == "transports/\(workload.rawValue)/\(subject.name)" }
             }
             guard readings.contains(where: { $0 != nil }) else { return nil }
@@ -50,6 +50,18 @@ struct ReadmeTables {
             }
             let peak = readings.compactMap { $0?.peakMemory }.max() ?? 0
             return [subject.name, subject.baseline ?? ""] + ratios + ["\(peak >> 20)"]
+        }
+        return table
+    }
+
+    /// The counts of requests on the wire.
+    private var wire: Table { Table(report.wire) }
+
+    /// The goals that are missed.
+    private var missed: Table {
+        var table = Table(header: ["missed goal", "quantity", "measured", "goal"])
+        table.rows = report.verdicts.filter { $0.isMet == false }.map { verdict in
+            [verdict.row, verdict.quantity.text, verdict.value.text, verdict.goal.text]
         }
         return table
     }

@@ -16,6 +16,8 @@ struct Target: Sendable {
         case instructions
         /// The instructions, as a share of the baseline's.
         case instructionRatio
+        /// The calls of futex for one request.
+        case futexCalls
     }
 
     let row: String
@@ -46,12 +48,18 @@ struct Target: Sendable {
 }
 
 extension Target.Quantity {
-    /// How much worse than the last measurement a value may be, as a share; more for times, which depend on the
-    /// machine, and little for counts, which do not.
+    /// How much worse than the last measurement a value may be, as a share: little for counts, which do not depend on the
+    /// machine, and as much as the spread between runs on a machine with other work for times.
     var margin: Double {
         switch self {
         case .instructions, .instructionRatio: 0.1
-        case .rate, .processor: 0.3
+        // Which of two threads sleeps first is chance.
+        case .futexCalls: 0.15
+        // Ratios within one run, of which the least processor times differ by up to a fifth between runs, and the rates by
+        // up to a third.
+        case .processor: 0.2
+        case .rate: 0.3
+        // Times of this machine, which differ by up to a half between runs.
         case .added, .time: 0.5
         }
     }
@@ -64,6 +72,7 @@ extension Target.Quantity {
         case .time: "µs"
         case .instructions: "instr/layer"
         case .instructionRatio: "instr ÷ baseline"
+        case .futexCalls: "futex calls"
         }
     }
 }

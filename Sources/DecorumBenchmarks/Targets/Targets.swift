@@ -1,6 +1,6 @@
 extension Target {
     /// The targets of transports, callers, caches, stores and cassettes.
-    static let all = urlSession + curl + asyncHTTPClient + memory + caching + cassettes
+    static let all = urlSession + curl + wire + asyncHTTPClient + memory + caching + cassettes
 
     private static let urlSession: [Target] = [
         .atLeast(0.85, .rate, "transports/sequential/URLSessionConnection", last: 0.9),
@@ -19,6 +19,16 @@ extension Target {
         .atMost(1.5, .processor, "transports/10,000 under way/CurlConnection", last: 1.46),
         .atMost(20, .added, "transports/sequential/CurlConnection, stack", last: 157),
         .atMost(20, .added, "transports/concurrent/CurlConnection, stack", last: 56),
+    ]
+
+    // A hand-over between threads is two calls of futex: one thread wakes, and the other one has waited.
+    private static let wire: [Target] = [
+        .atMost(nil, .instructions, "wire/sequential/CurlConnection", last: 198_400),
+        .atMost(nil, .instructions, "wire/concurrent/CurlConnection", last: 214_200),
+        .atMost(nil, .instructions, "wire/sequential/CurlConnection, stack", last: 312_300),
+        .atMost(nil, .instructions, "wire/concurrent/CurlConnection, stack", last: 336_300),
+        .atMost(2, .futexCalls, "wire/sequential/CurlConnection", last: 2.5),
+        .atMost(4, .futexCalls, "wire/sequential/CurlConnection, stack", last: 2.6),
     ]
 
     private static let asyncHTTPClient: [Target] = [

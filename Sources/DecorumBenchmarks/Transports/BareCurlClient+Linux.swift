@@ -5,8 +5,8 @@ import Foundation
 
 /// libcurl on one thread, used directly as by a program in C.
 struct BareCurlClient: LoopingClient {
-    func getRepeatedly(_ url: String, concurrency: Int, seconds: Double) throws -> Int {
-        let count = unsafe decorum_bare_curl_get(url, Self.lines, Int32(concurrency), seconds)
+    func getRepeatedly(_ url: String, concurrency: Int, seconds: Double, upTo limit: Int) throws -> Int {
+        let count = unsafe decorum_bare_curl_get(url, Self.lines, Int32(concurrency), seconds, Int64(limit))
         guard count >= 0 else { throw BenchmarkFailure("libcurl is missing, or failed.") }
         return Int(count)
     }

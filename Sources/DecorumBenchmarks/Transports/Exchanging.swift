@@ -1,4 +1,5 @@
 import Decorum
+import DecorumProbe
 import DecorumTesting
 import Foundation
 
@@ -9,6 +10,8 @@ struct Exchanging {
         case sequential
         /// Small requests, 64 at a time.
         case concurrent
+        /// Small requests, 512 at a time.
+        case crowd512 = "512 under way"
         /// Small requests, 2,000 at a time.
         case crowd2000 = "2,000 under way"
         /// Small requests, 10,000 at a time.
@@ -23,6 +26,7 @@ struct Exchanging {
             switch self {
             case .sequential, .down, .up: 1
             case .concurrent: Exchanging.connections
+            case .crowd512: 512
             case .crowd2000: 2000
             case .crowd10000: 10_000
             }
@@ -40,6 +44,8 @@ struct Exchanging {
     private let workload: Workload
     private let origin: Origin
     private let size: Int64
+    /// The number of small requests; nil for as many as fit into the time.
+    private let requests: Int?
 
     init(_ arguments: Arguments) throws {
         guard let workload = arguments.workload.flatMap(Workload.init), let url = arguments.origin,
@@ -49,6 +55,7 @@ struct Exchanging {
         self.workload = workload
         origin = try Origin(url)
         size = Int64(arguments.mebibytes) << 20
+        requests = arguments.requests
     }
 
     /// Exchanges, and writes the measurements.
@@ -57,14 +64,16 @@ struct Exchanging {
         let small = "\(origin)/small"
         for _ in 0..<20 { try await client.get(small) }
 
+        decorum_instructions_begin()
         let usage = (processor: ProcessUsage.processorTime, time: ProcessUsage.time)
         let count =
             switch workload {
             case .sequential: try await getRepeatedly(small, client)
-            case .concurrent, .crowd2000, .crowd10000: try await getConcurrently(small, client)
+            case .concurrent, .crowd512, .crowd2000, .crowd10000: try await getConcurrently(small, client)
             case .down: try await download(client)
             case .up: try await upload(client)
             }
+        unsafe decorum_instructions_end(subject.name)
         let outcome = Outcome(
             count: count, time: ProcessUsage.time - usage.time,
             processorTime: ProcessUsage.processorTime - usage.processor, peakMemory: ProcessMemory.peak)
@@ -73,11 +82,12 @@ struct Exchanging {
 
     private func getRepeatedly(_ url: String, _ client: any Client) async throws -> Int {
         if let client = client as? any LoopingClient {
-            return try client.getRepeatedly(url, concurrency: 1, seconds: Self.time / 1e9)
+            return try client.getRepeatedly(url, concurrency: 1, seconds: time / 1e9, upTo: requests ?? .max)
         }
-        let end = ProcessUsage.time + Self.time
+        let limit = requests.map { $0 / workload.concurrency } ?? .max
+        let end = ProcessUsage.time + time
         var count = 0
-        while ProcessUsage.time < end {
+        while count < limit, ProcessUsage.time < end {
             try await client.get(url)
             count += 1
         }
@@ -86,7 +96,8 @@ struct Exchanging {
 
     private func getConcurrently(_ url: String, _ client: any Client) async throws -> Int {
         if let client = client as? any LoopingClient {
-            return try client.getRepeatedly(url, concurrency: workload.concurrency, seconds: Self.time / 1e9)
+            return try client.getRepeatedly(
+                url, concurrency: workload.concurrency, seconds: time / 1e9, upTo: requests ?? .max)
         }
         return try await withThrowingTaskGroup(of: Int.self) { group in
             // Each request has a different URL, because a stack coalesces identical ones.
@@ -96,6 +107,9 @@ struct Exchanging {
             return try await group.reduce(0, +)
         }
     }
+
+    /// How long small requests are repeated, in nanoseconds; with a number of them, long enough for any machine.
+    private var time: Double { requests == nil ? Self.time : 1e12 }
 
     private func download(_ client: any Client) async throws -> Int {
         let count = try await client.download("\(origin)/large")

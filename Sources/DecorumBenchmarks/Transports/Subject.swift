@@ -23,8 +23,8 @@ protocol Client: Sendable {
 
 /// A client that repeats requests by itself, without a task for each.
 protocol LoopingClient: Client {
-    /// Gets a small answer repeatedly, and returns the number of times.
-    func getRepeatedly(_ url: String, concurrency: Int, seconds: Double) throws -> Int
+    /// Gets a small answer repeatedly, until the seconds are over or the limit is reached, and returns the number of times.
+    func getRepeatedly(_ url: String, concurrency: Int, seconds: Double, upTo limit: Int) throws -> Int
 }
 
 extension Subject {
@@ -41,7 +41,11 @@ extension Subject {
     ) -> [Subject] {
         [
             connection(name, over: baseline) { _ in try make() },
-            connection("\(name), stack", over: name) { try canonicalStack(over: make(), for: $0) },
+            Subject(name: "\(name), stack", baseline: name) { origin in
+                let stack = try canonicalStack(over: make(), for: origin)
+                // As in an app, the stack resolves each URL, and the layers outside of that see a request without origin.
+                return ConnectionClient(connection: stack, resolvedOrigin: origin.description)
+            },
         ]
     }
 }
@@ -60,6 +64,8 @@ extension Client {
 /// Any of Decorum's connections.
 struct ConnectionClient: Client {
     let connection: any Connection
+    /// The origin that the connection adds to URLs; nil for a connection that needs absolute ones.
+    var resolvedOrigin: String?
 
     func get(_ url: String) async throws {
         let response = try await connection.send(request(.get, url))
@@ -83,7 +89,9 @@ struct ConnectionClient: Client {
     }
 
     private func request(_ method: HTTPRequest.Method, _ url: String) throws -> Request {
-        var request = try Request(method, url, fields: HTTPFields(Self.fields))
+        let isResolved = resolvedOrigin.map(url.hasPrefix) ?? false
+        let reference = isResolved ? String(url.dropFirst(resolvedOrigin?.count ?? 0)) : url
+        var request = try Request(method, reference, fields: HTTPFields(Self.fields))
         request.options.principal = Principal("reader")
         return request
     }

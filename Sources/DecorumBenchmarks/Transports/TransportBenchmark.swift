@@ -9,10 +9,9 @@ struct TransportBenchmark {
     func measure(_ show: (Table) -> Void) throws -> [TransportReading] {
         let workloads = Exchanging.Workload.allCases.filter { !subjects(of: $0).isEmpty }
         guard !workloads.isEmpty else { return [] }
-        let server = try arguments.origin == nil ? OriginProcess(mebibytes: arguments.mebibytes) : nil
-        defer { try? server?.stop() }
-        guard let origin = arguments.origin ?? server?.url else { return [] }
-
+        let server = try MeasuredServer(arguments)
+        defer { try? server.stop() }
+        let origin = server.url
         return try workloads.flatMap { workload in
             let readings = try measure(workload, at: origin)
             show(Table(readings, isTransfer: workload == .down || workload == .up))
@@ -84,6 +83,8 @@ struct TransportReading: Sendable, Encodable {
     let rateRatio: Double?
     /// The processor time, as a share of the baseline's in the same round.
     let processorRatio: Double?
+    /// The range of the ratios of all rounds, as a share of their median.
+    let processorSpread: Double?
     /// Exchanges per second.
     let rate: Double
     /// The processor time of the client for one exchange, in nanoseconds.
@@ -100,8 +101,10 @@ struct TransportReading: Sendable, Encodable {
         peakMemory = outcomes.map(\.peakMemory).max() ?? 0
         let pairs = zip(outcomes, baseline)
         rateRatio = baseline.isEmpty ? nil : pairs.map { $0.rate / $1.rate }.median
-        processorRatio =
-            baseline.isEmpty ? nil : pairs.map { $0.processorTimePerExchange / $1.processorTimePerExchange }.median
+        // The least of each, since other programs on the machine only ever add to it.
+        processorRatio = baseline.leastProcessorTime.map { (outcomes.leastProcessorTime ?? 0) / $0 }
+        let ratios = pairs.map { $0.processorTimePerExchange / $1.processorTimePerExchange }
+        processorSpread = ratios.isEmpty ? nil : ((ratios.max() ?? 0) - (ratios.min() ?? 0)) / ratios.median
         addedProcessorTime =
             baseline.isEmpty ? nil : pairs.map { $0.processorTimePerExchange - $1.processorTimePerExchange }.median
     }
@@ -115,7 +118,7 @@ extension TransportReading: Judged {
         case .rate: rateRatio
         case .processor: processorRatio
         case .added: addedProcessorTime.map { $0 / 1e3 }
-        case .time, .instructions, .instructionRatio: nil
+        case .time, .instructions, .instructionRatio, .futexCalls: nil
         }
     }
 }
@@ -125,14 +128,18 @@ extension Outcome {
     fileprivate var processorTimePerExchange: Double { processorTime / Double(count) }
 }
 
+extension [Outcome] {
+    fileprivate var leastProcessorTime: Double? { map(\.processorTimePerExchange).min() }
+}
+
 extension Table {
     init(_ readings: [TransportReading], isTransfer: Bool) {
         let units = isTransfer ? ["s", "CPU s"] : ["requests/s", "CPU µs"]
-        header = ["row", "rate ÷ baseline", "CPU ÷ baseline", "CPU µs added"] + units + ["peak MiB"]
+        header = ["row", "rate ÷ baseline", "CPU ÷ baseline", "spread", "CPU µs added"] + units + ["peak MiB"]
         rows = readings.map { reading in
             [
                 reading.name, reading.rateRatio.text, reading.processorRatio.text,
-                reading.addedProcessorTime.map { $0 / 1000 }.text,
+                reading.processorSpread.text, reading.addedProcessorTime.map { $0 / 1000 }.text,
                 (isTransfer ? 1 / reading.rate : reading.rate).text,
                 (reading.processorTime / (isTransfer ? 1e9 : 1e3)).text, "\(reading.peakMemory >> 20)",
             ]

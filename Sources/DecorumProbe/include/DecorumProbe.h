@@ -24,10 +24,10 @@ void decorum_instructions_end(const char *name);
 
 #if defined(__linux__)
 
-/// Gets a small answer with libcurl alone, so many at a time, until the seconds are over.
+/// Gets a small answer with libcurl alone, so many at a time, until the seconds are over or there are so many answers.
 ///
 /// Returns the number of answers, or -1 where libcurl is missing or a request fails. The fields are lines of one text.
-int64_t decorum_bare_curl_get(const char *url, const char *fields, int concurrency, double seconds);
+int64_t decorum_bare_curl_get(const char *url, const char *fields, int concurrency, double seconds, int64_t limit);
 
 /// Gets a large answer with libcurl alone, and returns its size, or -1.
 int64_t decorum_bare_curl_download(const char *url, const char *fields);

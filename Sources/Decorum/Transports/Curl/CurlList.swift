@@ -24,12 +24,19 @@ import HTTPTypes
 
     /// Adds the line of a field, byte for byte.
     func append(_ field: HTTPField) {
+        var line: [UInt8] = []
+        append(field, using: &line)
+    }
+
+    /// Adds the line of a field, and uses an array for it whose memory serves the next ones.
+    func append(_ field: HTTPField, using line: inout [UInt8]) {
         // libcurl sends a field with an empty value for a line that ends with a semicolon.
         guard !field.value.isEmpty else {
             append(field.name.rawName + ";")
             return
         }
-        var line = Array(field.name.rawName.utf8)
+        line.removeAll(keepingCapacity: true)
+        line.append(contentsOf: field.name.rawName.utf8)
         line.append(UInt8(ascii: ":"))
         line.append(UInt8(ascii: " "))
         unsafe field.withUnsafeBytesOfValue { unsafe line.append(contentsOf: $0) }

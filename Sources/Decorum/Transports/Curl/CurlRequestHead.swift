@@ -34,7 +34,8 @@ struct CurlRequestHead: Sendable {
         method = head.method.rawValue
         // RFC 9112, section 3.2.4.
         target = path == "*" ? path : nil
-        host = CurlHost(isSecure: head.scheme?.lowercased() == "https", authority: head.authority ?? "")
+        let isSecure = head.scheme == "https" || head.scheme?.lowercased() == "https"
+        host = CurlHost(isSecure: isSecure, authority: head.authority ?? "")
         url = "\(head.scheme ?? "")://\(head.authority ?? "")\(path == "*" ? "/" : path)"
         fields = CurlList(library)
         append(head.headerFields, announcing: Self.announcement(of: request.body, head.method))
@@ -51,20 +52,29 @@ struct CurlRequestHead: Sendable {
         return CurlProxyAddress(commonProxy.url)
     }
 
+    // Longer ones make the array grow.
+    private static let usualLineSize = 128
+
     private func append(_ headerFields: HTTPFields, announcing announcement: HTTPField?) {
         var announcement = announcement
         var acceptsNothing = true
         var expectsNothing = true
+        var line: [UInt8] = []
+        line.reserveCapacity(Self.usualLineSize)
         for field in headerFields {
-            if field.name == .contentLength || field.name == .transferEncoding {
+            // The length of a name is compared first: most fields have another one.
+            let nameLength = field.name.rawName.utf8.count
+            if nameLength == 14 || nameLength == 17, field.name == .contentLength || field.name == .transferEncoding {
                 // A length or coding that contradicts the content would allow request smuggling (RFC 9112, section 6.3).
                 if let announcement { fields.append(announcement) }
                 announcement = nil
                 continue
             }
-            acceptsNothing = acceptsNothing && field.name != .accept
-            expectsNothing = expectsNothing && field.name != .expect
-            fields.append(field)
+            if nameLength == 6 {
+                acceptsNothing = acceptsNothing && field.name != .accept
+                expectsNothing = expectsNothing && field.name != .expect
+            }
+            fields.append(field, using: &line)
         }
         if let announcement { fields.append(announcement) }
         // For a name without a value, libcurl does not add its default field.

@@ -1,4 +1,5 @@
 #if os(Linux)
+import Foundation
 import HTTPTypes
 
 /// The lines of a response's head, or of its trailers, as libcurl gives them, each with its end.
@@ -18,13 +19,18 @@ struct CurlResponseHead: Sendable {
 
     /// The status code; nil where the head does not start with a status line.
     var status: Int? {
-        guard let blank = bytes.firstIndex(of: UInt8(ascii: " ")), bytes.count > blank + 3 else { return nil }
-        var status = 0
-        for digit in bytes[blank + 1...blank + 3] {
-            guard (0x30...0x39).contains(digit) else { return nil }
-            status = status * 10 + Int(digit - 0x30)
+        unsafe bytes.withUnsafeBytes { bytes in
+            guard let blank = unsafe bytes.place(of: UInt8(ascii: " "), from: 0), bytes.count > blank + 3 else {
+                return nil
+            }
+            var status = 0
+            for place in blank + 1...blank + 3 {
+                let digit = unsafe bytes[place]
+                guard (0x30...0x39).contains(digit) else { return nil }
+                status = status * 10 + Int(digit - 0x30)
+            }
+            return (100...999).contains(status) ? status : nil
         }
-        return (100...999).contains(status) ? status : nil
     }
 
     /// Whether the version in the status line is HTTP/1.0 or HTTP/1.1.
@@ -37,59 +43,87 @@ struct CurlResponseHead: Sendable {
 
     /// The head of a response, whose ``framing`` was checked before; nil where it has no status or too many fields.
     var response: HTTPResponse? {
-        guard let status, let fields = fields(from: lineEnd(from: 0) + 1) else { return nil }
-        return HTTPResponse(status: .init(code: status, reasonPhrase: reasonPhrase), headerFields: fields)
+        guard let status else { return nil }
+        return unsafe bytes.withUnsafeBytes { bytes in
+            let end = unsafe bytes.place(of: UInt8(ascii: "\n"), from: 0) ?? bytes.count
+            guard let fields = unsafe Self.fields(in: bytes, from: end + 1) else { return nil }
+            let reasonPhrase = unsafe Self.reasonPhrase(in: bytes[..<end])
+            return HTTPResponse(status: .init(code: status, reasonPhrase: reasonPhrase), headerFields: fields)
+        }
     }
 
     /// The trailer fields; nil where there are none, or too many.
     var trailers: HTTPFields? {
-        bytes.isEmpty ? nil : fields(from: 0)
+        guard !bytes.isEmpty else { return nil }
+        return unsafe bytes.withUnsafeBytes { unsafe Self.fields(in: $0, from: 0) }
     }
 
-    private var reasonPhrase: String {
-        let line = bytes[..<lineEnd(from: 0)]
-        let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)
-        return parts.count > 2 ? String(decoding: Self.trimmed(parts[2]), as: UTF8.self) : ""
+    private static func reasonPhrase(in line: Slice<UnsafeRawBufferPointer>) -> String {
+        guard let first = unsafe line.firstIndex(of: UInt8(ascii: " ")),
+            let second = unsafe line[(first + 1)...].firstIndex(of: UInt8(ascii: " "))
+        else { return "" }
+        return unsafe String(decoding: trimmed(line[(second + 1)...]), as: UTF8.self)
     }
 
-    func lineEnd(from start: Int) -> Int {
-        bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
-    }
-
-    private func fields(from start: Int) -> HTTPFields? {
+    private static func fields(in bytes: UnsafeRawBufferPointer, from start: Int) -> HTTPFields? {
         var fields = HTTPFields()
-        var pending: (name: HTTPField.Name, value: ArraySlice<UInt8>)?
+        var pending: (name: HTTPField.Name, value: Slice<UnsafeRawBufferPointer>)?
+        // The value of a field that is folded, whose parts are not adjacent.
+        var folded: [UInt8]?
+        func addPending() {
+            guard let pending = unsafe pending else { return }
+            if let folded {
+                unsafe fields.append(HTTPField(name: pending.name, lenientValue: folded))
+            } else {
+                unsafe fields.append(HTTPField(name: pending.name, lenientValue: pending.value))
+            }
+            folded = nil
+        }
         var start = start
-        while start < bytes.endIndex {
-            let end = lineEnd(from: start)
-            let line = bytes[start..<end]
+        while start < bytes.count {
+            let end = unsafe bytes.place(of: UInt8(ascii: "\n"), from: start) ?? bytes.count
+            let line = unsafe bytes[start..<end]
             start = end + 1
-            if let first = line.first, first == 0x20 || first == 0x09, pending != nil {
+            if let first = unsafe line.first, first == 0x20 || first == 0x09, let value = unsafe pending?.value {
                 // A blank stands for the fold of a line (RFC 9112, section 5.2).
-                pending?.value += [0x20] + Self.trimmed(line)
+                unsafe folded = (folded ?? Array(value)) + [0x20] + trimmed(line)
                 continue
             }
-            if let pending { fields.append(HTTPField(name: pending.name, lenientValue: pending.value)) }
-            guard fields.count < Self.fieldLimit else { return nil }
-            pending = Self.field(line)
+            addPending()
+            guard fields.count < fieldLimit else { return nil }
+            unsafe pending = field(line)
         }
-        if let pending { fields.append(HTTPField(name: pending.name, lenientValue: pending.value)) }
+        addPending()
         return fields
     }
 
     /// The name and value of a line; nil where the line is not a field, as at the end of a head.
-    private static func field(_ line: ArraySlice<UInt8>) -> (name: HTTPField.Name, value: ArraySlice<UInt8>)? {
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
-            let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
+    private static func field(
+        _ line: Slice<UnsafeRawBufferPointer>
+    ) -> (name: HTTPField.Name, value: Slice<UnsafeRawBufferPointer>)? {
+        let bytes = unsafe UnsafeRawBufferPointer(rebasing: line)
+        guard let colon = unsafe bytes.place(of: UInt8(ascii: ":"), from: 0),
+            let name = unsafe CurlFieldNames.usual.name(UnsafeRawBufferPointer(rebasing: bytes[..<colon]))
         else { return nil }
-        return (name, trimmed(line[(colon + 1)...]))
+        return unsafe (name, trimmed(bytes[(colon + 1)...]))
     }
 
-    static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
         let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }
-        var bytes = bytes.drop(while: isBlank)
-        while let last = bytes.last, isBlank(last) { bytes.removeLast() }
-        return bytes
+        var (start, end) = unsafe (bytes.startIndex, bytes.endIndex)
+        while start < end, isBlank(unsafe bytes[start]) { start += 1 }
+        while start < end, isBlank(unsafe bytes[end - 1]) { end -= 1 }
+        return unsafe bytes[start..<end]
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// The first place of a byte from a place on; nil where there is none.
+    func place(of byte: UInt8, from start: Int) -> Int? {
+        guard start < count, let first = baseAddress,
+            let found = unsafe memchr(first + start, Int32(byte), count - start)
+        else { return nil }
+        return unsafe UnsafeRawPointer(found) - first
     }
 }
 #endif

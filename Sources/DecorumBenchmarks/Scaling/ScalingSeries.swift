@@ -1,0 +1,93 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+
+/// The series that are measured; requests under way on sockets are rows of transports.
+enum ScalingSeries {
+    static let all = [layers, fields, fieldsOfHit, entries, cassettes, unread]
+
+    private static let repetitions = 500
+
+    /// One layer of a stack, of the five decorators in turn.
+    private static let layers = Series(name: "scaling/layers", sizes: [1, 5, 10, 20, 30], furtherSizes: []) { size in
+        let connection = StackRows.stack(size, MemoryConnection())
+        let request = try Request.sample()
+        return Series.Prepared(units: repetitions * size) {
+            for _ in 0..<repetitions { _ = try await connection.send(request) }
+        }
+    }
+
+    /// One field of a request through the whole stack.
+    private static let fields = Series(name: "scaling/fields, miss", sizes: [10, 50, 100, 200], furtherSizes: []) {
+        try canonical($0, MemoryConnection())
+    }
+
+    private static let fieldsOfHit = Series(name: "scaling/fields, hit", sizes: [10, 50, 100, 200], furtherSizes: []) {
+        try canonical($0, MemoryConnection(fields: [.cacheControl: "max-age=86400"]))
+    }
+
+    private static func canonical(_ fields: Int, _ memory: MemoryConnection) throws -> Series.Prepared {
+        let connection = try canonicalStack(over: memory, for: Origin("https://api.example.com"))
+        let request = try Request.sample("/v1/feed", furtherFields: fields)
+        let repetitions = repetitions / 10
+        return Series.Prepared(units: repetitions * fields) {
+            for _ in 0..<repetitions { _ = try await connection.send(request) }
+        }
+    }
+
+    /// One hit of a cache with so many responses, from all over its store.
+    private static let entries = Series(
+        name: "scaling/stored responses", sizes: [100, 1000, 10_000], furtherSizes: [100_000, 1_000_000]
+    ) { size in
+        let fresh = MemoryConnection(fields: [.cacheControl: "max-age=86400", .contentType: "text/plain"])
+        let connection = fresh.caching(in: MemoryResponseStore(byteLimit: .max, countLimit: .max))
+        for index in 0..<size { _ = try await connection.send(item(index)) }
+        let requests = try (0..<repetitions).map { try item($0 &* 7919 % size) }
+        return Series.Prepared(units: repetitions) {
+            for request in requests {
+                guard try await connection.send(request).metadata.source == .cache else {
+                    throw BenchmarkFailure("A response is not a hit.")
+                }
+            }
+        }
+    }
+
+    /// One interaction of a cassette that is opened.
+    private static let cassettes = Series(
+        name: "scaling/interactions", sizes: [100, 1000, 10_000], furtherSizes: [100_000]
+    ) { size in
+        let file = try await SampleCassette.withFolder { folder in
+            try Data(contentsOf: await SampleCassette(count: size, in: folder).file)
+        }
+        return Series.Prepared(units: size) {
+            try await SampleCassette.withFolder { folder in
+                let copy = folder.appending(path: "sample.json")
+                try file.write(to: copy)
+                let cassette = try Cassette(at: copy.path, mode: .replay)
+                _ = try await CassetteConnection(cassette).send(SampleCassette.request(size - 1))
+            }
+        }
+    }
+
+    /// One response that a cache stores while it is read, beside so many whose bodies nobody reads.
+    private static let unread = Series(
+        name: "scaling/unread responses", sizes: [1, 100, 1000], furtherSizes: [10_000]
+    ) { size in
+        let connection = StreamingConnection(fields: [.cacheControl: "max-age=86400"]).caching(
+            in: MemoryResponseStore())
+        var unread: [Response] = []
+        for index in 0..<size { unread.append(try await connection.send(item(index))) }
+        let responses = unread
+        return Series.Prepared(units: repetitions) {
+            for index in 0..<repetitions {
+                _ = try await connection.send(item(size + index)).body.data(upTo: 1000)
+            }
+            withExtendedLifetime(responses) {}
+        }
+    }
+
+    private static func item(_ index: Int) throws -> Request {
+        try .sample("https://api.example.com/v1/items/\(index)")
+    }
+}
