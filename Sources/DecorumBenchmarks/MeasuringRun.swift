@@ -8,14 +8,12 @@ struct MeasuringRun {
         var report = Report()
         if !arguments.isTimingOnly { report.readings = try await readings(Benchmarks.rows(arguments)) }
         if !report.readings.isEmpty { show(Table(report.readings)) }
-        if !arguments.isTimingOnly {
-            // Growth is a ratio within one run, and counts on the wire depend little on the machine.
+        if !arguments.isCountingOnly {
+            // Growth is timed, and counting on sockets takes ten minutes.
             report.scaling = try await ScalingBenchmark(arguments).measure()
             if !report.scaling.isEmpty { show(Table(report.scaling)) }
             report.wire = try WireBenchmark(arguments: arguments).measure()
             if !report.wire.isEmpty { show(Table(report.wire)) }
-        }
-        if !arguments.isCountingOnly {
             report.caller = try await CallerBenchmark(arguments).measure()
             if !report.caller.isEmpty { show(Table(report.caller)) }
             report.cassettes = try await CassetteBenchmark(arguments).measure()
