@@ -26,12 +26,6 @@ struct GetRepository: EndpointRequest {
     var endpoint: Endpoint<Repository> { .get("repos/{owner}/{name}", ["owner": owner, "name": name]) }
 }
 
-extension Endpoint where Value == Void {
-    fileprivate static func saving(_ note: DemoNote) -> Self {
-        .put("notes/{id}", ["id": note.id], content: .json(note))
-    }
-}
-
 extension Endpoint where Value == DemoNote {
     fileprivate static func note(_ id: Int) -> Self { .get("notes/{id}", ["id": id]) }
 
@@ -132,9 +126,10 @@ extension HTTPField.Name {
 
     private struct Photo: Decodable, Sendable {}
 
-    private func version(_ connection: any Connection, _ response: Response, _ item: DemoNote) async throws {
+    private func version(_ connection: any Connection, _ response: Response, _ old: DemoNote) async throws {
+        var item = old
         guard let tag = EntityTag(response.head.headerFields) else { return }
-        try await connection.value(of: .saving(item).ifMatch(tag))
+        item = try await connection.value(of: .saving(item).ifMatch(tag))
     }
 
     @Test func accepting() throws {

@@ -2,27 +2,22 @@ import DecorumEndpoints
 import DecorumTesting
 import Testing
 
-private struct Repository: Codable, Sendable {
-    let id: Int
-    let name: String
-}
-
 extension Endpoint where Value == Repository {
-    static func repository(_ owner: String, _ name: String) -> Self {
-        .get("repos/{owner}/{name}", ["owner": owner, "name": name])
-            .sampled(.json(Repository(id: 1, name: name)))
+    static func latest(of owner: String) -> Self {
+        .get("users/{owner}/repos/latest", ["owner": owner])
+            .sampled(.json(Repository(id: 1, name: "swift")))
     }
 }
 
 @Suite struct SampleListings {
     @Test func sample() async throws {
         let connection = SampleConnection()
-        #expect(try await connection.value(of: Endpoint<Repository>.repository("apple", "swift")).name == "swift")
+        #expect(try await connection.value(of: .latest(of: "apple")).name == "swift")
     }
 
     @Test func stub() async throws {
         let stub = StubConnection { try await SampleConnection().send($0) }
-        #expect(try await stub.value(of: Endpoint<Repository>.repository("apple", "swift")).id == 1)
+        #expect(try await stub.value(of: .latest(of: "apple")).id == 1)
         #expect(stub.requests.count == 1)
     }
 }

@@ -5,7 +5,7 @@ public import HTTPTypes
 ///
 /// ```swift
 /// guard let tag = EntityTag(response.head.headerFields) else { return }
-/// try await connection.value(of: .saving(item).ifMatch(tag))
+/// item = try await connection.value(of: .saving(item).ifMatch(tag))
 /// ```
 public struct EntityTag: Sendable, Hashable {
     /// The text between the quotes, which only the server can read.

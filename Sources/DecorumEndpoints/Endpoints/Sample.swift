@@ -6,9 +6,9 @@ public import HTTPTypes
 ///
 /// ```swift
 /// extension Endpoint where Value == Repository {
-///     static func repository(_ owner: String, _ name: String) -> Self {
-///         .get("repos/{owner}/{name}", ["owner": owner, "name": name])
-///             .sampled(.json(Repository(id: 1, name: name)))
+///     static func latest(of owner: String) -> Self {
+///         .get("users/{owner}/repos/latest", ["owner": owner])
+///             .sampled(.json(Repository(id: 1, name: "swift")))
 ///     }
 /// }
 /// ```

@@ -50,7 +50,7 @@ import Testing
 
         #expect(telling([.authorization: "a"]).credentials.map(\.name) == [.authorization])
         #expect(telling([page: "1"], declaredSecret: [page]).credentials.map(\.name) == [page])
-        #expect(telling([marked]).credentials == [marked])
+        #expect(telling(HTTPFields([marked])).credentials == [marked])
         #expect(telling([page: token]).credentials.map(\.value) == [token])
         #expect(telling([page: json]).credentials.map(\.value) == [json])
         #expect(telling([page: "the value of a field", .accept: "*/*"]).credentials.isEmpty)
