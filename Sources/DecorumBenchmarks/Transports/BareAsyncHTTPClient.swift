@@ -62,7 +62,7 @@ private struct FilePieces: AsyncSequence, AsyncIteratorProtocol, Sendable {
         // Not with a function of `FileHandle`, which on Linux reads 4 KiB at a time.
         var buffer = ByteBufferAllocator().buffer(capacity: Self.pieceSize)
         let count = unsafe buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: Self.pieceSize) { bytes in
-            unsafe max(0, read(handle.fileDescriptor, bytes.baseAddress, Self.pieceSize))
+            unsafe Swift.max(0, read(handle.fileDescriptor, bytes.baseAddress, Self.pieceSize))
         }
         return count == 0 ? nil : buffer
     }
