@@ -170,7 +170,7 @@ public struct AsyncHTTPClientConnection: ClosableConnection {
         do {
             let isSecure = request.head.scheme == "https"
             content = try await .make(
-                request.body, isSecure: isSecure, until: limits.deadline, on: watch)
+                request.body, for: client, isSecure: isSecure, until: limits.deadline, on: watch)
         } catch {
             client.transfers.end()
             throw TransportError.locate(error, in: request, after: beginning.duration(to: watch.clock.now))

@@ -19,13 +19,14 @@ enum AsyncHTTPClientContent: Sendable {
     ///
     /// - Parameters:
     ///   - body: The content of the request.
+    ///   - client: The client that sends it.
     ///   - isSecure: Whether it is sent over TLS, where the client may use HTTP/2.
     ///   - deadline: The instant by which it must be open; nil for no limit.
     ///   - watch: The watch for the deadline.
     /// - Returns: The content.
     /// - Throws: `TransportError` when the body cannot be opened, and `CancellationError`.
     static func make(
-        _ body: Body, isSecure: Bool, until deadline: ContinuousClock.Instant?,
+        _ body: Body, for client: AsyncHTTPClientOwner, isSecure: Bool, until deadline: ContinuousClock.Instant?,
         on watch: TimeLimitWatch
     ) async throws -> AsyncHTTPClientContent {
         if body.isEmpty { return .none }
@@ -34,7 +35,7 @@ enum AsyncHTTPClientContent: Sendable {
         if let bytes = body.bytes, bytes.count <= (isSecure ? bufferLimit : pieceSize) { return .bytes(bytes) }
         let source: ContentSource?
         do {
-            source = try await watch.value(until: deadline) { try await ContentSource(body) }
+            source = try await watch.value(until: deadline) { try await ContentSource(body, client) }
         } catch let error as CancellationError {
             throw error
         } catch {
@@ -59,65 +60,62 @@ enum AsyncHTTPClientContent: Sendable {
     }
 }
 
-/// Reads the content of a request in chunks, each when the server has taken the one before.
+/// Reads the content of a request in pieces, each when the server has taken the one before.
 actor ContentSource {
+    // A mebibyte.
+    private static let pieceLimit = 16
+
     private var reader: (any BodyReader)?
+    private var rest = Data()
+    private var client: AsyncHTTPClientOwner?
+    private var pieceCount = 0
     private let length: Int64?
     private var count: Int64 = 0
 
-    init(_ body: Body) async throws {
+    init(_ body: Body, _ client: AsyncHTTPClientOwner) async throws {
+        self.client = client
         length = body.length
         // The length that is announced is that of the file when the body was made.
         if let file = body.file, try Body(contentsOf: file) != body { throw BodyLengthError() }
         reader = try await body.open()
     }
 
-    func next() async throws -> Data? {
-        // With nil in place of the error, the content sent so far would look complete to the server.
-        guard var reader else { throw CancellationError() }
-        let chunk = try await reader.next()
-        count += Int64(chunk?.count ?? 0)
-        // With its last byte the request is complete for the server, so an error behind that byte has to come first.
-        if chunk != nil, count == length { while try await reader.next() != nil {} }
-        guard self.reader != nil else { throw CancellationError() }
-        if chunk != nil { self.reader = reader }
-        return chunk
+    func next() async throws -> ByteBuffer? {
+        if rest.isEmpty {
+            // With nil in place of the error, the content sent so far would look complete to the server.
+            guard var reader else { throw CancellationError() }
+            let chunk = try await reader.next()
+            count += Int64(chunk?.count ?? 0)
+            // With its last byte the request is complete for the server, so an error behind that byte has to come first.
+            if chunk != nil, count == length { while try await reader.next() != nil {} }
+            guard self.reader != nil else { throw CancellationError() }
+            guard let chunk else { return nil }
+            self.reader = reader
+            rest = chunk
+        }
+        // The client asks for more while pieces that wait for their event loop are not counted as unsent, so the loops
+        // get a turn from time to time.
+        pieceCount += 1
+        if pieceCount.isMultiple(of: Self.pieceLimit) { try await client?.settle() }
+        let piece = rest.prefix(AsyncHTTPClientContent.pieceSize)
+        rest = rest.dropFirst(piece.count)
+        return ByteBuffer(bytes: piece)
     }
 
     func close() {
         reader = nil
+        client = nil
+        rest = Data()
     }
 }
 
-/// The content of a request in pieces, as AsyncHTTPClient asks for them.
+/// The pieces of a request's content, as AsyncHTTPClient asks for them.
 private struct ContentPieces: AsyncSequence, Sendable {
     struct AsyncIterator: AsyncIteratorProtocol {
-        // A mebibyte.
-        private static let pieceLimit = 16
-
         let pieces: ContentPieces
-        private var rest = Data()
-        private var pieceCount = 0
 
-        init(_ pieces: ContentPieces) {
-            self.pieces = pieces
-        }
-
-        mutating func next() async throws -> ByteBuffer? {
-            // A chunk of a file makes several pieces, and only the first of them waits for a task that reads.
-            if rest.isEmpty {
-                guard let chunk = try await pieces.exchange.read(pieces.source) else { return nil }
-                rest = chunk
-            } else {
-                try pieces.exchange.noteSending()
-            }
-            // The client asks for more while pieces that wait for their event loop are not counted as unsent, so the
-            // loops get a turn from time to time.
-            pieceCount += 1
-            if pieceCount.isMultiple(of: Self.pieceLimit) { try await pieces.exchange.owner.settle() }
-            let piece = rest.prefix(AsyncHTTPClientContent.pieceSize)
-            rest = rest.dropFirst(piece.count)
-            return ByteBuffer(bytes: piece)
+        func next() async throws -> ByteBuffer? {
+            try await pieces.exchange.read(pieces.source)
         }
     }
 
@@ -125,7 +123,7 @@ private struct ContentPieces: AsyncSequence, Sendable {
     let exchange: AsyncHTTPClientExchange
 
     func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(self)
+        AsyncIterator(pieces: self)
     }
 }
 

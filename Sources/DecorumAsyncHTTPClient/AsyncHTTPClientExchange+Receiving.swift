@@ -45,7 +45,8 @@ extension AsyncHTTPClientExchange {
 
     /// Receives a part of the body and waits until there is room for the next; false once the exchange has ended.
     func receive(_ part: ByteBuffer) async -> Bool {
-        let data = Data(part)
+        // The bytes are copied before the closure returns.
+        let data = unsafe part.withUnsafeReadableBytes { unsafe Data($0) }
         let now = watch.clock.now
         let (reader, isFull, isWanted) = state.withLock { state in
             guard state.end == nil else { return (state.waiters.reader.take(), false, false) }
@@ -74,17 +75,8 @@ extension AsyncHTTPClientExchange {
         }
     }
 
-    /// Notes that the server has taken a piece of the request's content; fails once the exchange has ended.
-    func noteSending() throws {
-        let now = watch.clock.now
-        try state.withLock { state in
-            guard state.end == nil else { throw CancellationError() }
-            state.lastProgress = now
-        }
-    }
-
-    /// Reads the next chunk of the request's content, in a task that ends with the exchange.
-    func read(_ source: ContentSource) async throws -> Data? {
+    /// Reads the next piece of the request's content, in a task that ends with the exchange.
+    func read(_ source: ContentSource) async throws -> ByteBuffer? {
         let reading = Task { try await source.next() }
         let isWanted = state.withLock { state in
             if state.end == nil { state.waiters.reading = reading }
@@ -94,39 +86,16 @@ extension AsyncHTTPClientExchange {
             reading.cancel()
             throw CancellationError()
         }
-        let chunk = await reading.result
+        let piece = await reading.result
         let now = watch.clock.now
         state.withLock { state in
             state.waiters.reading = nil
             state.lastProgress = now
         }
         do {
-            return try chunk.get()
+            return try piece.get()
         } catch {
             throw UnreadableContentError(underlying: error)
-        }
-    }
-}
-
-extension Data {
-    // A small part would keep a buffer that is much larger than itself.
-    private static let copiedSize = 16 << 10
-
-    /// Takes a part of a body, without a copy where it is large.
-    fileprivate init(_ part: ByteBuffer) {
-        guard part.readableBytes >= Self.copiedSize else {
-            // The bytes are copied before the closure returns.
-            self = unsafe part.withUnsafeReadableBytes { unsafe Data($0) }
-            return
-        }
-        self = unsafe part.withUnsafeReadableBytesWithStorageManagement { bytes, storage in
-            guard let start = bytes.baseAddress else { return Data() }
-            // The data holds the storage for as long as it has the bytes, and nothing else writes to them: a buffer that
-            // shares its storage copies it first.
-            let address = unsafe UnsafeMutableRawPointer(mutating: start)
-            let owner = unsafe storage.retain()
-            return unsafe Data(
-                bytesNoCopy: address, count: bytes.count, deallocator: .custom { _, _ in unsafe owner.release() })
         }
     }
 }

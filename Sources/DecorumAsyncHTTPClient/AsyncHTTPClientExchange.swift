@@ -33,7 +33,7 @@ final class AsyncHTTPClientExchange: TransportExchange {
     struct Waiters {
         var transfer: Task<Void, Never>?
         var head: CheckedContinuation<Response, any Error>?
-        var reading: Task<Data?, any Error>?
+        var reading: Task<ByteBuffer?, any Error>?
         var reader: CheckedContinuation<Void, Never>?
         var producer: CheckedContinuation<Void, Never>?
     }
