@@ -35,8 +35,6 @@ public final class Cassette: Sendable {
     /// The part of the file that is matched and played.
     let content: CassetteContent
     let redactor: CassetteRedactor
-    /// Whether the fields of a request without content matter to a rule.
-    let readsFields: Bool
     /// The cassettes of the suite; nil without a suite.
     let shared: SharedCassettes?
     /// Whether other tests of the suite may play the interactions that this one leaves.
@@ -84,8 +82,7 @@ public final class Cassette: Sendable {
     ///     unless it is one of Polly.js or Replay, or not plain JSON.
     ///   - mode: The reaction to a request; nil for the mode of the environment.
     ///   - rules: The rules for matching, redacting, recording and playing.
-    ///   - clock: The clock that dates recordings and times the pauses between chunks. An ``ImpatientClock`` without a date
-    ///     of its own dates none: the system does.
+    ///   - clock: The clock that dates recordings and times the pauses between chunks.
     ///   - spawner: Starts the tasks that read content which a test has dropped, so that it is recorded whole.
     /// - Throws: ``CassetteError`` if the file cannot be read, or does not exist although the mode needs it;
     ///   ``CassetteModeError``.
@@ -110,20 +107,18 @@ public final class Cassette: Sendable {
         // The version is taken first, so that a change while the file is read counts as one.
         let stamp = FileStamp(of: file)
         let isRead = stamp != nil && wanted != .live
+        let found = isRead ? try CassetteContent(reading: file, as: rules.content, formats: rules.formats) : nil
+        opened = found ?? .none
         // A cassette that is passed by says nothing about the file.
         let shared = wanted == .live ? nil : shared
-        let found = isRead ? try CassetteContent(of: file, at: stamp, rules, in: shared) : nil
-        opened = found ?? .none
         let opening = shared.map { $0.open(file, holding: found, for: isShared ? test : nil) }
         let original = (opening?.original ?? found) ?? .none
-        let today = Self.today(by: clock)
-        let opener = InteractionOwners(of: opened, for: opening?.test)
         do {
             self.mode = try CassetteCourse.mode(
                 for: .init(
                     wanted: wanted, exists: stamp != nil, wasAbsent: opening.map { $0.original == nil } ?? false,
-                    isNewTest: opener.isNewTest,
-                    isOutdated: original.isOutdated(before: rules.renewal(at: today), for: opening?.test),
+                    isNewTest: InteractionOwners(of: opened, for: opening?.test).isNewTest,
+                    isOutdated: original.isOutdated(before: rules.renewal(at: clock.date), for: opening?.test),
                     readOnlyFormat: opened.readOnlyFormat))
             // A file that is written anew is not matched, and may be unreadable.
             content = self.mode == .rewrite ? opened : try opened.rewritten(by: rules)
@@ -142,26 +137,23 @@ public final class Cassette: Sendable {
         self.test = opening?.test
         self.original = original
         redactor = CassetteRedactor(rules)
-        readsFields = rules.matching.contains(where: \.readsFields)
         explainer = RequestExplainer(rules, environment: environment)
         let redactor = redactor
-        owners = rules.beforeMatching == nil ? opener : InteractionOwners(of: content, for: self.test)
+        owners = InteractionOwners(of: content, for: self.test)
         // A test that records gets answers of its own, since those of others may not fit.
         let skipped = self.mode == .append ? owners.foreign : []
         mended =
             self.mode == .append
-            ? content.mendable(expiry: rules.renewal(at: today)).subtracting(owners.foreign) : []
+            ? content.mendable(expiry: rules.renewal(at: clock.date)).subtracting(owners.foreign) : []
         var index = PlaybackIndex(count: content.count, rules: rules, owners: owners, mended: mended)
-        content.forEachTarget { [owners] target in
-            guard owners.mayAnswer(index.count), !skipped.contains(index.count) else { return index.skip() }
+        content.forEachTarget { target in
             let url = target.url
             target.url = redactor.matchable(url: url)
-            index.append(target, writtenAs: url)
+            index.append(target, writtenAs: url, isPlayable: !skipped.contains(index.count))
         }
         state = Mutex(State(index: index))
         reportFile = isReported ? CassetteDefaults.current.report ?? .current(in: environment) : nil
-        reportFile?.change { $0.open(reportedPath, mode: self.mode, cases: cases) }
-        (clock as? ImpatientClock)?.begin(at: self.mode == .replay ? recordedAt ?? today : today)
+        reportFile?.change { $0.open(reportedPath, mode: self.mode) }
     }
 
     deinit {
@@ -181,15 +173,8 @@ public final class Cassette: Sendable {
         guard let earliest = days.indices.min(by: { days[$0] < days[$1] }),
             let first = try? content.interaction(at: ordinals[earliest])
         else { return nil }
-        let date = first.response?.fields[.date].flatMap { HTTPDate($0, at: today)?.date }
+        let date = first.response?.fields[.date].flatMap { HTTPDate($0, at: clock.date)?.date }
         return date ?? first.recordedAt
-    }
-
-    /// The date of the day, by the clock unless that only has the date of a recording.
-    var today: Date { Self.today(by: clock) }
-
-    private static func today(by clock: any DatedClock) -> Date {
-        (clock as? ImpatientClock)?.hasOwnDate == false ? SystemClock().date : clock.date
     }
 
     /// The interactions of the file, in their order.
@@ -208,7 +193,7 @@ public final class Cassette: Sendable {
 
     /// The interactions that were played although they are older than the rules allow, by their places in the file.
     public var outdated: [Int] {
-        guard let date = rules.expiry?.date(from: today) else { return [] }
+        guard let date = rules.expiry?.date(from: clock.date) else { return [] }
         let played = state.withLock { $0.index.played }
         return played.sorted().filter { ordinal in content.recordedAt(ordinal).map { $0 < date } ?? false }
     }

@@ -47,21 +47,12 @@ extension Cassette {
 
     /// Reports unplayed interactions, now or when all tests of the suite have finished.
     private func report(unplayed: Set<Int>?) throws {
-        var describe: (@Sendable (Set<Int>) -> UnusedInteractionsError?)?
-        if isNewCase, rules.unused == .fail { describe = { [self] in try? unused($0, of: original) } }
-        try shared?.finish(
-            file, unplayed: isShared ? unplayed : nil, describing: { try unused($0, of: content) }, newCase: describe)
+        try shared?.finish(file, unplayed: isShared ? unplayed : nil, describing: unused)
         guard !isShared, let unplayed, !unplayed.isEmpty else { return }
-        throw try unused(unplayed, of: content)
+        throw try unused(unplayed)
     }
 
-    /// Whether a case of a parameterised test has opened the file that had no recordings of it when the suite began.
-    private var isNewCase: Bool {
-        guard let test, TestCase(test) != nil else { return false }
-        return (0..<original.count).allSatisfy { !original.tests(of: $0).contains(test) }
-    }
-
-    private func unused(_ ordinals: Set<Int>, of content: CassetteContent) throws -> UnusedInteractionsError {
+    private func unused(_ ordinals: Set<Int>) throws -> UnusedInteractionsError {
         let scanner = SecretScanner(rules)
         let ordinals = ordinals.sorted()
         return UnusedInteractionsError(
@@ -70,7 +61,7 @@ extension Cassette {
                 let request = redactor.matchable(try content.request(at: ordinal))
                 return scanner.masked("\(request.method) \(request.url)")
             },
-            places: ordinals.map { place(of: $0, in: content) },
+            places: ordinals.map(place),
             advice: adviceToRecordOrShare(
                 or: test == nil
                     ? "`CASSETTE=rewrite` records it anew"
@@ -78,7 +69,7 @@ extension Cassette {
     }
 
     /// The line of an interaction, and the tests that recorded it; empty if neither is known.
-    private func place(of ordinal: Int, in content: CassetteContent) -> String {
+    private func place(of ordinal: Int) -> String {
         let tests = content.tests(of: ordinal)
         let parts =
             (content.line(of: ordinal).map { ["line \($0)"] } ?? [])

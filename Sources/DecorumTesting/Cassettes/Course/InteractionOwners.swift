@@ -1,6 +1,6 @@
 /// The interactions of a file by the tests that have recorded them, as one test sees them.
 struct InteractionOwners: Sendable {
-    /// Those of other tests, which answer a request only if the file lends them, and no other one matches it.
+    /// Those of other tests, which answer a request only if no other one matches it.
     private(set) var foreign: Set<Int> = []
     /// Those that belong to no test, and so to each.
     private(set) var unowned: Set<Int> = []
@@ -29,12 +29,6 @@ struct InteractionOwners: Sendable {
 
     /// Whether other tests have recorded the whole file, so that this one has nothing in it yet.
     var isNewTest: Bool { count > 0 && foreign.count == count }
-
-    /// Whether an interaction may answer a request of the test.
-    ///
-    /// Where each interaction names its tests, it answers these alone. A file in which some name none is of a time at which
-    /// tests were not named, or was recorded without the suite, so all of them answer every test.
-    func mayAnswer(_ ordinal: Int) -> Bool { !unowned.isEmpty || !foreign.contains(ordinal) }
 
     /// Whether the age of an interaction matters to the test: its own do, or without any those of no test.
     func areOf(_ ordinal: Int) -> Bool {

@@ -18,27 +18,9 @@ public final class SharedCassettes: Sendable {
         /// The interactions that no finished cassette has played; nil until one is finished.
         var unplayed: Set<Int>?
         var unused: UnusedInteractionsError?
-        /// Describes interactions of the original content; nil until a case of a test that is not in it is finished.
-        var describe: (@Sendable (Set<Int>) -> UnusedInteractionsError?)?
-
-        /// The interactions that no test has played, with those of cases in whose place others have run.
-        var error: UnusedInteractionsError? {
-            guard let original, describe != nil else { return unused }
-            let opened = openings.flatMap { test, count in (1...count).map { $0 == 1 ? test : "\(test) \($0)" } }
-            let replaced = TestCase.replaced(recorded: original.testNames, opened: Set(opened))
-            guard !replaced.isEmpty else { return unused }
-            let names = replaced.values.reduce(into: Set<String>()) { $0.formUnion($1) }
-            let ordinals = (0..<original.count).filter { ordinal in
-                let tests = original.tests(of: ordinal)
-                return !tests.isEmpty && names.isSuperset(of: tests)
-            }
-            return (unused ?? describe?(Set(ordinals)))?.advising(TestCase.remedy(for: replaced.keys))
-        }
     }
 
     private let courses = Mutex<[String: Course]>([:])
-    /// The version of each file that was read last, and its content.
-    private let contents = Mutex<[String: (stamp: FileStamp, content: CassetteContent)]>([:])
     /// Whether only some tests of the suite run.
     let isPartial: Bool
 
@@ -78,8 +60,7 @@ public final class SharedCassettes: Sendable {
         return parts.allSatisfy { !$0.isEmpty && $0.allSatisfy { $0.isLetter || $0.isNumber || "._".contains($0) } }
     }
 
-    /// The interactions that no test of the suite has played, for each file that was replayed; and those of cases of a
-    /// parameterised test in whose place others have recorded.
+    /// The interactions that no test of the suite has played, for each file that was replayed.
     ///
     /// A file whose cassette was not finished is left out, because its test has failed.
     ///
@@ -87,7 +68,7 @@ public final class SharedCassettes: Sendable {
     public func unused() -> [UnusedInteractionsError] {
         guard !isPartial else { return [] }
         return courses.withLock { courses in
-            courses.values.filter { $0.openCount == 0 }.compactMap(\.error).sorted { $0.file < $1.file }
+            courses.values.filter { $0.openCount == 0 }.compactMap(\.unused).sorted { $0.file < $1.file }
         }
     }
 
@@ -111,18 +92,6 @@ public final class SharedCassettes: Sendable {
         }
     }
 
-    /// The content of a version of a file, which is read again only if the file has changed.
-    ///
-    /// A file of another tool depends on the rules, and is read each time.
-    func content(
-        of file: URL, at stamp: FileStamp, reading read: () throws -> CassetteContent
-    ) rethrows -> CassetteContent {
-        if let known = contents.withLock({ $0[file.path] }), known.stamp == stamp { return known.content }
-        let content = try read()
-        if case .file = content { contents.withLock { $0[file.path] = (stamp, content) } }
-        return content
-    }
-
     /// Notes that a file could not be opened after all.
     func close(_ file: URL) {
         courses.withLock { $0[file.path]?.openCount -= 1 }
@@ -137,16 +106,12 @@ public final class SharedCassettes: Sendable {
     }
 
     /// Notes that a test is finished; the error describes the interactions that no test has played so far.
-    ///
-    /// `describe` is that of a case whose recordings are new; it describes interactions of the original content.
     func finish(
-        _ file: URL, unplayed: Set<Int>?, describing error: (Set<Int>) throws -> UnusedInteractionsError,
-        newCase describe: (@Sendable (Set<Int>) -> UnusedInteractionsError?)? = nil
+        _ file: URL, unplayed: Set<Int>?, describing error: (Set<Int>) throws -> UnusedInteractionsError
     ) rethrows {
         try courses.withLock { courses in
             guard var course = courses[file.path] else { return }
             course.openCount -= 1
-            course.describe = course.describe ?? describe
             if let unplayed {
                 let left = course.unplayed?.intersection(unplayed) ?? unplayed
                 course.unplayed = left

@@ -12,15 +12,7 @@ public struct UnusedInteractionsError: Error, Hashable, Sendable {
     /// The line of each in the file, and the tests that recorded it.
     let places: [String]
     /// How to fix the cassette.
-    var advice: String
-
-    /// The error with a further remedy, which comes first; nil if there are no interactions.
-    func advising(_ remedy: String) -> Self? {
-        guard !requests.isEmpty else { return nil }
-        var error = self
-        error.advice = "\(remedy); else \(advice)"
-        return error
-    }
+    let advice: String
 }
 
 extension UnusedInteractionsError: DescribableError {

@@ -22,9 +22,6 @@ struct PlaybackIndex: Sendable {
         var templates: KeyTemplates?
     }
 
-    /// Gives the request of an interaction; nil if only its method and its URL matter.
-    typealias Recorded = (_ ordinal: Int) throws -> RecordedRequest?
-
     /// The place of the interactions that answer a request.
     private struct Place {
         let group: Int
@@ -32,9 +29,6 @@ struct PlaybackIndex: Sendable {
     }
 
     private let rules: CassetteRules
-    /// The rules for method and URL, and all others; a copy of the rules themselves would count many references.
-    private let targetKeys: [MatchingRule.Key]
-    private let contentKeys: [MatchingRule.Key]
     private let owners: InteractionOwners
     /// The interactions that are recorded again: each takes its turn, and answers nothing.
     private let mended: Set<Int>
@@ -59,8 +53,6 @@ struct PlaybackIndex: Sendable {
         count: Int, rules: CassetteRules, owners: InteractionOwners = InteractionOwners(), mended: Set<Int> = []
     ) {
         self.rules = rules
-        targetKeys = rules.matching.filter(\.readsTargetAlone).map(\.appendKey)
-        contentKeys = rules.matching.filter { !$0.readsTargetAlone }.map(\.appendKey)
         self.owners = owners
         self.mended = mended
         groups.reserveCapacity(count)
@@ -74,13 +66,17 @@ struct PlaybackIndex: Sendable {
         owners: InteractionOwners = InteractionOwners()
     ) {
         self.init(count: targets.count, rules: rules, owners: owners)
-        for target in targets { owners.mayAnswer(count) ? append(target) : skip() }
+        for target in targets { append(target) }
     }
 
     /// Appends an interaction, with a request of which only method and URL count.
     ///
-    /// `url` is its URL as it is written, before it was redacted.
-    mutating func append(_ target: RecordedRequest, writtenAs url: String? = nil) {
+    /// One that is not playable only counts. `url` is its URL as it is written, before it was redacted.
+    mutating func append(_ target: RecordedRequest, writtenAs url: String? = nil, isPlayable: Bool = true) {
+        guard isPlayable else {
+            count += 1
+            return
+        }
         let key = key(of: target, forTarget: true)
         let number = groups.count
         if let group = groupNumbers.updateValue(number, forKey: key) {
@@ -89,23 +85,20 @@ struct PlaybackIndex: Sendable {
         } else {
             groups.append(Group(first: count))
         }
-        defer { count += 1 }
         if let url {
-            guard !key.isWritten(method: target.method, url: url) else { return }
             let written = Key(method: target.method, url: url)
-            if groupNumbers[written] == nil { groupNumbers[written] = groupNumbers[key] }
+            if written != key, groupNumbers[written] == nil { groupNumbers[written] = groupNumbers[key] }
         }
+        count += 1
     }
 
-    /// Counts an interaction that answers no request.
-    mutating func skip() { count += 1 }
-
-    /// Takes the next interaction for a request; of several, the one that `preference` prefers.
+    /// Takes the next interaction for a request; `recorded` gives the request of an interaction.
     mutating func take(
-        _ request: RecordedRequest, recorded: Recorded, preferring preference: PlaceholderPreference? = nil
+        _ request: RecordedRequest, recorded: (Int) throws -> RecordedRequest,
+        preferring preferred: (_ ordinals: [Int]) throws -> Int? = { _ in nil }
     ) throws -> Finding {
         guard let place = try place(of: request, recorded) else { return .nothing }
-        return try take(at: place, preferring: preference)
+        return try take(at: place, preferring: preferred)
     }
 
     /// Takes the next interaction for a request without content that is not redacted, if its method and its URL are
@@ -113,20 +106,23 @@ struct PlaybackIndex: Sendable {
     ///
     /// No rule may read fields.
     mutating func take(
-        written request: RecordedRequest, recorded: Recorded, preferring preference: PlaceholderPreference?
+        written request: RecordedRequest, recorded: (Int) throws -> RecordedRequest,
+        preferring preferred: (_ ordinals: [Int]) throws -> Int?
     ) throws -> Finding? {
         guard let group = groupNumbers[Key(method: request.method, url: request.url)] else { return nil }
         try fillQueues(of: group, recorded)
         guard groups[group].queues?[contentlessKey] != nil else { return nil }
-        return try take(at: Place(group: group, key: contentlessKey), preferring: preference)
+        return try take(at: Place(group: group, key: contentlessKey), preferring: preferred)
     }
 
-    private mutating func take(at place: Place, preferring preference: PlaceholderPreference?) throws -> Finding {
+    private mutating func take(
+        at place: Place, preferring preferred: (_ ordinals: [Int]) throws -> Int?
+    ) throws -> Finding {
         guard let queue = groups[place.group].queues?[place.key] else { return .nothing }
         var finding = find(in: queue)
         guard case .interaction(var ordinal) = finding else { return finding }
-        if rules.order == .any, queue.hasSeveral, let preference,
-            let other = try preference.first(of: queue.left(except: taken, upTo: PlaceholderPreference.limit))
+        if rules.order == .any, queue.hasSeveral,
+            let other = try preferred(queue.left(except: taken, upTo: PlaceholderPreference.limit))
         {
             ordinal = other
             finding = .interaction(ordinal)
@@ -138,7 +134,7 @@ struct PlaybackIndex: Sendable {
 
     /// Takes the next interaction for a request in several versions: the first that matches any version.
     mutating func take(
-        anyOf requests: [RecordedRequest], recorded: Recorded
+        anyOf requests: [RecordedRequest], recorded: (Int) throws -> RecordedRequest
     ) throws -> Finding {
         var findings: [(place: (Int, Int), request: RecordedRequest)] = []
         for request in requests {
@@ -153,7 +149,7 @@ struct PlaybackIndex: Sendable {
 
     /// The place of the interactions that a request matches exactly, or else except for a secret.
     private mutating func place(
-        of request: RecordedRequest, _ recorded: Recorded
+        of request: RecordedRequest, _ recorded: (Int) throws -> RecordedRequest
     ) throws -> Place? {
         let target = key(of: request, forTarget: true)
         let content = key(of: request, forTarget: false)
@@ -172,7 +168,7 @@ struct PlaybackIndex: Sendable {
         return places.min { urgency(of: $0) < urgency(of: $1) }
     }
 
-    private mutating func fillQueues(of group: Int, _ recorded: Recorded) throws {
+    private mutating func fillQueues(of group: Int, _ recorded: (Int) throws -> RecordedRequest) throws {
         guard groups[group].queues == nil else { return }
         groups[group].queues = try queues(of: groups[group], recorded)
     }
@@ -201,21 +197,21 @@ struct PlaybackIndex: Sendable {
         return rules.repeats == .last ? .interaction(queue.last) : .played(queue.ordinals)
     }
 
-    private func queues(of group: Group, _ recorded: Recorded) throws -> Queues {
+    private func queues(of group: Group, _ recorded: (Int) throws -> RecordedRequest) throws -> Queues {
         var queues = Queues()
         let ordinals = [group.first] + group.others
         let later = owners.hasOwn ? owners.unowned : []
         for ordinal in ordinals where !owners.foreign.contains(ordinal) && !later.contains(ordinal) {
-            queues.append(ordinal, to: try contentKey(of: ordinal, recorded))
+            queues.append(ordinal, to: key(of: try recorded(ordinal), forTarget: false))
         }
         // A test that has recorded a request gets its own answers first, and then those that belong to no test.
         for ordinal in ordinals where !later.isEmpty && later.contains(ordinal) {
-            queues.append(ordinal, to: try contentKey(of: ordinal, recorded))
+            queues.append(ordinal, to: key(of: try recorded(ordinal), forTarget: false))
         }
         guard !owners.foreign.isEmpty else { return queues }
         let ranked = queues
         for ordinal in ordinals where owners.foreign.contains(ordinal) {
-            let key = try contentKey(of: ordinal, recorded)
+            let key = key(of: try recorded(ordinal), forTarget: false)
             if ranked[key] == nil { queues.append(ordinal, to: key) }
         }
         return queues
@@ -224,15 +220,15 @@ struct PlaybackIndex: Sendable {
     private func key(of request: RecordedRequest, forTarget: Bool) -> Key {
         var key = Key()
         if forTarget { key.bytes.reserveCapacity(request.method.utf8.count + request.url.utf8.count + 2) }
-        for append in forTarget ? targetKeys : contentKeys {
-            append(request, &key.bytes)
+        for rule in rules.matching where rule.readsTargetAlone == forTarget {
+            rule.append(request, to: &key.bytes)
             key.bytes.append(0)
         }
         return key
     }
+}
 
-    /// The key of a recorded request by all rules but those for method and URL.
-    private func contentKey(of ordinal: Int, _ recorded: Recorded) throws -> Key {
-        try recorded(ordinal).map { key(of: $0, forTarget: false) } ?? contentlessKey
-    }
+extension MatchingRule {
+    /// Whether the rule reads only the method or the URL.
+    fileprivate var readsTargetAlone: Bool { subject == .method || subject == .url }
 }

@@ -14,12 +14,6 @@ extension Cassette {
         reportFile.change { $0.end(reportedPath, ending) }
     }
 
-    /// The test, if it is a case of a parameterised one, and all such cases that the file had before.
-    var cases: CassetteReport.Cases? {
-        guard let test, TestCase(test) != nil else { return nil }
-        return .init(opened: [test], recorded: original.testNames.filter { TestCase($0) != nil })
-    }
-
     /// The path of the file from the working directory, or the whole one.
     var reportedPath: String {
         let directory = FileManager.default.currentDirectoryPath + "/"

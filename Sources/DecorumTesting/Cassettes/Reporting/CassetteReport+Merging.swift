@@ -12,15 +12,9 @@ extension CassetteReport {
         var masked: [Mask] = []
     }
 
-    /// Adds that a test opens a file; `cases` are the test itself, if it is a case, and the cases in the file.
-    mutating func open(_ file: String, mode: CassetteMode, cases: Cases? = nil) {
+    /// Adds that a test opens a file.
+    mutating func open(_ file: String, mode: CassetteMode) {
         change(file) { cassette in
-            if let cases {
-                cassette.cases = Cases(
-                    opened: cases.opened.union(cassette.cases?.opened ?? []),
-                    // What was recorded during the run is no older recording.
-                    recorded: cassette.cases?.recorded ?? cases.recorded)
-            }
             cassette.opened += 1
             if !cassette.modes.contains(mode) { cassette.modes.append(mode) }
         }
@@ -48,11 +42,6 @@ extension CassetteReport {
     /// Computes the values that follow from those of all files; `unopened` finds the recordings beside some files.
     mutating func conclude(unopened: (_ files: [String]) -> [String]) {
         self.unopened = isPartial ? [] : unopened(cassettes.map(\.file))
-        for index in cassettes.indices {
-            let cases = isPartial ? nil : cassettes[index].cases
-            let replaced = cases.map { TestCase.replaced(recorded: $0.recorded, opened: $0.opened) } ?? [:]
-            cassettes[index].changedTests = replaced.keys.sorted()
-        }
         unused = cassettes.compactMap { cassette in
             guard !isPartial, cassette.finished == cassette.opened, let unplayed = cassette.unplayed, !unplayed.isEmpty
             else { return nil }

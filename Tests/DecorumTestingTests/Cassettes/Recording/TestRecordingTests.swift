@@ -21,34 +21,8 @@ import Testing
         try await run(.replay, guest, member)
         try await run(.replay, member, guest)
         try await run(.verify, member, guest)
-    }
-
-    @Test func `A recording with a test answers that test alone, if all others have one too`() async throws {
-        try await run(.once, Course("guest", ["/feed": "news"]), Course("member", ["/me": "Ann"]))
-        for (test, path) in [("new", "/feed"), ("member", "/feed"), ("guest", "/me")] {
-            let cassette = try CassetteDefaults(shared: SharedCassettes(isPartial: true)).cassette(
-                at: folder.path("shared.json"), rules: nil, mode: .replay, test: test)
-            await #expect(throws: CassetteMissError.self, "\(test)") {
-                try await CassetteConnection(cassette).send(.get("https://example.com" + path))
-            }
-        }
-        // Without the name of a test, no recording is that of another one.
-        let cassette = try Cassette(at: folder.path("shared.json"), mode: .replay)
-        for path in ["/me", "/feed"] {
-            _ = try await CassetteConnection(cassette).send(.get("https://example.com" + path))
-        }
-        try await cassette.finish()
-    }
-
-    @Test func `A file in which recordings have no test lends all of them`() async throws {
-        func interaction(_ path: String, _ tests: String) -> String {
-            #"{"request": {"method": "GET", "url": "https://example.com\#(path)"},"#
-                + #" "response": {"status": 200, "text": "a"}\#(tests)}"#
-        }
-        try folder.write(
-            #"{"cassette": 1, "interactions": [\#(interaction("/a", #", "tests": ["one"]"#)), \#(interaction("/b", ""))]}"#,
-            to: "shared.json")
-        try await run(.replay, Course("one", ["/a": "a", "/b": "a"]), Course("other", ["/a": "a", "/b": "a"]))
+        // A test that has recorded nothing plays what others have.
+        try await run(.replay, Course("new", ["/feed": "news"]))
     }
 
     @Test func `The answers of a test keep their order, whatever another test got in another order`() async throws {
