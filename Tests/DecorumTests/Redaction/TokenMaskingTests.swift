@@ -123,7 +123,6 @@ import Testing
 
     @Test(arguments: [
         "gzip, deflate, br", "en-GB,en;q=0.9", "text/html;q=0.8, */*", "the value of a field", "max-age=86400", "",
-        "Mozilla/5.0 (X11; Linux x86_64)",
     ])
     func `The value of most fields is plain`(text: String) {
         #expect(PlainText.holds(text))
