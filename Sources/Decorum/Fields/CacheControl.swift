@@ -69,3 +69,10 @@ extension Substring {
             ? dropFirst().dropLast() : self
     }
 }
+
+extension HTTPField.Name {
+    /// The field before `Cache-Control` (RFC 9111, section 5.4).
+    // Safe: the literal is a valid field name.
+    // swift-format-ignore: NeverForceUnwrap
+    static let pragma = HTTPField.Name("Pragma")!
+}

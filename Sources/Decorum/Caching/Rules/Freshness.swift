@@ -98,8 +98,3 @@ extension Duration {
         Double(components.seconds) + Double(components.attoseconds) * 1e-18
     }
 }
-
-extension HTTPField.Name {
-    // swift-format-ignore: NeverForceUnwrap
-    static let pragma = HTTPField.Name("Pragma")!
-}

@@ -316,7 +316,11 @@ import Testing
     @Test(arguments: ["webhook.site", "webhook.site:443", "WEBHOOK.Site", "WebHook.site:8443"])
     func `The secret path of a webhook is not shown, however its host is written`(authority: String) async throws {
         let secret = "d1f4c0de-77aa-4bcd-9e01-7f3a5b6c8d90"
-        let stub = StubConnection { _ in Response(status: .ok) }
+        let stub = ClosureConnection { request in
+            var response = Response(status: .ok)
+            response.metadata = ResponseMetadata(answering: request, from: .stub)
+            return response
+        }
         let connection = try stub.resolving(against: "https://\(authority)/")
             .logging(to: log.sink, clock: clock)
         _ = try await connection.send(.get(secret))
