@@ -35,7 +35,7 @@ public struct RequestContent: Sendable {
 
     /// A body.
     ///
-    /// - Parameter body: The body, which can be sent as often as its ``Body/replay`` says.
+    /// - Parameter body: The body, which can be sent as often as its `Body.replay` says.
     /// - Returns: The content.
     public static func body(_ body: Body) -> RequestContent {
         RequestContent { body }

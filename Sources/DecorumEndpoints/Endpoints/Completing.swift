@@ -29,7 +29,7 @@ extension Connection {
 }
 
 extension Endpoint {
-    /// Adds a step that changes the request of each attempt; see ``Decorum/Connection/completing(clock:)``.
+    /// Adds a step that changes the request of each attempt; see `completing(clock:)`.
     ///
     /// - Parameter step: Changes the request, or throws in place of the attempt. Credentials belong to the layers of
     ///   authentication, which bind them to their origins.

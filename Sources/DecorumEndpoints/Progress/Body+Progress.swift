@@ -41,7 +41,7 @@ extension Body {
 }
 
 extension RequestContent {
-    /// Reports the sending of the content; see ``Decorum/Body/reportingProgress(every:clock:to:)``.
+    /// Reports the sending of the content; see `Body.reportingProgress(every:clock:to:)`.
     ///
     /// - Parameters:
     ///   - interval: The shortest time between two reports.
