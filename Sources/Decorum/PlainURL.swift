@@ -57,12 +57,7 @@ struct PlainURL: Sendable, Equatable {
             case UInt8(ascii: "#"):
                 guard fragmentStart == nil else { return nil }
                 fragmentStart = position
-            case UInt8(ascii: "%"):
-                guard position + 2 < bytes.count, unsafe bytes[position + 1].isHexadecimalDigit,
-                    unsafe bytes[position + 2].isHexadecimalDigit
-                else { return nil }
-            case let byte where byte.isPlainInPath: break
-            default: return nil
+            default: guard unsafe bytes.isPlainInPath(at: position) else { return nil }
             }
             position += 1
         }
@@ -70,10 +65,55 @@ struct PlainURL: Sendable, Equatable {
     }
 }
 
-extension String {
-    /// Whether this is a path, perhaps with a query, of characters that stay as they are, so that no parser would change it.
-    var isPlainReference: Bool {
-        utf8.first == UInt8(ascii: "/") && !hasPrefix("//") && allUTF8(\.isPlainInPath)
+/// A path, perhaps with a query, of characters that stay as they are, so that no parser would change it.
+enum PlainReference {
+    /// It begins with a slash, and not with two.
+    case fromRoot
+    /// It begins with a name, which is no scheme.
+    case relative
+
+    /// Looks at a reference; returns nil where it needs a parser, as with a dot after a slash, which may be a segment to
+    /// remove.
+    init?(_ text: String) {
+        // This is safe because the bytes are read only inside the closure.
+        let found = unsafe text.utf8.withContiguousStorageIfAvailable { bytes in unsafe PlainReference(bytes) }
+        guard let found = found ?? nil else { return nil }
+        self = found
+    }
+
+    private init?(_ bytes: UnsafeBufferPointer<UInt8>) {
+        // A lone asterisk is the server as a whole, for OPTIONS.
+        guard let first = unsafe bytes.first, first != UInt8(ascii: "."), first != UInt8(ascii: "?"),
+            first != UInt8(ascii: "*")
+        else { return nil }
+        self = first == UInt8(ascii: "/") ? .fromRoot : .relative
+        var isInFirstSegment = true
+        var isInQuery = false
+        for position in bytes.indices {
+            let byte = unsafe bytes[position]
+            guard unsafe bytes.isPlainInPath(at: position) else { return nil }
+            switch byte {
+            case UInt8(ascii: "?"): (isInQuery, isInFirstSegment) = (true, false)
+            case UInt8(ascii: "/"):
+                if position > 0 { isInFirstSegment = false }
+                if position == 1, first == byte { return nil }
+            case UInt8(ascii: "."):
+                if unsafe !isInQuery && position > 0 && bytes[position - 1] == UInt8(ascii: "/") { return nil }
+            case UInt8(ascii: ":"):
+                if isInFirstSegment, first != UInt8(ascii: "/") { return nil }
+            default: break
+            }
+        }
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// Whether the byte is allowed in a path and in a query, which a percent sign is with two digits after it.
+    @inline(__always) fileprivate func isPlainInPath(at position: Int) -> Bool {
+        let byte = unsafe self[position]
+        guard byte == UInt8(ascii: "%") else { return byte.isPlainInPath }
+        return unsafe position + 2 < count && self[position + 1].isHexadecimalDigit
+            && self[position + 2].isHexadecimalDigit
     }
 }
 
@@ -88,7 +128,7 @@ extension UInt8 {
         self &- UInt8(ascii: "a") < 26 || (0x2D...0x39).contains(self) && self != UInt8(ascii: "/")
     }
 
-    /// Whether this is allowed in a path and in a query, as a percent sign is with two digits after it only.
+    /// Whether this is allowed in a path and in a query wherever it stands.
     fileprivate var isPlainInPath: Bool {
         // The ranges have the unreserved characters, the delimiters of parts (`sub-delims`), the colon, the at sign, the
         // slash and the question mark.

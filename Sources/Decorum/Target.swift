@@ -9,7 +9,7 @@ struct Target: Sendable, Equatable {
 
     /// Parses a URL or a relative reference; characters that a URL must not contain are percent-encoded.
     init(_ reference: String) throws(InvalidRequestError) {
-        if reference.isPlainReference {
+        if PlainReference(reference) != nil {
             self.init(plainPath: reference)
             return
         }

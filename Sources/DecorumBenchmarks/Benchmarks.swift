@@ -32,7 +32,7 @@ struct Benchmarks {
     static func rows(_ arguments: Arguments) throws -> [Row] {
         let rows =
             try LayerRows.rows() + DecoratorRows.rows() + CodingRows.rows() + UnderWayRows.rows() + StackRows.rows()
-            + CassetteRows.rows() + EventStreamRows.rows()
+            + CassetteRows.rows() + CallRows.rows() + EventStreamRows.rows()
         let chosen = rows.filter { arguments.includes($0.name) }
         let baselines = Set(chosen.compactMap(\.baseline))
         return rows.filter { arguments.includes($0.name) || baselines.contains($0.name) }

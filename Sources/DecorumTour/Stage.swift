@@ -1,25 +1,30 @@
-import Decorum
+import DecorumEndpoints
 import DecorumTesting
 import Foundation
 
-/// Two servers, and the stack that talks to them.
+/// The servers, and the stack that talks to them.
 struct Stage {
     let terminal: Terminal
     let origin: LoopbackOrigin
     let otherOrigin: LoopbackOrigin
+    let demo: DemoAPI
     let connection: any Connection
+    /// The same stack for typed calls of the demo API.
+    let api: any Connection
     let statistics = ExchangeStatistics()
 
     init(terminal: Terminal) throws {
         try self.init(
-            terminal: terminal, origins: (LoopbackOrigin(), LoopbackOrigin()), transport: SystemConnection())
+            terminal: terminal, origins: (LoopbackOrigin(), LoopbackOrigin()), demo: DemoAPI(),
+            transport: SystemConnection())
     }
 
     private init(
-        terminal: Terminal, origins: (LoopbackOrigin, LoopbackOrigin), transport: any Connection
+        terminal: Terminal, origins: (LoopbackOrigin, LoopbackOrigin), demo: DemoAPI, transport: any Connection
     ) throws {
         self.terminal = terminal
         (origin, otherOrigin) = origins
+        self.demo = demo
         connection =
             try transport
             .printingMessages(on: terminal)
@@ -39,11 +44,12 @@ struct Stage {
             .logging(to: LogSink(terminal.log))
             .observing(statistics)
             .validatingStatus()
+        api = try connection.calling(API(problem: DemoProblem.self), at: demo.url)
     }
 
     /// Returns a stage with an empty store and empty statistics, on another transport.
     func anew(on transport: any Connection) throws -> Stage {
-        try Stage(terminal: terminal, origins: (origin, otherOrigin), transport: transport)
+        try Stage(terminal: terminal, origins: (origin, otherOrigin), demo: demo, transport: transport)
     }
 
     static let key: UInt64 = 0x5EC2_E7C0_FFEE
@@ -51,6 +57,7 @@ struct Stage {
     func close() {
         origin.stop()
         otherOrigin.stop()
+        demo.stop()
     }
 
     /// Makes a request on behalf of the tour's one user.

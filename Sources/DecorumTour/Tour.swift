@@ -7,7 +7,8 @@ struct Tour {
     static let steps: [any Step] = [
         PlainAnswer(), Revalidation(), KeptResponses(), UnsafeRequest(), TwoUsers(), Redirection(), Retry(), Citizen(),
         CompressedAnswer(), SignedRequest(), ForeignRedirection(), CancelledTransfer(), LargeBody(), Analytics(),
-        SlowServer(), WrongOrder(), WorstCase(), RecordedSession(),
+        SlowServer(), WrongOrder(), WorstCase(), TypedCall(), UploadedForm(), BrokenStream(), PagedList(),
+        RecordedSession(),
     ]
 
     private static let usage = """

@@ -1,15 +1,20 @@
-import Decorum
+import DecorumEndpoints
 import DecorumTesting
 import Foundation
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct ReadmeListings {
-    func stack(token: String) async throws -> Feed {
+    func stack(token: String) async throws -> (Repository, any Connection) {
         var stack = StandardStack(for: "https://api.example.com/v1/")
         stack.callLog = .line
         let connection = try stack.composed(
             authentication: .with(.bearer(token)), principal: Principal("user-42"))
 
+        let repository = try await connection.value(of: .repository("apple", "swift"))
+        return (repository, connection)
+    }
+
+    func plainRequests(_ connection: any Connection) async throws -> Feed {
         let response = try await connection.send(.get("feed"))
         let feed = try await response.decode(Feed.self, upTo: 1 << 20)
 
@@ -59,11 +64,6 @@ import Testing
         #expect(connection.findings.isEmpty && connection.composition.unknownLayers.isEmpty)
     }
 
-    func value(name: String) throws -> Request {
-        let repository = try Request.get("repos/\(PercentCoding.encode(name))?page=2")
-        return repository
-    }
-
     func failing(_ connection: some Connection) async throws -> Feed {
         do {
             return try await connection.send(.get("feed")).decode(Feed.self, upTo: 1 << 20)
@@ -83,30 +83,31 @@ import Testing
         let fullName: String
     }
 
-    private func copyItems(of connection: any Connection) async throws -> [Item] {
+    private struct Problem: Decodable, Sendable {
+        let message: String
+    }
+
+    private func readItems(of connection: any Connection) async throws -> [Item] {
         var items: [Item] = []
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
-        let encoder = JSONEncoder()
-        encoder.keyEncodingStrategy = .convertToSnakeCase
+        let api = connection.calling(API(decoder: decoder, problem: Problem.self))
 
-        var next: Request? = try .get("items?per_page=100")
-        while let request = next {
-            let response = try await connection.send(request)
-            items += try await response.decode([Item].self, upTo: 1 << 20, using: decoder)
-            next = try response.link("next").map { try .get($0.absoluteString) }
+        for try await item in api.elements(of: Endpoint<[Item]>.get("items", query: ["per_page": 100])) {
+            items.append(item)
         }
-        _ = try await connection.send(.put("items/1", body: Body(json: items[0], using: encoder)))
         return items
     }
 
-    private func copyReport(of connection: any Connection, through file: URL) async throws {
+    private func copyReport(of connection: any Connection, through file: URL) async throws -> Item {
         let response = try await connection.send(.get("report.pdf"))
-        try Data().write(to: file)
-        let handle = try FileHandle(forWritingTo: file)
-        for try await chunk in response.body { try handle.write(contentsOf: chunk) }
-        try handle.close()
+        try await response.save(to: file, upTo: 100 << 20)
         _ = try await connection.send(.put("report.pdf", body: Body(contentsOf: file)))
+
+        var form: Multipart = ["title": "Summer"]
+        try form.append("report", file: file)
+        let sent = try await connection.value(of: Endpoint<Item>.post("reports", content: .multipart(form)))
+        return sent
     }
 
     @Test func redirectionThatIsRead() async throws {
@@ -131,19 +132,18 @@ import Testing
         let connection = try SystemConnection().resolving(against: origin.url + "/v1/")
         origin.enqueue(
             .init(fields: ["Link": #"<?page=2>; rel="next""#], body: #"[{"full_name": "a"}]"#),
-            .init(body: #"[{"full_name": "b"}]"#), .init(), .init(body: "report"), .init())
+            .init(body: #"[{"full_name": "b"}]"#), .init(body: "report"), .init(), .init(body: #"{"fullName": "c"}"#))
         let file = FileManager.default.temporaryDirectory.appending(path: "decorum-\(UUID().uuidString).pdf")
         defer { try? FileManager.default.removeItem(at: file) }
 
-        #expect(try await copyItems(of: connection).map(\.fullName) == ["a", "b"])
-        try await copyReport(of: connection, through: file)
+        #expect(try await readItems(of: connection).map(\.fullName) == ["a", "b"])
+        #expect(try await copyReport(of: connection, through: file).fullName == "c")
 
         #expect(
-            origin.requests.map(\.target) == [
-                "/v1/items?per_page=100", "/v1/items?page=2", "/v1/items/1", "/v1/report.pdf", "/v1/report.pdf",
-            ])
-        #expect(origin.requests[2].body == Data(#"{"full_name":"a"}"#.utf8))
-        #expect(origin.requests[4].body == Data("report".utf8))
+            origin.requests.map(\.target)
+                == ["/v1/items?per_page=100", "/v1/items?page=2", "/v1/report.pdf", "/v1/report.pdf", "/v1/reports"])
+        #expect(origin.requests[3].text == "report" && origin.requests[3].fields[.contentType] == "application/pdf")
+        #expect(origin.requests[4].text.contains("filename=\"\(file.lastPathComponent)\""))
     }
 
     func keepingResponses(caches: URL, api: Origin, token: String, request: Request) async throws {

@@ -63,6 +63,36 @@ import Testing
         #expect(plain > 1000)
     }
 
+    /// A plain reference is put behind the folder of a base without a parser, so that has to be its resolution.
+    @Test func `A reference without a parser is resolved as by a parser`() throws {
+        let generator = SeededGenerator(seed: 3988)
+        let base = try BaseURL("http://a/b/./c/../d;p?q")
+        let target = try Target("http://a/b/d;p?q")
+        var plain = 0
+        for _ in 0..<5000 {
+            let text = Self.text(of: Self.plainParts, from: generator)
+            guard PlainReference(text) != nil else { continue }
+            plain += 1
+            var request = Request(head: HTTPRequest(method: .get, scheme: nil, authority: nil, path: text))
+            try base.resolve(&request)
+            let url = try #require(URL(string: text), "\(text.debugDescription)")
+            #expect(url.scheme == nil && url.host == nil, "\(text.debugDescription)")
+            let parsed = try Target.resolve(url.relativeString, against: target)
+            #expect(request.head.path == parsed.path, "\(text.debugDescription)")
+            #expect(try Target(text) == Target(url), "\(text.debugDescription)")
+        }
+        #expect(plain > 1000)
+    }
+
+    @Test(arguments: [
+        "", ".", "..", "./a", "../a", "/.", "/a/../b", "a/..", "a/.b", "//a", "?a", "#a", "*", "a:b", "a:/b", "a#b",
+        "%", "a%2",
+        "a%2g", "a b", "ü", "\\", "[a]",
+    ])
+    func `Another reference needs a parser`(text: String) {
+        #expect(PlainReference(text) == nil)
+    }
+
     @Test(arguments: [
         "http://", "http:///", "https://A/", "HTTP://a/", "http://a:b@c/", "http://a/%", "http://a/%2", "http://a/%2g",
         "http://a/ ", "http://a/ü", "http://a/#b#c", "http://a/\\b", "http://a/[b]", "http://a/\"", "http://a\\b",

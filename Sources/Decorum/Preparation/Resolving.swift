@@ -71,6 +71,8 @@ struct BaseURL: Sendable {
     private let target: Target
     private let scheme: HTTPField?
     private let authority: HTTPField?
+    /// The path up to its last slash, which relative references begin behind.
+    private let folder: String
 
     init(_ text: String) throws(InvalidRequestError) {
         let target = try Target(text)
@@ -80,6 +82,8 @@ struct BaseURL: Sendable {
         let fields = HTTPRequest(method: .get, scheme: target.scheme, authority: target.authority, path: nil)
             .pseudoHeaderFields
         (scheme, authority) = (fields.scheme, fields.authority)
+        let path = target.withoutDotSegments.path.prefix { $0 != "?" }
+        folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "/"
     }
 
     var path: Substring { target.path.prefix { $0 != "?" } }
@@ -92,7 +96,8 @@ struct BaseURL: Sendable {
 
     func resolve(_ request: inout Request) throws(InvalidRequestError) {
         // Most references are plain paths, which cannot name a server. A text that is set would be validated once more.
-        if let path = request.head.path, path.isPlainReference, !path.hasDotSegments {
+        if let path = request.head.path, let reference = PlainReference(path) {
+            if reference == .relative { request.head.path = folder + path }
             request.head.pseudoHeaderFields.scheme = scheme
             request.head.pseudoHeaderFields.authority = authority
             return

@@ -62,6 +62,9 @@ public struct AcceptedStatuses: Sendable {
         (200...299).contains(status.code) || status == .notModified
     }
 
+    /// Accepts each status, as for a caller who decides by the response.
+    public static let all = AcceptedStatuses("all") { _ in true }
+
     /// Accepts the codes of a range or another collection.
     ///
     /// - Parameter codes: The codes, as in `200..<400` or `[200, 404]`.

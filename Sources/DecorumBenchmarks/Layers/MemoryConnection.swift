@@ -5,8 +5,11 @@ import HTTPTypes
 struct MemoryConnection: Connection {
     let response: Response
 
-    init(_ status: HTTPResponse.Status = .ok, fields: HTTPFields = [.contentType: "text/plain"]) {
-        response = Response(status: status, fields: fields, body: status == .notModified ? .empty : "hello, world")
+    init(
+        _ status: HTTPResponse.Status = .ok, fields: HTTPFields = [.contentType: "text/plain"],
+        content: Body = "hello, world"
+    ) {
+        response = Response(status: status, fields: fields, body: status == .notModified ? .empty : content)
     }
 
     // Not inlined, because real transports are never inlined into their callers.

@@ -29,11 +29,11 @@ public struct PathTemplate: Sendable, Hashable, ExpressibleByStringLiteral {
         self.text = text
     }
 
-    /// Creates a template from a literal without interpolation.
+    /// Creates a template from a literal, which has no interpolation.
     ///
     /// - Parameter value: The template.
-    public init(stringLiteral value: StaticString) {
-        text = value.description
+    public init(stringLiteral value: String) {
+        text = value
     }
 
     /// Puts the parameters into the template.

@@ -15,8 +15,7 @@ extension Connection {
     /// - Throws: `InvalidRequestError` before anything is sent; ``RefusalError`` for a status that the endpoint does not
     ///   accept; the errors of the layers; and those of ``Endpoint/reading``.
     public func value<Value>(of endpoint: Endpoint<Value>) async throws -> Value {
-        let call = EndpointCall(endpoint)
-        let (response, settings) = try await call.send(try endpoint.request(), over: self)
+        let (response, settings) = try await endpoint.accepted(try endpoint.request(), over: self)
         return try await endpoint.reading.read(response, settings).value
     }
 
@@ -26,12 +25,6 @@ extension Connection {
     /// - Returns: The value, the content, the head, and the request.
     /// - Throws: As ``value(of:)-(Endpoint<Value>)``.
     public func response<Value>(of endpoint: Endpoint<Value>) async throws -> TypedResponse<Value> {
-        let call = EndpointCall(endpoint)
-        let request = try endpoint.request()
-        let (response, settings) = try await call.send(request, over: self)
-        let read = try await endpoint.reading.read(response, settings)
-        return TypedResponse(
-            value: read.value, content: read.content, head: response.head, metadata: response.metadata, request: request
-        )
+        try await endpoint.response(to: endpoint.request(), over: self)
     }
 }

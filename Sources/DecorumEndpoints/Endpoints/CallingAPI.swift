@@ -16,7 +16,7 @@ extension Connection {
     /// - Parameter api: All that the endpoints of the API have in common.
     /// - Returns: A connection to the API.
     public func calling(_ api: API) -> some Connection {
-        APIConnection(base: self, api: api, folder: nil)
+        APIConnection(base: self, api: api)
     }
 
     /// Gives typed calls the decoder, the limit and the error type of an API, and sends relative requests to its base URL.
@@ -37,42 +37,37 @@ extension Connection {
     /// - Throws: `InvalidRequestError` when the base cannot be parsed or sent to, or has a query.
     public func calling(_ api: API = .standard, at base: String) throws(InvalidRequestError) -> some Connection {
         let folder = base.hasSuffix("/") ? base : base + "/"
-        let path = try Request.get(folder).head.path ?? "/"
         guard !folder.contains("?"), !folder.contains("#") else {
             throw InvalidRequestError(
                 .invalidURL, "The base URL of an API has no query and no fragment, since each endpoint has its own.")
         }
-        return APIConnection(base: try resolving(against: folder), api: api, folder: path)
+        return APIConnection(base: try resolving(against: folder), api: api)
     }
 }
 
 struct APIConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let api: API
-    /// The path of the base URL with a slash at its end; nil where requests are not resolved here.
-    let folder: String?
 
     var layer: Layer {
         Layer(name: "calling", role: .preparation, settings: [Layer.Setting("limit", api.settings.limit)])
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        // The paths of endpoints are safe to append, and a path from the root takes the shortest way through `resolving`.
-        if request.options.judgesStatus, let folder, request.head.scheme == nil, let path = request.head.path,
-            path.utf8.first != UInt8(ascii: "/"), path.utf8.first != UInt8(ascii: ".")
-        {
-            request.head.path = folder + path
-        }
-        let judgesStatus = request.options.judgesStatus
-        do {
-            var response = try await base.send(request)
-            response.metadata.api = api
-            return response
-        } catch let error as StatusError where judgesStatus {
-            var response = error.response
-            response.metadata.statusError = error
-            response.metadata.api = api
-            return response
-        }
+        var response = try await base.send(request)
+        response.metadata.api = api
+        return response
     }
+}
+
+extension ResponseMetadata {
+    /// The API that has answered; nil for a connection without `calling`.
+    var api: API? {
+        get { self[APIKey.self] }
+        set { self[APIKey.self] = newValue }
+    }
+}
+
+private enum APIKey: ResponseMetadataKey {
+    static let defaultValue: API? = nil
 }

@@ -127,12 +127,7 @@ public struct PageResponses<Page: Sendable>: AsyncSequence, Sendable {
             // An error ends the list too.
             hasEnded = true
             guard let request = try nextRequest() else { return nil }
-            let endpoint = pages.endpoint
-            let (response, settings) = try await EndpointCall(endpoint).send(request, over: pages.connection)
-            let read = try await endpoint.reading.read(response, settings)
-            let page = TypedResponse(
-                value: read.value, content: read.content, head: response.head, metadata: response.metadata,
-                request: request)
+            let page = try await pages.endpoint.response(to: request, over: pages.connection)
             walk.note(request, answeredBy: page.url)
             last = page
             hasEnded = false

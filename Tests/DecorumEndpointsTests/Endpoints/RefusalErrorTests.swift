@@ -61,6 +61,7 @@ import Testing
             .notFound, Body(length: nil, replay: .once) { _ in OneByteReader(count: 70_000) }, as: "text/plain")
         let third = try #require(await #expect(throws: RefusalError.self) { try await stream.value(of: .item(1)) })
         #expect(third.content?.count == 65_536)
+        #expect(try await third.statusError.response.body.data(upTo: 70_000).count == 70_000)
     }
 
     @Test func `A stored answer that was not modified is no value`() async throws {
