@@ -118,7 +118,7 @@ public final class Cassette: Sendable {
                 for: .init(
                     wanted: wanted, exists: stamp != nil, wasAbsent: opening.map { $0.original == nil } ?? false,
                     isNewTest: InteractionOwners(of: opened, for: opening?.test).isNewTest,
-                    isOutdated: original.isOutdated(before: rules.renewal(at: clock.date), for: opening?.test),
+                    isOutdated: original.isOutdated(before: rules.renewal(at: clock.recordingDate), for: opening?.test),
                     readOnlyFormat: opened.readOnlyFormat))
             // A file that is written anew is not matched, and may be unreadable.
             content = self.mode == .rewrite ? opened : try opened.rewritten(by: rules)
@@ -144,7 +144,7 @@ public final class Cassette: Sendable {
         let skipped = self.mode == .append ? owners.foreign : []
         mended =
             self.mode == .append
-            ? content.mendable(expiry: rules.renewal(at: clock.date)).subtracting(owners.foreign) : []
+            ? content.mendable(expiry: rules.renewal(at: clock.recordingDate)).subtracting(owners.foreign) : []
         var index = PlaybackIndex(count: content.count, rules: rules, owners: owners, mended: mended)
         content.forEachTarget { target in
             let url = target.url
@@ -173,7 +173,7 @@ public final class Cassette: Sendable {
         guard let earliest = days.indices.min(by: { days[$0] < days[$1] }),
             let first = try? content.interaction(at: ordinals[earliest])
         else { return nil }
-        let date = first.response?.fields[.date].flatMap { HTTPDate($0, at: clock.date)?.date }
+        let date = first.response?.fields[.date].flatMap { HTTPDate($0, at: clock.recordingDate)?.date }
         return date ?? first.recordedAt
     }
 
@@ -193,7 +193,7 @@ public final class Cassette: Sendable {
 
     /// The interactions that were played although they are older than the rules allow, by their places in the file.
     public var outdated: [Int] {
-        guard let date = rules.expiry?.date(from: clock.date) else { return [] }
+        guard let date = rules.expiry?.date(from: clock.recordingDate) else { return [] }
         let played = state.withLock { $0.index.played }
         return played.sorted().filter { ordinal in content.recordedAt(ordinal).map { $0 < date } ?? false }
     }

@@ -13,7 +13,7 @@ extension Cassette {
         state.withLock { state in
             state.eventCount += 1
             let recording = ExchangeRecording(
-                request, masking: items, sent: state.eventCount, rules: rules, date: clock.date)
+                request, masking: items, sent: state.eventCount, rules: rules, date: clock.recordingDate)
             state.recordings.append(recording)
             return recording
         }

@@ -21,7 +21,7 @@ extension Cassette {
             let merge = RecordingMerge(
                 rules: rules, redactor: self.redactor, content: content,
                 original: mode == .rewrite ? original : .none, opened: state == .unchanged ? nil : opened,
-                isPartial: shared?.isPartial ?? false, expiry: rules.renewal(at: clock.date))
+                isPartial: shared?.isPartial ?? false, expiry: rules.renewal(at: clock.recordingDate))
             try write(merge.merged(recorded, way), over: content, without: redactor)
             self.state.withLock { $0.saved = (recorded.count, redactor.replacements) }
         }
