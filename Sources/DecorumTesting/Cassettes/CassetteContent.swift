@@ -23,6 +23,18 @@ enum CassetteContent: Sendable {
         }
     }
 
+    /// The content of a version of a file, which the tests of a suite read once.
+    init(of file: URL, at stamp: FileStamp?, _ rules: CassetteRules, in shared: SharedCassettes?) throws {
+        func read() throws -> CassetteContent {
+            try CassetteContent(reading: file, as: rules.content, formats: rules.formats)
+        }
+        guard let shared, let stamp else {
+            self = try read()
+            return
+        }
+        self = try shared.content(of: file, at: stamp, reading: read)
+    }
+
     private init(_ bytes: [UInt8], of file: URL, as form: CassetteRules.Content, formats: [any ForeignFormat]) throws {
         if CassetteReader.recognizes(bytes) {
             self = .file(try CassetteReader(bytes, of: file))
