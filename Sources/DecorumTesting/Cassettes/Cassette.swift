@@ -161,7 +161,7 @@ public final class Cassette: Sendable {
         }
         state = Mutex(State(index: index))
         reportFile = isReported ? CassetteDefaults.current.report ?? .current(in: environment) : nil
-        reportFile?.change { $0.open(reportedPath, mode: self.mode) }
+        reportOpening()
     }
 
     deinit {

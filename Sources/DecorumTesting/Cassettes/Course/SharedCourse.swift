@@ -40,12 +40,25 @@ struct SharedCourse: Sendable {
         left = (content, left?.unplayed.intersection(unplayed) ?? unplayed)
     }
 
-    /// The interactions that no test has played.
+    /// The interactions that no test has played, or else those of cases in whose place others have recorded.
     ///
     /// Where a test has recorded, the next run tells which interactions none plays.
     var unused: UnusedInteractionsError? {
         guard openCount == 0, let describe else { return nil }
+        if let original, let error = replacedCases(in: original, describe) { return error }
         guard let left, !left.unplayed.isEmpty, !isWritten, !hasChanged else { return nil }
         return describe(left.unplayed, left.content)
+    }
+
+    private func replacedCases(in original: CassetteContent, _ describe: Description) -> UnusedInteractionsError? {
+        let opened = openings.flatMap { test, count in (1...count).map { TestOpening(test: test, number: $0).name } }
+        let replaced = TestCase.replaced(recorded: original.testNames, opened: Set(opened))
+        let names = replaced.values.reduce(into: Set<String>()) { $0.formUnion($1) }
+        let ordinals = (0..<original.count).filter { ordinal in
+            let tests = original.tests(of: ordinal)
+            return !tests.isEmpty && names.isSuperset(of: tests)
+        }
+        guard !ordinals.isEmpty else { return nil }
+        return describe(Set(ordinals), original).advising(TestCase.remedy(for: replaced.keys))
     }
 }

@@ -91,8 +91,12 @@ extension Cassette {
     /// test has named, how several tests share it.
     func adviceToRecordOrShare(or modes: String) -> String {
         if let test, owners.isNewTest, opened.readOnlyFormat == nil {
-            return "`CASSETTE=once` records \(test), which has no recording of its own yet: all recordings of the file "
-                + "belong to other tests; if it was renamed, rename it in the file too"
+            let advice =
+                "`CASSETTE=once` records \(test), which has no recording of its own yet: all recordings of the file belong "
+                + "to other tests; if it was renamed, rename it in the file too"
+            let others = TestCase.others(of: test, in: opened.testNames)
+            return others.isEmpty
+                ? advice : "\(advice); the file has other cases of the test (\(others[0])): \(TestCase.remedy)"
         }
         guard isNamedAlone else { return adviceToRecord(or: modes) }
         let name = file.deletingPathExtension().lastPathComponent
