@@ -35,14 +35,18 @@ public final class Cassette: Sendable {
     /// The part of the file that is matched and played.
     let content: CassetteContent
     let redactor: CassetteRedactor
+    /// Whether the fields of a request without content matter to a rule.
+    let readsFields: Bool
     /// The cassettes of the suite; nil without a suite.
     let shared: SharedCassettes?
     /// Whether other tests of the suite may play the interactions that this one leaves.
     let isShared: Bool
     /// Whether a test has named the file, so that others may use it too, and no suite tells that they do.
     let isNamedAlone: Bool
-    /// The test to which new recordings belong, where a suite shares the file; else nil.
-    let test: String?
+    /// The opening of the file to which new recordings belong, where a suite shares it; else nil.
+    let opening: TestOpening?
+    /// The name of that opening.
+    var test: String? { opening?.name }
     /// The content of the file before the suite began.
     let original: CassetteContent
     /// The interactions that are recorded again instead of being played.
@@ -82,7 +86,8 @@ public final class Cassette: Sendable {
     ///     unless it is one of Polly.js or Replay, or not plain JSON.
     ///   - mode: The reaction to a request; nil for the mode of the environment.
     ///   - rules: The rules for matching, redacting, recording and playing.
-    ///   - clock: The clock that dates recordings and times the pauses between chunks.
+    ///   - clock: The clock that dates recordings and times the pauses between chunks. With an ``ImpatientClock`` without
+    ///     a date, the system dates recordings.
     ///   - spawner: Starts the tasks that read content which a test has dropped, so that it is recorded whole.
     /// - Throws: ``CassetteError`` if the file cannot be read, or does not exist although the mode needs it;
     ///   ``CassetteModeError``.
@@ -107,18 +112,21 @@ public final class Cassette: Sendable {
         // The version is taken first, so that a change while the file is read counts as one.
         let stamp = FileStamp(of: file)
         let isRead = stamp != nil && wanted != .live
-        let found = isRead ? try CassetteContent(reading: file, as: rules.content, formats: rules.formats) : nil
-        opened = found ?? .none
         // A cassette that is passed by says nothing about the file.
         let shared = wanted == .live ? nil : shared
-        let opening = shared.map { $0.open(file, holding: found, for: isShared ? test : nil) }
-        let original = (opening?.original ?? found) ?? .none
+        let found = isRead ? try CassetteContent(of: file, at: stamp, rules, in: shared) : nil
+        opened = found ?? .none
+        let course = shared.map { $0.open(file, at: stamp, holding: found, for: isShared ? test : nil) }
+        opening = course?.opening
+        original = (course?.original ?? found) ?? .none
+        let today = clock.recordingDate
+        let opener = InteractionOwners(of: opened, for: opening)
         do {
             self.mode = try CassetteCourse.mode(
                 for: .init(
-                    wanted: wanted, exists: stamp != nil, wasAbsent: opening.map { $0.original == nil } ?? false,
-                    isNewTest: InteractionOwners(of: opened, for: opening?.test).isNewTest,
-                    isOutdated: original.isOutdated(before: rules.renewal(at: clock.date), for: opening?.test),
+                    wanted: wanted, exists: stamp != nil, wasAbsent: course.map { $0.original == nil } ?? false,
+                    isNewTest: opener.isNewTest,
+                    isOutdated: original.isOutdated(before: rules.renewal(at: today), for: opening),
                     readOnlyFormat: opened.readOnlyFormat))
             // A file that is written anew is not matched, and may be unreadable.
             content = self.mode == .rewrite ? opened : try opened.rewritten(by: rules)
@@ -134,26 +142,26 @@ public final class Cassette: Sendable {
         self.shared = shared
         self.isShared = isShared && shared != nil
         isNamedAlone = isShared && shared == nil && test != nil
-        self.test = opening?.test
-        self.original = original
         redactor = CassetteRedactor(rules)
+        readsFields = rules.matching.contains(where: \.readsFields)
         explainer = RequestExplainer(rules, environment: environment)
         let redactor = redactor
-        owners = InteractionOwners(of: content, for: self.test)
+        owners = rules.beforeMatching == nil ? opener : InteractionOwners(of: content, for: opening)
         // A test that records gets answers of its own, since those of others may not fit.
-        let skipped = self.mode == .append ? owners.foreign : []
+        let withheld = self.mode == .append ? owners.foreign : owners.withheld
         mended =
             self.mode == .append
-            ? content.mendable(expiry: rules.renewal(at: clock.date)).subtracting(owners.foreign) : []
+            ? content.mendable(expiry: rules.renewal(at: today)).subtracting(owners.foreign) : []
         var index = PlaybackIndex(count: content.count, rules: rules, owners: owners, mended: mended)
         content.forEachTarget { target in
+            guard !withheld.contains(index.count) else { return index.skip() }
             let url = target.url
             target.url = redactor.matchable(url: url)
-            index.append(target, writtenAs: url, isPlayable: !skipped.contains(index.count))
+            index.append(target, writtenAs: url)
         }
         state = Mutex(State(index: index))
         reportFile = isReported ? CassetteDefaults.current.report ?? .current(in: environment) : nil
-        reportFile?.change { $0.open(reportedPath, mode: self.mode) }
+        reportOpening()
     }
 
     deinit {
@@ -173,7 +181,7 @@ public final class Cassette: Sendable {
         guard let earliest = days.indices.min(by: { days[$0] < days[$1] }),
             let first = try? content.interaction(at: ordinals[earliest])
         else { return nil }
-        let date = first.response?.fields[.date].flatMap { HTTPDate($0, at: clock.date)?.date }
+        let date = first.response?.fields[.date].flatMap { HTTPDate($0, at: clock.recordingDate)?.date }
         return date ?? first.recordedAt
     }
 
@@ -193,7 +201,7 @@ public final class Cassette: Sendable {
 
     /// The interactions that were played although they are older than the rules allow, by their places in the file.
     public var outdated: [Int] {
-        guard let date = rules.expiry?.date(from: clock.date) else { return [] }
+        guard let date = rules.expiry?.date(from: clock.recordingDate) else { return [] }
         let played = state.withLock { $0.index.played }
         return played.sorted().filter { ordinal in content.recordedAt(ordinal).map { $0 < date } ?? false }
     }

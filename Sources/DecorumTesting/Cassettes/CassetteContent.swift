@@ -9,12 +9,10 @@ enum CassetteContent: Sendable {
     case none
     case file(CassetteReader)
     /// `readOnly` is the name of a format that is only read; nil for an HTTP archive that may also be written.
-    case imported([Interaction], readOnly: String?)
+    /// `placeholders` are those of each request, where a tool wrote names such as `<API_KEY>`, which match any value.
+    case imported([Interaction], readOnly: String?, placeholders: [Set<[UInt8]>]? = nil)
     /// The interactions as the rules have rewritten them before matching.
     case rewritten([Interaction])
-
-    /// The largest file that is read, in bytes.
-    static let limit = 256 << 20
 
     init(reading file: URL, as form: CassetteRules.Content, formats: [any ForeignFormat] = []) throws {
         let bytes = try Self.bytes(of: file)
@@ -23,6 +21,18 @@ enum CassetteContent: Sendable {
         } catch {
             throw Self.conflict(in: bytes, of: file) ?? error
         }
+    }
+
+    /// The content of a version of a file, which the tests of a suite read once.
+    init(of file: URL, at stamp: FileStamp?, _ rules: CassetteRules, in shared: SharedCassettes?) throws {
+        func read() throws -> CassetteContent {
+            try CassetteContent(reading: file, as: rules.content, formats: rules.formats)
+        }
+        guard let shared, let stamp else {
+            self = try read()
+            return
+        }
+        self = try shared.content(of: file, at: stamp, reading: read)
     }
 
     private init(_ bytes: [UInt8], of file: URL, as form: CassetteRules.Content, formats: [any ForeignFormat]) throws {
@@ -35,7 +45,9 @@ enum CassetteContent: Sendable {
             // A cassette takes the place of a transport, and a transport undoes content codings.
             let played = form == .decoded ? try imported.decodingContent() : imported
             self = .imported(
-                played.playedInteractions, readOnly: imported.readOnlyFormat(isJSON: Self.isJSON(bytes)))
+                played.playedInteractions, readOnly: imported.readOnlyFormat(isJSON: Self.isJSON(bytes)),
+                placeholders: played.hasNamedPlaceholders
+                    ? played.interactions.map { $0.request.placeholders(named: true) } : nil)
         }
     }
 
@@ -47,7 +59,7 @@ enum CassetteContent: Sendable {
 
     /// The name of the format, if it is only read.
     var readOnlyFormat: String? {
-        guard case .imported(_, let format) = self else { return nil }
+        guard case .imported(_, let format, _) = self else { return nil }
         return format
     }
 
@@ -57,37 +69,17 @@ enum CassetteContent: Sendable {
         return bytes[start...].first { $0 > 0x20 } == UInt8(ascii: "{")
     }
 
-    /// The error of a file in which a merge has left the marks of a conflict; nil if it has none.
-    private static func conflict(in bytes: [UInt8], of file: URL) -> CassetteError? {
-        let mark = Array("<<<<<<< ".utf8)
-        let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
-        guard let index = lines.firstIndex(where: { $0.starts(with: mark) }) else { return nil }
-        return CassetteError(
-            file: file.relativePath, place: "line \(index + 1)",
-            reason: "a merge has left a conflict there; keep the interactions of both sides and delete the lines with "
-                + "`<<<<<<<`, `=======` and `>>>>>>>`, or delete the file and record it again")
-    }
-
-    private static func bytes(of file: URL) throws(CassetteError) -> [UInt8] {
-        do {
-            let size = try FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int ?? 0
-            guard size <= limit else {
-                throw CassetteError(
-                    file: file.relativePath, reason: "it has \(size) bytes, and at most \(limit) are read")
-            }
-            return Array(try Data(contentsOf: file))
-        } catch let error as CassetteError {
-            throw error
-        } catch {
-            throw CassetteError(file: file.relativePath, reason: "it cannot be read from the disk")
-        }
+    /// The placeholders of each request, where a tool wrote names in place of values; nil otherwise.
+    var placeholders: [Set<[UInt8]>]? {
+        guard case .imported(_, _, let placeholders) = self else { return nil }
+        return placeholders
     }
 
     var count: Int {
         switch self {
         case .none: 0
         case .file(let reader): reader.entries.count
-        case .imported(let interactions, _), .rewritten(let interactions): interactions.count
+        case .imported(let interactions, _, _), .rewritten(let interactions): interactions.count
         }
     }
 
@@ -96,7 +88,7 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: []
         case .file(let reader): reader.entries.map(\.url)
-        case .imported(let interactions, _), .rewritten(let interactions): interactions.map(\.request.url)
+        case .imported(let interactions, _, _), .rewritten(let interactions): interactions.map(\.request.url)
         }
     }
 
@@ -111,7 +103,7 @@ enum CassetteContent: Sendable {
                 (target.method, target.url) = (entry.method, entry.url)
                 body(&target)
             }
-        case .imported(let interactions, _), .rewritten(let interactions):
+        case .imported(let interactions, _, _), .rewritten(let interactions):
             for interaction in interactions {
                 (target.method, target.url) = (interaction.request.method, interaction.request.url)
                 body(&target)
@@ -137,7 +129,7 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: RecordedRequest(method: "", url: "")
         case .file(let reader): try reader.request(at: index)
-        case .imported(let interactions, _), .rewritten(let interactions): interactions[index].request
+        case .imported(let interactions, _, _), .rewritten(let interactions): interactions[index].request
         }
     }
 
@@ -148,12 +140,18 @@ enum CassetteContent: Sendable {
         return RecordedRequest(method: reader.entries[index].method, url: reader.entries[index].url)
     }
 
+    /// The method and the URL of a request, and all else too if it has content.
+    func target(at index: Int) throws -> RecordedRequest {
+        guard case .file(let reader) = self, !hasContent(at: index) else { return try request(at: index) }
+        return RecordedRequest(method: reader.entries[index].method, url: reader.entries[index].url)
+    }
+
     /// Whether a request has content, or anything else beyond its target and its fields.
     func hasContent(at index: Int) -> Bool {
         switch self {
         case .none: false
         case .file(let reader): reader.entries[index].hasContent
-        case .imported(let interactions, _), .rewritten(let interactions):
+        case .imported(let interactions, _, _), .rewritten(let interactions):
             !interactions[index].request.body.bytes.isEmpty
         }
     }
@@ -170,7 +168,7 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: Interaction(request: RecordedRequest(method: "", url: ""))
         case .file(let reader): try reader.interaction(at: index)
-        case .imported(let interactions, _), .rewritten(let interactions): interactions[index]
+        case .imported(let interactions, _, _), .rewritten(let interactions): interactions[index]
         }
     }
 
@@ -183,7 +181,8 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: false
         case .file(let reader): reader.isCut(at: index)
-        case .imported(let interactions, _), .rewritten(let interactions): interactions[index].failure?.isCut ?? false
+        case .imported(let interactions, _, _), .rewritten(let interactions):
+            interactions[index].failure?.isCut ?? false
         }
     }
 
@@ -192,7 +191,7 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: nil
         case .file(let reader): reader.recordedAt(index)
-        case .imported(let interactions, _), .rewritten(let interactions): interactions[index].recordedAt
+        case .imported(let interactions, _, _), .rewritten(let interactions): interactions[index].recordedAt
         }
     }
 
@@ -201,9 +200,12 @@ enum CassetteContent: Sendable {
         switch self {
         case .none: []
         case .file(let reader): reader.tests(of: index)
-        case .imported(let interactions, _), .rewritten(let interactions): interactions[index].tests
+        case .imported(let interactions, _, _), .rewritten(let interactions): interactions[index].tests
         }
     }
+
+    /// The tests of a suite that have recorded interactions.
+    var testNames: Set<String> { Set((0..<count).flatMap(tests)) }
 
     /// The line on which an interaction begins; nil in any format but "cassette 1".
     func line(of index: Int) -> Int? {

@@ -32,7 +32,7 @@ extension Cassette {
         case .verify: unplayed = try verify()
         case .once, .live: break
         }
-        try report(unplayed: rules.unused == .fail ? unplayed : nil)
+        try report(unplayed: unplayed)
         if rules.expiry?.reaction == .fail { try checkAge() }
     }
 
@@ -47,21 +47,29 @@ extension Cassette {
 
     /// Reports unplayed interactions, now or when all tests of the suite have finished.
     private func report(unplayed: Set<Int>?) throws {
-        try shared?.finish(file, unplayed: isShared ? unplayed : nil, describing: unused)
-        guard !isShared, let unplayed, !unplayed.isEmpty else { return }
-        throw try unused(unplayed)
+        let isFailure = rules.unused == .fail
+        guard isShared else {
+            shared?.close(file)
+            guard isFailure, let unplayed, !unplayed.isEmpty else { return }
+            throw unused(unplayed, of: content)
+        }
+        // The rules of a test allow that it leaves its own interactions, not those of others.
+        let left = isFailure ? unplayed : unplayed?.intersection(owners.foreign)
+        let describe: SharedCourse.Description = { [self] ordinals, content in unused(ordinals, of: content) }
+        shared?.finish(file, playing: content, leaving: left, describing: isFailure ? describe : nil)
     }
 
-    private func unused(_ ordinals: Set<Int>) throws -> UnusedInteractionsError {
+    private func unused(_ ordinals: Set<Int>, of content: CassetteContent) -> UnusedInteractionsError {
         let scanner = SecretScanner(rules)
         let ordinals = ordinals.sorted()
         return UnusedInteractionsError(
             file: file.relativePath,
-            requests: try ordinals.map { ordinal in
-                let request = redactor.matchable(try content.request(at: ordinal))
-                return scanner.masked("\(request.method) \(request.url)")
+            requests: ordinals.map { ordinal in
+                guard let request = try? content.request(at: ordinal) else { return "a request that cannot be read" }
+                let matchable = redactor.matchable(request)
+                return scanner.masked("\(matchable.method) \(matchable.url)")
             },
-            places: ordinals.map(place),
+            places: ordinals.map { place(of: $0, in: content) },
             advice: adviceToRecordOrShare(
                 or: test == nil
                     ? "`CASSETTE=rewrite` records it anew"
@@ -69,7 +77,7 @@ extension Cassette {
     }
 
     /// The line of an interaction, and the tests that recorded it; empty if neither is known.
-    private func place(of ordinal: Int) -> String {
+    private func place(of ordinal: Int, in content: CassetteContent) -> String {
         let tests = content.tests(of: ordinal)
         let parts =
             (content.line(of: ordinal).map { ["line \($0)"] } ?? [])

@@ -1,7 +1,9 @@
 /// The interactions of a file by the tests that have recorded them, as one test sees them.
 struct InteractionOwners: Sendable {
-    /// Those of other tests, which answer a request only if no other one matches it.
+    /// Those of other tests and of other openings by this test, which answer only if no interaction of its own does.
     private(set) var foreign: Set<Int> = []
+    /// Those among ``foreign`` that answer no request of the test.
+    private(set) var withheld: Set<Int> = []
     /// Those that belong to no test, and so to each.
     private(set) var unowned: Set<Int> = []
     /// Whether the test has recorded any.
@@ -12,19 +14,23 @@ struct InteractionOwners: Sendable {
     init() {}
 
     /// The owners as a test of a suite sees them; as in a file that is not shared if the test is unknown.
-    init(of content: CassetteContent, for test: String?) {
-        guard let test else { return }
+    init(of content: CassetteContent, for opening: TestOpening?) {
+        guard let opening else { return }
+        let name = opening.name
         count = content.count
         for ordinal in 0..<count {
             let tests = content.tests(of: ordinal)
             if tests.isEmpty {
                 unowned.insert(ordinal)
-            } else if tests.contains(test) {
+            } else if tests.contains(name) {
                 hasOwn = true
             } else {
                 foreign.insert(ordinal)
+                if !tests.contains(where: opening.isOfSameTest) { withheld.insert(ordinal) }
             }
         }
+        // A file in which some name no test was recorded without the suite, or before tests were named: it lends all.
+        if !unowned.isEmpty { withheld = [] }
     }
 
     /// Whether other tests have recorded the whole file, so that this one has nothing in it yet.

@@ -7,20 +7,9 @@ import Synchronization
 /// Each test has its own recordings in the file, and interactions count as unused only if no test of the suite has played
 /// them.
 public final class SharedCassettes: Sendable {
-    private struct Course {
-        /// The content of the file when the first test opened it; nil if there was no file.
-        let original: CassetteContent?
-        var isWritten = false
-        /// How often each test has opened the file.
-        var openings: [String: Int] = [:]
-        /// The number of cassettes that were opened and are not finished, such as those of failed tests.
-        var openCount = 0
-        /// The interactions that no finished cassette has played; nil until one is finished.
-        var unplayed: Set<Int>?
-        var unused: UnusedInteractionsError?
-    }
-
-    private let courses = Mutex<[String: Course]>([:])
+    private let courses = Mutex<[String: SharedCourse]>([:])
+    /// The version of each file that was read last, and its content.
+    private let contents = Mutex<[String: (stamp: FileStamp, content: CassetteContent)]>([:])
     /// Whether only some tests of the suite run.
     let isPartial: Bool
 
@@ -60,7 +49,8 @@ public final class SharedCassettes: Sendable {
         return parts.allSatisfy { !$0.isEmpty && $0.allSatisfy { $0.isLetter || $0.isNumber || "._".contains($0) } }
     }
 
-    /// The interactions that no test of the suite has played, for each file that was replayed.
+    /// The interactions that no test of the suite has played, for each file that was replayed; and those of cases of a
+    /// parameterised test in whose place others have recorded.
     ///
     /// A file whose cassette was not finished is left out, because its test has failed.
     ///
@@ -68,31 +58,38 @@ public final class SharedCassettes: Sendable {
     public func unused() -> [UnusedInteractionsError] {
         guard !isPartial else { return [] }
         return courses.withLock { courses in
-            courses.values.filter { $0.openCount == 0 }.compactMap(\.unused).sorted { $0.file < $1.file }
+            courses.values.compactMap(\.unused).sorted { $0.file < $1.file }
         }
     }
 
-    /// Notes that a test opens a file.
+    /// Notes that a test opens a version of a file.
     ///
-    /// - Returns: The content that the file had when the first test opened it, or nil if there was no file; and the name
-    ///   of the test, with a number if it opens the file again.
+    /// - Returns: The content that the file had when the first test opened it, or nil if there was no file; and the opening
+    ///   of the test, if it is known.
     func open(
-        _ file: URL, holding content: CassetteContent?, for test: String?
-    ) -> (original: CassetteContent?, test: String?) {
+        _ file: URL, at stamp: FileStamp?, holding content: CassetteContent?, for test: String?
+    ) -> (original: CassetteContent?, opening: TestOpening?) {
         courses.withLock { courses in
-            var course = courses[file.path] ?? Course(original: content)
-            course.openCount += 1
-            let name = test.map { test in
-                let number = course.openings[test, default: 0] + 1
-                course.openings[test] = number
-                return number == 1 ? test : "\(test) \(number)"
-            }
+            var course = courses[file.path] ?? SharedCourse(original: content, stamp: stamp)
+            let opening = course.open(at: stamp, for: test)
             courses[file.path] = course
-            return (course.original, name)
+            return (course.original, opening)
         }
     }
 
-    /// Notes that a file could not be opened after all.
+    /// The content of a version of a file, which is read again only if the file has changed.
+    ///
+    /// A file of another tool depends on the rules, and is read each time.
+    func content(
+        of file: URL, at stamp: FileStamp, reading read: () throws -> CassetteContent
+    ) rethrows -> CassetteContent {
+        if let known = contents.withLock({ $0[file.path] }), known.stamp == stamp { return known.content }
+        let content = try read()
+        if case .file = content { contents.withLock { $0[file.path] = (stamp, content) } }
+        return content
+    }
+
+    /// Notes that a test has finished a file that it does not share, or could not open it.
     func close(_ file: URL) {
         courses.withLock { $0[file.path]?.openCount -= 1 }
     }
@@ -105,19 +102,14 @@ public final class SharedCassettes: Sendable {
         }
     }
 
-    /// Notes that a test is finished; the error describes the interactions that no test has played so far.
+    /// Notes that a test has finished a file.
+    ///
+    /// `unplayed` are the interactions that it has left; nil if it has recorded. `describe` makes the error for
+    /// interactions of a content; nil if the rules of the test allow them.
     func finish(
-        _ file: URL, unplayed: Set<Int>?, describing error: (Set<Int>) throws -> UnusedInteractionsError
-    ) rethrows {
-        try courses.withLock { courses in
-            guard var course = courses[file.path] else { return }
-            course.openCount -= 1
-            if let unplayed {
-                let left = course.unplayed?.intersection(unplayed) ?? unplayed
-                course.unplayed = left
-                course.unused = left.isEmpty ? nil : try error(left)
-            }
-            courses[file.path] = course
-        }
+        _ file: URL, playing content: CassetteContent, leaving unplayed: Set<Int>?,
+        describing describe: SharedCourse.Description?
+    ) {
+        courses.withLock { $0[file.path]?.finish(content, leaving: unplayed, describing: describe) }
     }
 }

@@ -150,7 +150,7 @@ extension CassetteReader {
     }
 
     private static func fields(_ name: MemberName, _ members: CassetteMembers) throws -> HTTPFields {
-        guard let range = members[name] else { return [:] }
+        guard let range = members[name] else { return HTTPFields() }
         var scanner = JSONScanner(members.bytes, range: range)
         return try RecordedFields.read(&scanner)
     }

@@ -22,8 +22,8 @@ public struct RecordedRequest: Sendable, Hashable {
     ///   - body: The content.
     ///   - trailers: The trailer fields.
     public init(
-        method: String, url: String, fields: HTTPFields = [:], body: RecordedBody = RecordedBody(),
-        trailers: HTTPFields = [:]
+        method: String, url: String, fields: HTTPFields = HTTPFields(), body: RecordedBody = RecordedBody(),
+        trailers: HTTPFields = HTTPFields()
     ) {
         self.method = method
         self.url = url

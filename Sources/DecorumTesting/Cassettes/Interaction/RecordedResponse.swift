@@ -31,7 +31,7 @@ public struct RecordedResponse: Sendable, Hashable {
         /// - Parameters:
         ///   - status: The status code.
         ///   - fields: The header fields.
-        public init(status: Int, fields: HTTPFields = [:]) {
+        public init(status: Int, fields: HTTPFields = HTTPFields()) {
             self.status = status
             self.fields = fields
         }
@@ -67,8 +67,8 @@ public struct RecordedResponse: Sendable, Hashable {
     ///   - coding: The content coding that was undone.
     ///   - chunks: The chunks in which the content arrived.
     public init(
-        status: Int, reason: String = "", fields: HTTPFields = [:], body: RecordedBody = RecordedBody(),
-        trailers: HTTPFields = [:], informational: [Interim] = [], coding: String? = nil, chunks: [Chunk] = []
+        status: Int, reason: String = "", fields: HTTPFields = HTTPFields(), body: RecordedBody = RecordedBody(),
+        trailers: HTTPFields = HTTPFields(), informational: [Interim] = [], coding: String? = nil, chunks: [Chunk] = []
     ) {
         self.status = status
         self.reason = reason

@@ -24,11 +24,15 @@ public struct MatchingRule: Sendable {
     let subject: Subject
     /// The places of JSON content that the rule ignores.
     let ignoredPaths: Redaction
-    private let appendKey: @Sendable (_ request: RecordedRequest, _ key: inout [UInt8]) -> Void
+    /// Appends the value that two requests must have in common to a key of several rules.
+    let appendKey: Key
+
+    /// A function that appends a value of a request to a key.
+    typealias Key = @Sendable (_ request: RecordedRequest, _ key: inout [UInt8]) -> Void
 
     private init(
         _ name: String, _ subject: Subject, ignoring paths: Redaction = .none,
-        appendKey: @escaping @Sendable (_ request: RecordedRequest, _ key: inout [UInt8]) -> Void
+        appendKey: @escaping Key
     ) {
         self.name = name
         self.subject = subject
@@ -39,16 +43,14 @@ public struct MatchingRule: Sendable {
     /// Whether the fields of a request that has no content matter to the rule.
     var readsFields: Bool { subject == .other }
 
+    /// Whether the rule reads only the method or the URL.
+    var readsTargetAlone: Bool { subject == .method || subject == .url }
+
     /// The value that two requests must have in common.
     func key(_ request: RecordedRequest) -> [UInt8] {
         var key: [UInt8] = []
         appendKey(request, &key)
         return key
-    }
-
-    /// Appends the value that two requests must have in common to a key of several rules.
-    func append(_ request: RecordedRequest, to key: inout [UInt8]) {
-        appendKey(request, &key)
     }
 
     /// Creates a custom rule.

@@ -32,11 +32,14 @@ extension CassetteMissError {
             file: cassette.file.relativePath + line,
             explanation: nearest.map { nearest in
                 let difference = RequestDifference(recorded[nearest], live, rules: rules, masking: scanner)
-                return difference.disagreements.isEmpty
-                    ? Self.exhausted(finding, nearest, cassette.rules)
-                    : Self.compared(
-                        difference, nearest, isPlayed: !unplayed.contains(nearest),
-                        by: cassette.owners.foreign.contains(nearest) ? cassette.content.tests(of: nearest) : [])
+                let owners = cassette.owners.foreign.contains(nearest) ? cassette.content.tests(of: nearest) : []
+                guard difference.disagreements.isEmpty else {
+                    return Self.compared(difference, nearest, isPlayed: !unplayed.contains(nearest), by: owners)
+                }
+                return cassette.owners.withheld.contains(nearest)
+                    ? "interaction \(nearest + 1) matches, but answers only the tests that recorded it: "
+                        + owners.joined(separator: ", ")
+                    : Self.exhausted(finding, nearest, cassette.rules)
             } ?? "the cassette holds no interaction",
             report: report,
             advice: cassette.adviceToRecordOrShare(
@@ -88,8 +91,12 @@ extension Cassette {
     /// test has named, how several tests share it.
     func adviceToRecordOrShare(or modes: String) -> String {
         if let test, owners.isNewTest, opened.readOnlyFormat == nil {
-            return "`CASSETTE=once` records \(test), which has no recording of its own yet: all recordings of the file "
-                + "belong to other tests"
+            let advice =
+                "`CASSETTE=once` records \(test), which has no recording of its own yet: all recordings of the file belong "
+                + "to other tests; if it was renamed, rename it in the file too"
+            let others = TestCase.others(of: test, in: opened.testNames)
+            return others.isEmpty
+                ? advice : "\(advice); the file has other cases of the test (\(others[0])): \(TestCase.remedy)"
         }
         guard isNamedAlone else { return adviceToRecord(or: modes) }
         let name = file.deletingPathExtension().lastPathComponent

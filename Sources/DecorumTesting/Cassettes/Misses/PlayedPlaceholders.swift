@@ -11,10 +11,7 @@ enum PlayedPlaceholders {
     /// The first placeholder of a request that the file of a cassette holds too; nil if there is none.
     static func first(in request: RecordedRequest, of cassette: Cassette) -> String? {
         let named = secrets(of: request.url, request.fields, request.body.bytes, cassette.rules)
-        let texts = [Array(request.url.utf8), Array(request.body.bytes)] + request.fields.map { Array($0.value.utf8) }
-        let marked =
-            named.filter(\.isMarkedPlaceholder).map(\.bytes)
-            + texts.flatMap { text in PseudonymPlaces.all(in: text).map { plain(text[$0]) } }
+        let marked = named.filter(\.isMarkedPlaceholder).map(\.bytes) + request.placeholders(named: false)
         if let found = cassette.opened.first(of: marked) { return String(decoding: found, as: UTF8.self) }
         let short = named.filter { !$0.isMarkedPlaceholder && $0.mayBePlaceholder }.map(\.bytes)
         guard !short.isEmpty else { return nil }

@@ -12,7 +12,14 @@ public struct UnusedInteractionsError: Error, Hashable, Sendable {
     /// The line of each in the file, and the tests that recorded it.
     let places: [String]
     /// How to fix the cassette.
-    let advice: String
+    private(set) var advice: String
+
+    /// The error with a further remedy, which comes first.
+    func advising(_ remedy: String) -> Self {
+        var error = self
+        error.advice = "\(remedy); else \(advice)"
+        return error
+    }
 }
 
 extension UnusedInteractionsError: DescribableError {

@@ -21,7 +21,7 @@ extension Cassette {
     func play(anyOf versions: [RecordedRequest]) throws -> RecordedOutcome {
         let versions = versions.map(matchable)
         let first = versions.first ?? RecordedRequest(method: "", url: "")
-        let (finding, number) = try take(first, matched: first, orElse: .missed) {
+        let (finding, number) = try take(first, isMatchable: true, orElse: .missed) {
             try $0.take(anyOf: versions, recorded: $1)
         }
         if case .interaction(let ordinal) = finding { return try content.outcome(at: ordinal) }
@@ -42,44 +42,35 @@ extension Cassette {
 
     /// The request as it is matched; nil if neither a rule nor its content needs the fields.
     private func matchedAsWhole(_ request: RecordedRequest) -> RecordedRequest? {
-        let isTargetAlone = request.body.bytes.isEmpty && !rules.readsFields && rules.beforeMatching == nil
+        let isTargetAlone = request.body.bytes.isEmpty && !readsFields && rules.beforeMatching == nil
         return isTargetAlone ? nil : matchable(request)
-    }
-
-    /// The one of several equal recordings that has the placeholders of a request; nil if no recording has them.
-    private func preferred(of ordinals: [Int], by request: RecordedRequest) throws -> Int? {
-        try PlaceholderPreference(request: request, content: content).first(of: ordinals)
     }
 
     private func take(
         _ request: RecordedRequest, matched: RecordedRequest?, orElse outcome: RequestExplanation.Outcome
     ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
-        if let matched {
-            return try take(request, matched: matched, orElse: outcome) { index, recorded in
-                try index.take(matched, recorded: recorded) { try preferred(of: $0, by: request) }
+        try take(matched ?? request, isMatchable: matched != nil, orElse: outcome) { index, recorded in
+            let preference = PlaceholderPreference(request: request, content: content)
+            if let matched { return try index.take(matched, recorded: recorded, preferring: preference) }
+            // Most URLs are those of a recording.
+            if let finding = try index.take(written: request, recorded: recorded, preferring: preference) {
+                return finding
             }
-        }
-        // Most URLs are those of a recording.
-        return try take(request, matched: nil, orElse: outcome) { index, recorded in
-            try index.take(written: request, recorded: recorded) { try preferred(of: $0, by: request) }
-                ?? index.take(
-                    RecordedRequest(method: request.method, url: redactor.matchable(url: request.url)),
-                    recorded: recorded
-                ) { try preferred(of: $0, by: request) }
+            let target = RecordedRequest(method: request.method, url: redactor.matchable(url: request.url))
+            return try index.take(target, recorded: recorded, preferring: preference)
         }
     }
 
     private func take(
-        _ request: RecordedRequest, matched: RecordedRequest?, orElse outcome: RequestExplanation.Outcome,
-        _ take: (_ index: inout PlaybackIndex, _ recorded: (Int) throws -> RecordedRequest) throws ->
-            PlaybackIndex.Finding
+        _ request: RecordedRequest, isMatchable: Bool, orElse outcome: RequestExplanation.Outcome,
+        _ take: (_ index: inout PlaybackIndex, _ recorded: PlaybackIndex.Recorded) throws -> PlaybackIndex.Finding
     ) throws -> (finding: PlaybackIndex.Finding, number: Int) {
         let (finding, number, played) = try state.withLock { state in
             state.requestCount += 1
             let played = explainer == nil ? [] : state.index.played
             let finding = try take(&state.index) { ordinal in
                 // The target is in the index already, so a request without content has nothing else to match.
-                if !rules.readsFields, !content.hasContent(at: ordinal) { return RecordedRequest(method: "", url: "") }
+                if !readsFields, !content.hasContent(at: ordinal) { return nil }
                 return redactor.matchable(try content.request(at: ordinal))
             }
             if case .interaction = finding { state.replayCount += 1 }
@@ -89,7 +80,7 @@ extension Cassette {
             let answer: RequestExplanation.Outcome? =
                 if case .interaction(let ordinal) = finding { .answered(by: ordinal + 1) } else { nil }
             try explainer.explain(
-                matched ?? matchable(request), number: number, answer ?? outcome,
+                isMatchable ? request : matchable(request), number: number, answer ?? outcome,
                 before: .init(played: played, mended: mended, foreign: owners.foreign), in: self)
         }
         return (finding, number)
@@ -145,9 +136,4 @@ extension Cassette {
         keep(error)
         return error
     }
-}
-
-extension CassetteRules {
-    /// Whether the fields of a request without content matter to a rule.
-    fileprivate var readsFields: Bool { matching.contains(where: \.readsFields) }
 }

@@ -1,3 +1,5 @@
+import Decorum
+import Foundation
 import HTTPTypes
 
 /// The choice among recordings that answer a request equally well: the one with the placeholders that the request holds.
@@ -15,13 +17,33 @@ struct PlaceholderPreference {
     /// The first of several recordings that holds all placeholders of the request; nil if it has none.
     func first(of ordinals: [Int]) throws -> Int? {
         guard ordinals.count > 1 else { return nil }
-        let wanted = Self.placeholders(of: request)
+        let names = content.placeholders
+        let wanted = request.placeholders(named: names != nil)
         guard !wanted.isEmpty else { return nil }
-        return try ordinals.first { try wanted.isSubset(of: Self.placeholders(of: content.request(at: $0))) }
+        return try ordinals.first { ordinal in
+            try wanted.isSubset(of: names?[ordinal] ?? content.request(at: ordinal).placeholders(named: false))
+        }
+    }
+}
+
+extension RecordedRequest {
+    /// The texts of the request, each without the percent-encoding of its place.
+    var plainTexts: [[UInt8]] {
+        let content = Array(body.bytes)
+        let isForm = ContentKind(mediaType: fields[.contentType]) == .form
+        return [
+            PercentCoding.decode(Array(url.utf8)[...], plusIsBlank: false),
+            isForm ? PercentCoding.decode(content[...], plusIsBlank: true) : content,
+        ] + fields.map { Array($0.value.utf8) }
     }
 
-    private static func placeholders(of request: RecordedRequest) -> Set<[UInt8]> {
-        let texts = [Array(request.url.utf8), Array(request.body.bytes)] + request.fields.map { Array($0.value.utf8) }
-        return Set(texts.flatMap { text in PseudonymPlaces.all(in: text).map { Array(text[$0]) } })
+    /// The placeholders of the request, without percent-encoding, and, if asked for, those of other tools, such as
+    /// `<API_KEY>`.
+    func placeholders(named: Bool) -> Set<[UInt8]> {
+        Set(
+            plainTexts.flatMap { text -> [[UInt8]] in
+                let names = named ? Placeholder.all(in: text).map { Array($0.name.utf8) } : []
+                return names + PseudonymPlaces.all(in: text).map { Array(text[$0]) }
+            })
     }
 }

@@ -18,6 +18,13 @@ extension PlaybackIndex {
             bytes.append(0)
         }
 
+        /// Whether the key is a method and a URL as they are written.
+        func isWritten(method: String, url: String) -> Bool {
+            let (method, url) = (method.utf8, url.utf8)
+            return bytes.count == method.count + url.count + 2 && bytes[method.count] == 0 && bytes.last == 0
+                && bytes.starts(with: method) && bytes[(method.count + 1)...].starts(with: url)
+        }
+
         func hash(into hasher: inout Hasher) {
             // An array hashes each of its bytes by itself, which takes far longer. The pointer does not escape.
             unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }

@@ -22,6 +22,9 @@ struct PlaybackIndex: Sendable {
         var templates: KeyTemplates?
     }
 
+    /// Gives the request of an interaction; nil if only its method and its URL matter.
+    typealias Recorded = (_ ordinal: Int) throws -> RecordedRequest?
+
     /// The place of the interactions that answer a request.
     private struct Place {
         let group: Int
@@ -29,6 +32,9 @@ struct PlaybackIndex: Sendable {
     }
 
     private let rules: CassetteRules
+    /// The rules for method and URL, and all others; a copy of the rules themselves would count many references.
+    private let targetKeys: [MatchingRule.Key]
+    private let contentKeys: [MatchingRule.Key]
     private let owners: InteractionOwners
     /// The interactions that are recorded again: each takes its turn, and answers nothing.
     private let mended: Set<Int>
@@ -53,6 +59,8 @@ struct PlaybackIndex: Sendable {
         count: Int, rules: CassetteRules, owners: InteractionOwners = InteractionOwners(), mended: Set<Int> = []
     ) {
         self.rules = rules
+        targetKeys = rules.matching.filter(\.readsTargetAlone).map(\.appendKey)
+        contentKeys = rules.matching.filter { !$0.readsTargetAlone }.map(\.appendKey)
         self.owners = owners
         self.mended = mended
         groups.reserveCapacity(count)
@@ -66,17 +74,15 @@ struct PlaybackIndex: Sendable {
         owners: InteractionOwners = InteractionOwners()
     ) {
         self.init(count: targets.count, rules: rules, owners: owners)
-        for target in targets { append(target) }
+        for target in targets {
+            if owners.withheld.contains(count) { skip() } else { append(target) }
+        }
     }
 
     /// Appends an interaction, with a request of which only method and URL count.
     ///
-    /// One that is not playable only counts. `url` is its URL as it is written, before it was redacted.
-    mutating func append(_ target: RecordedRequest, writtenAs url: String? = nil, isPlayable: Bool = true) {
-        guard isPlayable else {
-            count += 1
-            return
-        }
+    /// `url` is its URL as it is written, before it was redacted.
+    mutating func append(_ target: RecordedRequest, writtenAs url: String? = nil) {
         let key = key(of: target, forTarget: true)
         let number = groups.count
         if let group = groupNumbers.updateValue(number, forKey: key) {
@@ -85,20 +91,23 @@ struct PlaybackIndex: Sendable {
         } else {
             groups.append(Group(first: count))
         }
+        defer { count += 1 }
         if let url {
+            guard !key.isWritten(method: target.method, url: url) else { return }
             let written = Key(method: target.method, url: url)
-            if written != key, groupNumbers[written] == nil { groupNumbers[written] = groupNumbers[key] }
+            if groupNumbers[written] == nil { groupNumbers[written] = groupNumbers[key] }
         }
-        count += 1
     }
 
-    /// Takes the next interaction for a request; `recorded` gives the request of an interaction.
+    /// Counts an interaction that answers no request.
+    mutating func skip() { count += 1 }
+
+    /// Takes the next interaction for a request; of several, the one that `preference` prefers.
     mutating func take(
-        _ request: RecordedRequest, recorded: (Int) throws -> RecordedRequest,
-        preferring preferred: (_ ordinals: [Int]) throws -> Int? = { _ in nil }
+        _ request: RecordedRequest, recorded: Recorded, preferring preference: PlaceholderPreference? = nil
     ) throws -> Finding {
         guard let place = try place(of: request, recorded) else { return .nothing }
-        return try take(at: place, preferring: preferred)
+        return try take(at: place, preferring: preference)
     }
 
     /// Takes the next interaction for a request without content that is not redacted, if its method and its URL are
@@ -106,23 +115,20 @@ struct PlaybackIndex: Sendable {
     ///
     /// No rule may read fields.
     mutating func take(
-        written request: RecordedRequest, recorded: (Int) throws -> RecordedRequest,
-        preferring preferred: (_ ordinals: [Int]) throws -> Int?
+        written request: RecordedRequest, recorded: Recorded, preferring preference: PlaceholderPreference?
     ) throws -> Finding? {
         guard let group = groupNumbers[Key(method: request.method, url: request.url)] else { return nil }
         try fillQueues(of: group, recorded)
         guard groups[group].queues?[contentlessKey] != nil else { return nil }
-        return try take(at: Place(group: group, key: contentlessKey), preferring: preferred)
+        return try take(at: Place(group: group, key: contentlessKey), preferring: preference)
     }
 
-    private mutating func take(
-        at place: Place, preferring preferred: (_ ordinals: [Int]) throws -> Int?
-    ) throws -> Finding {
+    private mutating func take(at place: Place, preferring preference: PlaceholderPreference?) throws -> Finding {
         guard let queue = groups[place.group].queues?[place.key] else { return .nothing }
         var finding = find(in: queue)
         guard case .interaction(var ordinal) = finding else { return finding }
-        if rules.order == .any, queue.hasSeveral,
-            let other = try preferred(queue.left(except: taken, upTo: PlaceholderPreference.limit))
+        if rules.order == .any, queue.hasSeveral, let preference,
+            let other = try preference.first(of: queue.left(except: taken, upTo: PlaceholderPreference.limit))
         {
             ordinal = other
             finding = .interaction(ordinal)
@@ -134,7 +140,7 @@ struct PlaybackIndex: Sendable {
 
     /// Takes the next interaction for a request in several versions: the first that matches any version.
     mutating func take(
-        anyOf requests: [RecordedRequest], recorded: (Int) throws -> RecordedRequest
+        anyOf requests: [RecordedRequest], recorded: Recorded
     ) throws -> Finding {
         var findings: [(place: (Int, Int), request: RecordedRequest)] = []
         for request in requests {
@@ -149,7 +155,7 @@ struct PlaybackIndex: Sendable {
 
     /// The place of the interactions that a request matches exactly, or else except for a secret.
     private mutating func place(
-        of request: RecordedRequest, _ recorded: (Int) throws -> RecordedRequest
+        of request: RecordedRequest, _ recorded: Recorded
     ) throws -> Place? {
         let target = key(of: request, forTarget: true)
         let content = key(of: request, forTarget: false)
@@ -168,7 +174,7 @@ struct PlaybackIndex: Sendable {
         return places.min { urgency(of: $0) < urgency(of: $1) }
     }
 
-    private mutating func fillQueues(of group: Int, _ recorded: (Int) throws -> RecordedRequest) throws {
+    private mutating func fillQueues(of group: Int, _ recorded: Recorded) throws {
         guard groups[group].queues == nil else { return }
         groups[group].queues = try queues(of: groups[group], recorded)
     }
@@ -197,21 +203,21 @@ struct PlaybackIndex: Sendable {
         return rules.repeats == .last ? .interaction(queue.last) : .played(queue.ordinals)
     }
 
-    private func queues(of group: Group, _ recorded: (Int) throws -> RecordedRequest) throws -> Queues {
+    private func queues(of group: Group, _ recorded: Recorded) throws -> Queues {
         var queues = Queues()
         let ordinals = [group.first] + group.others
         let later = owners.hasOwn ? owners.unowned : []
         for ordinal in ordinals where !owners.foreign.contains(ordinal) && !later.contains(ordinal) {
-            queues.append(ordinal, to: key(of: try recorded(ordinal), forTarget: false))
+            queues.append(ordinal, to: try contentKey(of: ordinal, recorded))
         }
         // A test that has recorded a request gets its own answers first, and then those that belong to no test.
         for ordinal in ordinals where !later.isEmpty && later.contains(ordinal) {
-            queues.append(ordinal, to: key(of: try recorded(ordinal), forTarget: false))
+            queues.append(ordinal, to: try contentKey(of: ordinal, recorded))
         }
         guard !owners.foreign.isEmpty else { return queues }
         let ranked = queues
         for ordinal in ordinals where owners.foreign.contains(ordinal) {
-            let key = key(of: try recorded(ordinal), forTarget: false)
+            let key = try contentKey(of: ordinal, recorded)
             if ranked[key] == nil { queues.append(ordinal, to: key) }
         }
         return queues
@@ -220,15 +226,15 @@ struct PlaybackIndex: Sendable {
     private func key(of request: RecordedRequest, forTarget: Bool) -> Key {
         var key = Key()
         if forTarget { key.bytes.reserveCapacity(request.method.utf8.count + request.url.utf8.count + 2) }
-        for rule in rules.matching where rule.readsTargetAlone == forTarget {
-            rule.append(request, to: &key.bytes)
+        for append in forTarget ? targetKeys : contentKeys {
+            append(request, &key.bytes)
             key.bytes.append(0)
         }
         return key
     }
-}
 
-extension MatchingRule {
-    /// Whether the rule reads only the method or the URL.
-    fileprivate var readsTargetAlone: Bool { subject == .method || subject == .url }
+    /// The key of a recorded request by all rules but those for method and URL.
+    private func contentKey(of ordinal: Int, _ recorded: Recorded) throws -> Key {
+        try recorded(ordinal).map { key(of: $0, forTarget: false) } ?? contentlessKey
+    }
 }

@@ -13,7 +13,7 @@ extension Cassette {
         state.withLock { state in
             state.eventCount += 1
             let recording = ExchangeRecording(
-                request, masking: items, sent: state.eventCount, rules: rules, date: clock.date)
+                request, masking: items, sent: state.eventCount, rules: rules, date: clock.recordingDate)
             state.recordings.append(recording)
             return recording
         }
@@ -63,7 +63,7 @@ extension Cassette {
             recorded = SendingOrder.sorted(exchanges).map { recorded[$0] }
         }
         // The placeholders of other tests are not reserved, so that a test has the same ones whichever test was first.
-        let foreign = InteractionOwners(of: opened, for: test).foreign
+        let foreign = InteractionOwners(of: opened, for: opening).foreign
         let naming = CassetteRedactor(rules, continuing: mode == .append ? opened.text(without: foreign) : [])
         return (naming.redacted(recorded.map(\.interaction)), naming)
     }

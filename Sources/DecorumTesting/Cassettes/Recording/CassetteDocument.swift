@@ -8,15 +8,18 @@ import Foundation
 /// "cassette 1".
 struct CassetteDocument {
     let bytes: Data
-    /// The part of it that has to be searched for secrets: all of it, or a document of the new interactions alone, if
-    /// the others are copied.
+    /// The part of it that has to be searched for secrets: all of it, or a document of the new interactions alone.
     let unchecked: Data
     /// The files beside the cassette, by their paths.
     let files: [String: Data]
     /// What the format has no place for, of the new interactions.
     let losses: [ExportLoss]
 
-    init(of interactions: [SavedInteraction], over content: CassetteContent, as file: URL) throws {
+    /// Creates the output; interactions that are only copied are searched for secrets if `isSearchedWhole`, unless all new
+    /// ones follow them.
+    init(
+        of interactions: [SavedInteraction], over content: CassetteContent, as file: URL, isSearchedWhole: Bool = true
+    ) throws {
         let isArchive = if case .imported = content { true } else { file.pathExtension.lowercased() == "har" }
         if isArchive {
             let (archive, losses) = try Self.archive(of: interactions, over: content, as: file)
@@ -33,7 +36,13 @@ struct CassetteDocument {
         } else {
             let writer = try CassetteWriter(interactions, of: content, files: CassetteFiles(beside: file))
             bytes = Data(writer.bytes)
-            unchecked = bytes
+            unchecked =
+                isSearchedWhole
+                ? bytes
+                : Data(
+                    try CassetteWriter(
+                        interactions.filter { !$0.isExisting }, of: .none, files: CassetteFiles(beside: file)
+                    ).bytes)
             files = writer.files.added
             losses = []
         }
@@ -71,7 +80,7 @@ struct CassetteDocument {
     ) throws -> (archive: HAR, losses: [ExportLoss]) {
         var archive = HAR()
         var kept: [HAR.Entry] = []
-        if case .imported(let existing, _) = content, let current = try? HAR(Data(contentsOf: file)),
+        if case .imported(let existing, _, _) = content, let current = try? HAR(Data(contentsOf: file)),
             current.entries.count == existing.count, interactions.contains(where: \.isExisting)
         {
             archive = current

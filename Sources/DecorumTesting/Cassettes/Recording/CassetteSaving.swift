@@ -9,7 +9,7 @@ extension Cassette {
         func saving(_ file: CassetteCourse.Saving.File, isWrittenBySuite: Bool = false) -> CassetteCourse.Saving {
             .init(
                 mode: mode, file: file, isWrittenBySuite: isWrittenBySuite, hasRecordings: !recorded.isEmpty,
-                hadInteractions: opened.count > 0, test: test)
+                hadInteractions: opened.count > 0, test: opening?.name)
         }
         guard CassetteCourse.merge(for: saving(.unchanged)) != .nothing else { return }
         let directory = file.deletingLastPathComponent()
@@ -21,7 +21,7 @@ extension Cassette {
             let merge = RecordingMerge(
                 rules: rules, redactor: self.redactor, content: content,
                 original: mode == .rewrite ? original : .none, opened: state == .unchanged ? nil : opened,
-                isPartial: shared?.isPartial ?? false, expiry: rules.renewal(at: clock.date))
+                isPartial: shared?.isPartial ?? false, expiry: rules.renewal(at: clock.recordingDate))
             try write(merge.merged(recorded, way), over: content, without: redactor)
             self.state.withLock { $0.saved = (recorded.count, redactor.replacements) }
         }
@@ -31,7 +31,7 @@ extension Cassette {
     private func currentContent() throws -> (content: CassetteContent, state: CassetteCourse.Saving.File) {
         guard let current = FileStamp(of: file) else { return (.none, .absent) }
         if current == stamp { return (opened, .unchanged) }
-        let content = try CassetteContent(reading: file, as: rules.content, formats: rules.formats)
+        let content = try CassetteContent(of: file, at: current, rules, in: shared)
         guard content.count == opened.count else { return (content, .changed) }
         if !content.text.isEmpty, content.text == opened.text { return (content, .unchanged) }
         return (content, try content.interactions() == opened.interactions() ? .unchanged : .changed)
@@ -40,7 +40,8 @@ extension Cassette {
     private func write(
         _ interactions: [SavedInteraction], over content: CassetteContent, without secrets: CassetteRedactor
     ) throws {
-        let document = try CassetteDocument(of: interactions, over: content, as: file)
+        // What other tests of the suite have recorded was searched when they wrote it.
+        let document = try CassetteDocument(of: interactions, over: content, as: file, isSearchedWhole: opening == nil)
         try checkSize(of: document, interactions)
         let scanner = SecretScanner(rules, leaving: secrets.left)
         // A finding is looked for again in the whole file, where it has another place.

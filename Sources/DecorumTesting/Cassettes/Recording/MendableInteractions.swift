@@ -16,9 +16,9 @@ extension CassetteContent {
     /// Whether an interaction of a test was recorded before a date; false without a date.
     ///
     /// Those of other tests do not count, since the test does not record them anew.
-    func isOutdated(before date: Date?, for test: String?) -> Bool {
+    func isOutdated(before date: Date?, for opening: TestOpening?) -> Bool {
         guard let date else { return false }
-        let owners = InteractionOwners(of: self, for: test)
+        let owners = InteractionOwners(of: self, for: opening)
         return (0..<count).contains { ordinal in
             owners.areOf(ordinal) && recordedAt(ordinal).map { $0 < date } ?? false
         }

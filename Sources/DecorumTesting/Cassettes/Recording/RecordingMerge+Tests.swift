@@ -19,8 +19,8 @@ extension RecordingMerge {
         _ recorded: [Interaction], of test: String, isReplaced: Bool
     ) throws -> (interactions: [SavedInteraction], addedCount: Int) {
         var kept = (0..<content.count).map { Kept(tests: content.tests(of: $0)) }
-        let ordinals = ordinals(of: content)
-        let known = isReplaced ? [] : known(to: test, ordinals, kept)
+        let ordinals = ordinals(of: content, answering: recorded) { kept[$0].belongs(to: test) }
+        let known = isReplaced ? [] : known(to: test, ordinals, kept, recorded)
         var candidates = ordinals
         for (key, places) in ordinals where !isReplaced {
             // The test has got these answers already; a further recording comes after them.
@@ -60,11 +60,14 @@ extension RecordingMerge {
     /// The interactions that answer a test before all others and were in the file when the test opened it.
     ///
     /// Another process that records the same test adds its interactions behind those.
-    private func known(to test: String, _ ordinals: [[[UInt8]]: ArraySlice<Int>], _ kept: [Kept]) -> Set<Int> {
+    private func known(
+        to test: String, _ ordinals: [[[UInt8]]: ArraySlice<Int>], _ kept: [Kept], _ recorded: [Interaction]
+    ) -> Set<Int> {
         let own = ordinals.mapValues { places in places.filter { kept[$0].belongs(to: test) } }
         guard let opened else { return Set(own.values.joined()) }
-        let counts = self.ordinals(of: opened).mapValues { places in
-            places.count { opened.tests(of: $0).isEmpty || opened.tests(of: $0).contains(test) }
+        func isOwn(_ place: Int) -> Bool { opened.tests(of: place).isEmpty || opened.tests(of: place).contains(test) }
+        let counts = self.ordinals(of: opened, answering: recorded, including: isOwn).mapValues {
+            $0.count(where: isOwn)
         }
         return Set(own.flatMap { key, places in places.prefix(counts[key] ?? 0) })
     }

@@ -84,7 +84,7 @@ struct RecordingMerge {
         _ recorded: [Interaction], since earlier: CassetteContent
     ) -> [(interaction: Interaction, ordinal: Int?)] {
         guard earlier.count > 0 else { return recorded.map { ($0, nil) } }
-        var known = ordinals(of: earlier)
+        var known = ordinals(of: earlier, answering: recorded)
         return recorded.map { interaction in
             guard let old = known[key(of: redactor.matchable(interaction.request))]?.popFirst(),
                 isSame(interaction, at: old, of: earlier)
@@ -121,14 +121,19 @@ struct RecordingMerge {
 
     /// The order of a file that several tests or processes write, which does not depend on which of them was first.
     private func sorted(_ interactions: [SavedInteraction]) throws -> [SavedInteraction] {
-        let requests = try interactions.map { saved in
+        let texts = try interactions.map { saved in
             switch saved {
-            case .existing(let ordinal): redactor.matchable(try content.request(at: ordinal))
-            case .recorded(let interaction): redactor.matchable(interaction.request)
+            case .existing(let ordinal): text(of: try content.target(at: ordinal))
+            case .recorded(let interaction): text(of: interaction.request)
             }
         }
-        let texts = requests.map(RequestText.init)
         return interactions.indices.sorted { (texts[$0], $0) < (texts[$1], $1) }.map { interactions[$0] }
+    }
+
+    /// The text by which a request is ordered; its fields do not matter.
+    private func text(of request: RecordedRequest) -> RequestText {
+        guard request.body.bytes.isEmpty else { return RequestText(redactor.matchable(request)) }
+        return RequestText(RecordedRequest(method: request.method, url: redactor.matchable(url: request.url)))
     }
 
     /// Whether a recording has the same answer as an interaction of a file that may stay.
@@ -140,9 +145,31 @@ struct RecordingMerge {
             == InteractionEssence(recorded, rules, erasingPlaceholders: isErasing)
     }
 
-    /// The places of the interactions of a file, by their keys, without those that cannot be read.
-    func ordinals(of content: CassetteContent) -> [[[UInt8]]: ArraySlice<Int>] {
-        let keys = (0..<content.count).compactMap { ordinal in
+    /// The places of those interactions of a file that may answer the requests of some recordings, or that are `included`,
+    /// by their keys; without those that cannot be read.
+    ///
+    /// Methods and URLs are compared first, since reading a request takes far longer.
+    func ordinals(
+        of content: CassetteContent, answering recorded: [Interaction],
+        including included: (Int) -> Bool = { _ in false }
+    ) -> [[[UInt8]]: ArraySlice<Int>] {
+        let targetRules = rules.matching.filter(\.readsTargetAlone)
+        let asked = Set(
+            recorded.map { interaction in
+                let request = interaction.request
+                return targetRules.map {
+                    $0.key(RecordedRequest(method: request.method, url: redactor.matchable(url: request.url)))
+                }
+            })
+        var ordinals: [Int] = []
+        var ordinal = 0
+        content.forEachTarget { target in
+            defer { ordinal += 1 }
+            target.url = redactor.matchable(url: target.url)
+            let target = target
+            if included(ordinal) || asked.contains(targetRules.map { $0.key(target) }) { ordinals.append(ordinal) }
+        }
+        let keys = ordinals.compactMap { ordinal in
             (try? key(of: content, at: ordinal)).map { (ordinal: ordinal, key: $0) }
         }
         return Dictionary(grouping: keys) { $0.key }.mapValues { $0.map(\.ordinal)[...] }

@@ -30,22 +30,25 @@ struct CassetteRedactor: Sendable {
         var request = request
         if form == .decoded { request.decodeContent() }
         redact(&request, by: matching)
-        request.url = Pseudonym.erased(in: request.url)
+        request.url = Pseudonym.erased(inCoded: request.url)
         for index in request.fields.indices {
             let value = request.fields[index].value
             let erased = Pseudonym.erased(in: value)
             // Setting a field copies all fields.
             if erased != value { request.fields[index].value = erased }
         }
-        if !request.body.bytes.isEmpty, let content = Pseudonym.erased(in: Array(request.body.bytes)) {
-            request.body.bytes = Data(content)
+        guard !request.body.bytes.isEmpty else { return request }
+        let content = Array(request.body.bytes)
+        let isForm = ContentKind(mediaType: request.fields[.contentType]) == .form
+        if let erased = isForm ? Pseudonym.erased(inCoded: content) : Pseudonym.erased(in: content) {
+            request.body.bytes = Data(erased)
         }
         return request
     }
 
     /// The URL of a request, as it is matched.
     func matchable(url: String) -> String {
-        Pseudonym.erased(in: matching.applied(toURL: url))
+        Pseudonym.erased(inCoded: matching.applied(toURL: url))
     }
 
     /// The values that were replaced.

@@ -14,6 +14,14 @@ extension Cassette {
         reportFile.change { $0.end(reportedPath, ending) }
     }
 
+    /// Adds to the report of the run that a test opens the file.
+    func reportOpening() {
+        let name = test.flatMap(TestCase.init)?.name
+        reportFile?.change { report in
+            report.open(reportedPath, mode: mode, case: name, of: original.testNames.filter { TestCase($0) != nil })
+        }
+    }
+
     /// The path of the file from the working directory, or the whole one.
     var reportedPath: String {
         let directory = FileManager.default.currentDirectoryPath + "/"

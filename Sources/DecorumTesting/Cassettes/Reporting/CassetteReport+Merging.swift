@@ -12,9 +12,17 @@ extension CassetteReport {
         var masked: [Mask] = []
     }
 
-    /// Adds that a test opens a file.
-    mutating func open(_ file: String, mode: CassetteMode) {
+    /// Adds that a test opens a file; `name` is that of the test if it is a case, and `recorded` are the cases in the file.
+    mutating func open(
+        _ file: String, mode: CassetteMode, case name: String? = nil, of recorded: @autoclosure () -> Set<String> = []
+    ) {
         change(file) { cassette in
+            if let name {
+                // A case that is recorded during the run was not in the file before.
+                var cases = cassette.cases ?? Cases(recorded: recorded().sorted())
+                if !cases.opened.contains(name) { cases.opened.append(name) }
+                cassette.cases = cases
+            }
             cassette.opened += 1
             if !cassette.modes.contains(mode) { cassette.modes.append(mode) }
         }
@@ -42,6 +50,11 @@ extension CassetteReport {
     /// Computes the values that follow from those of all files; `unopened` finds the recordings beside some files.
     mutating func conclude(unopened: (_ files: [String]) -> [String]) {
         self.unopened = isPartial ? [] : unopened(cassettes.map(\.file))
+        for index in cassettes.indices {
+            let cases = isPartial ? nil : cassettes[index].cases
+            let replaced = cases.map { TestCase.replaced(recorded: Set($0.recorded), opened: Set($0.opened)) } ?? [:]
+            cassettes[index].changedTests = replaced.keys.sorted()
+        }
         unused = cassettes.compactMap { cassette in
             guard !isPartial, cassette.finished == cassette.opened, let unplayed = cassette.unplayed, !unplayed.isEmpty
             else { return nil }

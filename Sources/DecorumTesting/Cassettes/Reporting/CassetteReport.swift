@@ -52,10 +52,22 @@ public struct CassetteReport: Sendable, Hashable, Codable {
         public internal(set) var unplayed: [Recording]?
         /// The values that were replaced.
         public internal(set) var masked: [Mask] = []
+        /// The parameterised tests of which the file has cases that did not run, while new ones did.
+        ///
+        /// The text of their arguments may differ in each run. Empty if only some of the tests ran.
+        public internal(set) var changedTests: [String] = []
+        /// The cases of parameterised tests that ran, and those that had recordings before; nil without any.
+        var cases: Cases?
 
         init(file: String) {
             self.file = file
         }
+    }
+
+    /// The cases of parameterised tests with one file.
+    struct Cases: Sendable, Hashable, Codable {
+        var opened: [String] = []
+        let recorded: [String]
     }
 
     /// The recordings of a file that no test has used.
@@ -138,6 +150,7 @@ extension CassetteReport.Cassette {
         }
         lines += outdated.map { "  outdated  interaction \($0.number)  \($0.request)" }
         lines += unused.map { "  unused    interaction \($0.number)  \($0.request)" }
+        if !changedTests.isEmpty { lines.append("  cases     \(TestCase.remedy(for: changedTests))") }
         lines += masked.map { "  masked    \($0.place): \($0.placeholder)" }
         return lines
     }

@@ -21,8 +21,6 @@ import Testing
         try await run(.replay, guest, member)
         try await run(.replay, member, guest)
         try await run(.verify, member, guest)
-        // A test that has recorded nothing plays what others have.
-        try await run(.replay, Course("new", ["/feed": "news"]))
     }
 
     @Test func `The answers of a test keep their order, whatever another test got in another order`() async throws {

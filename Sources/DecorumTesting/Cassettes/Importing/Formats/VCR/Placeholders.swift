@@ -24,11 +24,14 @@ extension ImportDraft {
 }
 
 extension ImportedCassette {
+    /// Whether names in place of values are part of the format.
+    var hasNamedPlaceholders: Bool { format == .vcr || format == .betamax }
+
     /// The exchanges as a cassette plays them: a name in place of a value of a request matches any value.
     ///
     /// VCR and betamax put the value back before they match, which is not known here.
     var playedInteractions: [Interaction] {
-        guard format == .vcr || format == .betamax else { return interactions }
+        guard hasNamedPlaceholders else { return interactions }
         return interactions.map { interaction in
             var interaction = interaction
             interaction.request.url = Placeholder.erased(in: interaction.request.url)

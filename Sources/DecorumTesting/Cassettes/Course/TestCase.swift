@@ -1,0 +1,49 @@
+/// One case of a parameterised test, by the name under which its recordings are in a shared file.
+///
+/// Where the text of an argument differs in each run, each run has new cases: they record again, and what earlier runs have
+/// recorded is never played.
+struct TestCase: Hashable, Sendable {
+    /// The name of the test, without the arguments.
+    let test: String
+    /// The whole name.
+    let name: String
+
+    /// Reads a name, as in `FeedTests.page(2)`; nil if it has no arguments.
+    ///
+    /// A parenthesis behind a blank is part of a test's name in words.
+    init?(_ name: String) {
+        let bytes = Array(name.utf8)
+        let isOpen = bytes.indices.first { index in
+            bytes[index] == UInt8(ascii: "(") && index > 0 && bytes[index - 1] != UInt8(ascii: " ")
+        }
+        guard let open = isOpen, bytes[open...].contains(UInt8(ascii: ")")) else { return nil }
+        test = String(decoding: bytes[..<open], as: UTF8.self)
+        self.name = name
+    }
+
+    /// The remedy for tests of which this run has opened other cases than the file has.
+    static func remedy(for tests: some Sequence<String>) -> String {
+        "this run had none of some recorded cases of \(tests.sorted().joined(separator: ", ")), but new ones: \(remedy)"
+    }
+
+    /// The remedy for a test whose arguments have another text in each run.
+    static let remedy =
+        "if the text of an argument differs in each run, such as that of a UUID, a date or an object, conform its type to "
+        + "`CustomTestStringConvertible` with a text that stays the same, delete the recordings of the old cases, and "
+        + "record again"
+
+    /// The other cases of a test among some names, in alphabetical order; empty for a test without arguments.
+    static func others(of name: String, in names: Set<String>) -> [String] {
+        guard let test = TestCase(name)?.test else { return [] }
+        return names.filter { $0 != name && TestCase($0)?.test == test }.sorted()
+    }
+
+    /// The cases of tests in a file that this run has not opened, although it has opened cases of the same tests that the
+    /// file did not have: by the names of the tests.
+    static func replaced(recorded: Set<String>, opened: Set<String>) -> [String: Set<String>] {
+        let new = Set(opened.subtracting(recorded).compactMap { TestCase($0)?.test })
+        guard !new.isEmpty else { return [:] }
+        let left = recorded.subtracting(opened).compactMap { TestCase($0) }.filter { new.contains($0.test) }
+        return Dictionary(grouping: left, by: \.test).mapValues { Set($0.map(\.name)) }
+    }
+}

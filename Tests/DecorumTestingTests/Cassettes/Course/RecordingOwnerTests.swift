@@ -1,0 +1,78 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// The tests that an interaction of a shared cassette answers, and that answer for it when it is unused.
+@Suite struct RecordingOwnerTests: SharedRecording {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    @Test func `A recording with a test answers that test alone, if all others have one too`() async throws {
+        try await run(.once, Course("guest", ["/feed": "news"]), Course("member", ["/me": "Ann"]))
+        for (test, path) in [("new", "/feed"), ("member", "/feed"), ("guest", "/me")] {
+            let cassette = try CassetteDefaults(shared: SharedCassettes(isPartial: true)).cassette(
+                at: folder.path("shared.json"), rules: nil, mode: .replay, test: test)
+            let miss = await #expect(throws: CassetteMissError.self, "\(test)") {
+                try await CassetteConnection(cassette).send(.get("https://example.com" + path))
+            }
+            let (number, owner) = path == "/feed" ? (1, "guest") : (2, "member")
+            #expect(
+                miss?.explanation
+                    == "interaction \(number) matches, but answers only the tests that recorded it: \(owner)")
+        }
+        // Without the name of a test, no recording is that of another one.
+        let cassette = try Cassette(at: folder.path("shared.json"), mode: .replay)
+        for path in ["/me", "/feed"] {
+            _ = try await CassetteConnection(cassette).send(.get("https://example.com" + path))
+        }
+        try await cassette.finish()
+    }
+
+    @Test func `A file in which recordings have no test lends all of them`() async throws {
+        func interaction(_ path: String, _ tests: String) -> String {
+            #"{"request": {"method": "GET", "url": "https://example.com\#(path)"},"#
+                + #" "response": {"status": 200, "text": "a"}\#(tests)}"#
+        }
+        let interactions = [interaction("/a", #", "tests": ["one"]"#), interaction("/b", "")].joined(separator: ",")
+        try folder.write(#"{"cassette": 1, "interactions": [\#(interactions)]}"#, to: "shared.json")
+        try await run(.replay, Course("one", ["/a": "a", "/b": "a"]), Course("other", ["/a": "a", "/b": "a"]))
+    }
+
+    @Test func `The openings of a file by one test answer each other, and no other test`() async throws {
+        let other = Course("test 2nd", ["/c": "3"])
+        try await run(.once, Course("test", ["/a": "1"]), Course("test", ["/b": "2"]), other)
+        try await run(.replay, Course("test", ["/b": "2"]), Course("test", ["/a": "1"]), other)
+        let cassette = try CassetteDefaults(shared: SharedCassettes(isPartial: true)).cassette(
+            at: folder.path("shared.json"), rules: nil, mode: .replay, test: "test 2nd")
+        await #expect(throws: CassetteMissError.self) {
+            try await CassetteConnection(cassette).send(.get("https://example.com/a"))
+        }
+    }
+
+    @Test func `Interactions are judged unused by a run in which no test records`() async throws {
+        func unused(_ courses: Course...) async throws -> [String] {
+            let shared = SharedCassettes(isPartial: false)
+            for course in courses {
+                let cassette = try CassetteDefaults(shared: shared).cassette(
+                    at: folder.path("shared.json"), rules: nil, mode: .once, test: course.test)
+                for (path, answer) in course.exchanges {
+                    let stub = StubConnection(Response(status: .ok, body: Body(Data(answer.utf8))))
+                    _ = try await CassetteConnection(cassette, recording: stub)
+                        .send(.get("https://example.com" + path))
+                }
+                try await cassette.finish()
+            }
+            return shared.unused().flatMap(\.requests)
+        }
+        let one = Course("one", ["/b": "1"])
+        #expect(try await unused(one, Course("gone", ["/gone": "1"])).isEmpty)
+        // The recording of the new test is the first in the file, so all others have another place then.
+        #expect(try await unused(Course("new", ["/a": "1"]), one).isEmpty)
+        #expect(try await unused(one, Course("new", ["/a": "1"])) == ["GET https://example.com/gone"])
+    }
+}
