@@ -31,7 +31,9 @@ import Testing
     }
 
     @Test func `Events are the same in pieces of any size, also with a limit`() throws {
-        let pieces = ["data:", "id:", "event:", "retry:", "\n", "\r", "\r\n", "\n\n", "x", "é", "0", ":", " ", "\u{FEFF}"]
+        let pieces = [
+            "data:", "id:", "event:", "retry:", "\n", "\r", "\r\n", "\n\n", "x", "é", "0", ":", " ", "\u{FEFF}",
+        ]
         var failures = 0
         for round in 0..<3000 {
             let stream = bytes(of: pieces, count: 60)
@@ -59,7 +61,9 @@ import Testing
     }
 
     @Test func `Lines of JSON are the same in pieces of any size, and a fault names its line`() async throws {
-        let pieces = ["{\"a\":1}\n", "{\"a\":2}\r\n", "\n", "{", "}", "\"", "a", "\\u12", "[", "null\n", " ", "é", "\0"]
+        let pieces = [
+            "{\"a\":1}\n", "{\"a\":2}\r\n", "\n", "{", "}", "\"", "a", "\\u12", "[", "null\n", " ", "é", "\0",
+        ]
         var (good, bad) = (0, 0)
         for _ in 0..<400 {
             let content = bytes(of: pieces, count: 12)
@@ -124,7 +128,8 @@ import Testing
 
     private func text(_ content: Data, _ charset: String, repairing: Bool) async throws -> String {
         let fields: HTTPFields = [.contentType: "text/plain; charset=\(charset)"]
-        return try await Response(status: .ok, fields: fields, body: Body(content)).text(upTo: 100, repairing: repairing)
+        return try await Response(status: .ok, fields: fields, body: Body(content)).text(
+            upTo: 100, repairing: repairing)
     }
 
     @Test func `A query that was read and written gives the same items`() throws {
@@ -142,7 +147,9 @@ import Testing
     }
 
     @Test func `A name of a file that is quoted is read as it was, and any field gives a name or none`() throws {
-        let pieces = [";", "=", "\"", "\\", "filename", "filename*", "UTF-8''", "''", "%", "%2F", "é", " ", "\t", "a", "/"]
+        let pieces = [
+            ";", "=", "\"", "\\", "filename", "filename*", "UTF-8''", "''", "%", "%2F", "é", " ", "\t", "a", "/",
+        ]
         for _ in 0..<5000 {
             let name = String(decoding: bytes(of: pieces, count: 6), as: UTF8.self)
             let quoted = name.reduce(into: "") { $0 += ($1 == "\"" || $1 == "\\" ? "\\" : "") + String($1) }

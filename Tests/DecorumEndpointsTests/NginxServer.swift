@@ -2,8 +2,10 @@ import Foundation
 
 /// nginx, an independent server that writes the content of each request to a file.
 struct NginxServer {
-    private static let program = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/local/bin/nginx", "/opt/homebrew/bin/nginx"]
-        .first { FileManager.default.isExecutableFile(atPath: $0) }
+    private static let program = [
+        "/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/local/bin/nginx", "/opt/homebrew/bin/nginx",
+    ]
+    .first { FileManager.default.isExecutableFile(atPath: $0) }
     static var isInstalled: Bool { program != nil }
 
     private let process: Process

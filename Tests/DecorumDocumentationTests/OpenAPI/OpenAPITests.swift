@@ -93,7 +93,7 @@ import Testing
 
     @Test func `A download that is dropped early ends its transfer`() async throws {
         let origin = try LoopbackOrigin()
-        origin.route(.get, "/large", .generated(1 << 30))
+        origin.route(.get, "/large", .generated(count: 1 << 30))
         let transport = ConnectionTransport(connection: SystemConnection())
         let request = HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/large")
         let (_, body) = try await transport.send(request, body: nil, baseURL: base(origin, ""), operationID: "large")
@@ -108,11 +108,12 @@ import Testing
 
     @Test func `A download that nothing reads ends with its body`() async throws {
         let origin = try LoopbackOrigin()
-        origin.route(.get, "/large", .generated(1 << 30))
+        origin.route(.get, "/large", .generated(count: 1 << 30))
         let transport = ConnectionTransport(connection: SystemConnection())
         let request = HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/large")
         let status = try await transport.send(
-            request, body: nil, baseURL: base(origin, ""), operationID: "large").0.status
+            request, body: nil, baseURL: base(origin, ""), operationID: "large"
+        ).0.status
         #expect(status == .ok)
         try await origin.waitForOpenConnections(0)
     }

@@ -60,7 +60,8 @@ struct ContentKind: Sendable, CustomTestStringConvertible {
         let name = "form of several parts, from a stream \(length == nil ? "without" : "with") a length"
         return ContentKind(name: name, mediaType: nil, hasLength: length != nil) { _ in
             var form = Multipart()
-            form.append("s", Body(length: length, replay: .once) { _ in OneByteReader(count: 5) }, named: "s", as: "a/b")
+            form.append(
+                "s", Body(length: length, replay: .once) { _ in OneByteReader(count: 5) }, named: "s", as: "a/b")
             form.append("after", 1)
             return .multipart(form)
         } bytes: { boundary in

@@ -11,7 +11,8 @@ import Testing
     @Test func `A connection without a byte counts as broken, and the next one goes on`() async throws {
         let origin = try LoopbackOrigin()
         origin.enqueue(
-            .script(.head(.ok, fields + ["Transfer-Encoding": "chunked"]), .chunk("retry: 0\nid: 1\ndata: a\n\n"), .hang),
+            .script(
+                .head(.ok, fields + ["Transfer-Encoding": "chunked"]), .chunk("retry: 0\nid: 1\ndata: a\n\n"), .hang),
             .init(fields: fields, body: "data: b\n\n"), .init(.noContent))
         var request = try Request.get(origin.url + "/events")
         request.options.idleTimeout = .milliseconds(50)
@@ -92,7 +93,8 @@ import Testing
         let chunks = Array(repeating: LoopbackOrigin.Step.chunk(event), count: 64)
         origin.enqueue(LoopbackOrigin.Answer(steps: [head] + chunks + [.wait(sent), .lastChunk()]))
         var count = 0
-        let stream = SystemConnection().events(of: try .get(origin.url + "/events"), reconnecting: .never, upTo: 2 << 20)
+        let stream = SystemConnection().events(
+            of: try .get(origin.url + "/events"), reconnecting: .never, upTo: 2 << 20)
         for try await event in stream {
             #expect(event.data.utf8.count == 1 << 20)
             count += 1

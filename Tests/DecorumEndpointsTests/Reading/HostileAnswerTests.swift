@@ -24,7 +24,8 @@ import Testing
 
     @Test(
         arguments: [
-            ("{\"name\": \"secret words", "1:23"), ("{\"name\": \"a\"", "1:13"), ("", "empty"), ("{\"name\": 7}", "name"),
+            ("{\"name\": \"secret words", "1:23"), ("{\"name\": \"a\"", "1:13"), ("", "empty"),
+            ("{\"name\": 7}", "name"),
             ("{\"nom\": \"secret words\"}", "name"), ("[1]", "Array"), ("{\"name\": nul}", "1:10"),
         ])
     func `Content that is not the value is an error that shows the place`(content: String, place: String) async throws {
@@ -68,7 +69,8 @@ import Testing
     @Test func `An answer that is cut short over a socket is an error of the transport`() async throws {
         let origin = try LoopbackOrigin()
         origin.enqueue(
-            .script(.head(.ok, ["Content-Length": "100", "Content-Type": "application/json"]), .raw("{\"name\":"), .close))
+            .script(
+                .head(.ok, ["Content-Length": "100", "Content-Type": "application/json"]), .raw("{\"name\":"), .close))
         let connection = try SystemConnection().calling(at: origin.url)
         let error = await #expect(throws: TransportError.self) { try await connection.value(of: item) }
         #expect(error?.stage == .body)

@@ -67,7 +67,7 @@ import Testing
     @Test func `A download is read as it arrives, and its progress is reported`() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let origin = try LoopbackOrigin()
-        origin.route(.get, "/large", .generated(8 << 20))
+        origin.route(.get, "/large", .generated(count: 8 << 20))
         let file = folder.appending(path: "large.bin")
         let reports = Reports()
         let download = Endpoint<URL>.get("large", as: .file(file, upTo: 8 << 20))
