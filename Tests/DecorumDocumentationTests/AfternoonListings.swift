@@ -33,7 +33,7 @@ extension Endpoint where Value == [Note] {
 }
 
 extension Endpoint where Value == Note {
-    static func note(_ id: Int) -> Self { .get("notes/{id}", ["id": id]) }
+    static func detail(_ id: Int) -> Self { .get("notes/{id}", ["id": id]) }
     static func creating(_ draft: Draft) -> Self { .post("notes", content: .json(draft)) }
     static func saving(_ note: Note) -> Self { .put("notes/{id}", ["id": note.id], content: .json(note)) }
 }
@@ -49,7 +49,7 @@ struct NotesClient: Sendable {
 extension NotesClient {
     func note(_ id: Int) async throws -> Note? {
         do {
-            return try await connection.value(of: .note(id))
+            return try await connection.value(of: .detail(id))
         } catch let error as RefusalError where error.status == .notFound {
             return nil
         }
@@ -83,7 +83,7 @@ struct DraftError: Error {
 
 extension NotesClient {
     func rename(_ id: Int, to title: String) async throws -> Note {
-        var note = try await connection.versioned(of: .note(id))
+        var note = try await connection.versioned(of: .detail(id))
         note.value.title = title
         return try await connection.update(note, by: .saving(note.value)).value
     }

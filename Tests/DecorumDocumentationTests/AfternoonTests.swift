@@ -41,7 +41,7 @@ import Testing
     @Test func `A change of another client is kept`() async throws {
         let demo = try DemoAPI()
         let client = try AfternoonListings.first(at: demo.url)
-        var note = try await client.connection.versioned(of: .note(1))
+        var note = try await client.connection.versioned(of: .detail(1))
         demo.changeNote(1, title: "Theirs")
         note.value.text = "Mine"
         let merged = try await AfternoonListings.merge(note, client.connection)

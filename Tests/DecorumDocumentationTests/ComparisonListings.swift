@@ -77,7 +77,8 @@ struct ComparisonListings {
         // task: conditional update
         var item = try await connection.versioned(of: Endpoint<Item>.get("items/{id}", ["id": id]))
         item.value.title = title
-        return try await connection.update(item, by: .put("items/{id}", ["id": id], content: .json(item.value))).value
+        let saving = Endpoint<Item>.put("items/{id}", ["id": id], content: .json(item.value))
+        return try await connection.update(item, by: saving).value
         // end
     }
 

@@ -49,7 +49,7 @@ final class HTTPBody: AsyncSequence, Sendable {
     }
 
     struct Iterator: AsyncIteratorProtocol {
-        private let produce: () async throws -> ByteChunk?
+        private let produce: @concurrent () async throws -> ByteChunk?
 
         init<Chunks: AsyncSequence>(_ chunks: Chunks) where Chunks.Element == ByteChunk {
             var iterator = chunks.makeAsyncIterator()
