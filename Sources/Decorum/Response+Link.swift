@@ -19,11 +19,19 @@ extension Response {
     /// - Returns: The URL of the first such link; nil where there is none, and for a link of another resource (`anchor`), an
     ///   invalid URL, and a relative reference in a response without a URL.
     public func link(_ relation: String) -> URL? {
-        let links = WebLink.links(in: head.headerFields)
-        guard let link = links.first(where: { !$0.hasAnchor && $0.relations.contains(relation.lowercased()) }) else {
-            return nil
-        }
-        let target = metadata.url.map { try? Target.resolve(link.target, against: $0) } ?? (try? Target(link.target))
+        guard let reference = linkReference(relation) else { return nil }
+        let target = metadata.url.map { try? Target.resolve(reference, against: $0) } ?? (try? Target(reference))
         return target?.urlText.flatMap { URL(string: $0) }
+    }
+
+    /// The reference of a link in the field `Link` as the server has written it, which may be relative, or no valid URL.
+    ///
+    /// It tells a link that ``link(_:)`` cannot use from one that is not there.
+    ///
+    /// - Parameter relation: The type of the relation, in any letter case.
+    /// - Returns: The reference of the first such link; nil where there is none, and for a link of another resource (`anchor`).
+    public func linkReference(_ relation: String) -> String? {
+        let relation = relation.lowercased()
+        return WebLink.links(in: head.headerFields).first { !$0.hasAnchor && $0.relations.contains(relation) }?.target
     }
 }

@@ -35,30 +35,35 @@ public struct PageError: DescribableError, Hashable {
     /// The name of the reason.
     public var shortDescription: String { reason.name }
 
+    private init(_ reason: Reason, after count: Int, _ description: String) {
+        self.reason = reason
+        pageCount = count
+        self.description = description
+    }
+
     static func origin(_ origin: Origin, of expected: Origin?, after count: Int) -> Self {
-        Self(
-            reason: .origin, pageCount: count,
-            description: "The next page after page \(count) is on \(origin), "
-                + (expected.map { "and this one on \($0). " } ?? "and the origin of this one is not known. ")
-                + "It was not requested; if that origin is trusted, name it in `allowing:`.")
+        let place = expected.map { "and this one on \($0)" } ?? "and the origin of this one is not known"
+        return Self(
+            .origin, after: count,
+            "The next page after page \(count) is on \(origin), \(place). It was not requested; if that origin is trusted, "
+                + "name it in `allowing:`.")
     }
 
     static func loop(after count: Int) -> Self {
         Self(
-            reason: .loop, pageCount: count,
-            description: "The next page after page \(count) was read before, so the list has no end and may be "
-                + "incomplete. If the last page links itself, give a `PageRule` that returns nil for it.")
+            .loop, after: count,
+            "The next page after page \(count) was read before, so the list has no end and may be incomplete. If the last "
+                + "page links itself, give a `PageRule` that returns nil for it.")
     }
 
     static func limit(_ limit: Int) -> Self {
         Self(
-            reason: .limit, pageCount: limit,
-            description: "There are more than \(limit) pages. Raise `upTo:`, or stop reading earlier.")
+            .limit, after: limit, "There are more than \(limit) pages. Raise `upTo:`, or stop reading earlier.")
     }
 
     static func url(after count: Int) -> Self {
         Self(
-            reason: .url, pageCount: count,
-            description: "The next page after page \(count) has no URL that a request can be sent to.")
+            .url, after: count,
+            "The next page after page \(count) has no URL that a request can be sent to, so the list is incomplete.")
     }
 }

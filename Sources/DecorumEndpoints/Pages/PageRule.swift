@@ -23,14 +23,12 @@ public struct PageRule<Page: Sendable>: Sendable {
 
     /// The next page is that of a link in the field `Link` (RFC 8288); without such a link, the page is the last one.
     ///
+    /// A link whose reference is no URL of a page ends the walk with a ``PageError``.
+    ///
     /// - Parameter relation: The relation type of the link.
     /// - Returns: The rule.
     public static func link(_ relation: String = "next") -> Self {
-        Self { response in
-            var answer = Response(head: response.head, metadata: response.metadata)
-            answer.metadata.url = response.url
-            return answer.link(relation).map { .url($0.absoluteString) }
-        }
+        Self { response in Response(head: response.head).linkReference(relation).map { .url($0) } }
     }
 
     /// The next page has the URL that the page names; nil after the last page.
