@@ -22,19 +22,19 @@ enum CallRows {
                     _ = try decoder.decode(Item.self, from: try await response.body.data(upTo: 1 << 20))
                 }
             },
-            Row(name: "calls/by hand", baseline: "calls/decoding", bounds: [.instructionsPerLayer(10_000)]) { count in
+            Row(name: "calls/by hand", baseline: "calls/decoding", bounds: [.instructionsPerLayer(20_300)]) { count in
                 for _ in 0..<count {
                     let path = "repos/\(PercentCoding.encode("apple"))/\(PercentCoding.encode("swift"))"
                     _ = try await resolving.send(.get(path)).decode(Item.self, upTo: 1 << 20)
                 }
             },
-            Row(name: "calls/typed", baseline: "calls/decoding", bounds: [.instructionsPerLayer(10_000)]) { count in
+            Row(name: "calls/typed", baseline: "calls/decoding", bounds: [.instructionsPerLayer(43_600)]) { count in
                 for _ in 0..<count {
                     _ = try await api.value(
                         of: Endpoint<Item>.get("repos/{owner}/{name}", ["owner": "apple", "name": "swift"]))
                 }
             },
-            Row(name: "calls/multipart, 1 MiB", bounds: [.instructions(2_000_000)]) { count in
+            Row(name: "calls/multipart, 1 MiB", bounds: [.instructions(582_000)]) { count in
                 let file = Body(Data(repeating: 7, count: 1 << 20))
                 for _ in 0..<count {
                     var form: Multipart = ["title": "Summer", "public": true]
