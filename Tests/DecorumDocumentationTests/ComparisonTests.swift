@@ -67,12 +67,13 @@ import Testing
         #expect(try await listings.getting() == item)
         #expect(try await listings.posting(item) == item)
         #expect(try await listings.searching("a b&c+d") == [item])
-        #expect(try await listings.named("../admin") == item)
+        #expect(try await listings.named("a/b?c") == item)
+        await #expect(throws: InvalidRequestError.self) { try await listings.named("../admin") }
         #expect(
             reply.stub.requests.map { $0.url?.absoluteString } == [
                 "https://api.example.com/v1/items/latest", "https://api.example.com/v1/items",
                 "https://api.example.com/v1/search?q=a+b%26c%2Bd&page=2",
-                "https://api.example.com/v1/names/..%2Fadmin",
+                "https://api.example.com/v1/names/a%2Fb%3Fc",
             ])
     }
 

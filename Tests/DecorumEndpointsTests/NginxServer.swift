@@ -61,7 +61,7 @@ struct NginxServer {
                     client_body_in_file_only on; client_body_temp_path \(folder)/contents;
                     proxy_pass http://127.0.0.1:\(port)/answer; proxy_method GET; proxy_pass_request_body off;
                     proxy_set_header Content-Length ""; proxy_set_header X-File $request_body_file;
-                    proxy_set_header X-Type $content_type; proxy_set_header X-Length $content_length;
+                    proxy_set_header X-Type $content_type; proxy_set_header X-Length $http_content_length;
                 }
                 location = /answer { return 200 "$http_x_file\\n$http_x_type\\n$http_x_length"; }
             }

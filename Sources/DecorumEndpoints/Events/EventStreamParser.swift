@@ -11,19 +11,20 @@ public import Foundation
 /// Lines end with a line feed, a carriage return or both, wherever the pieces are split. Bytes that are not UTF-8 become
 /// U+FFFD. An event that the stream ends in is not complete, and is never given.
 ///
-/// The parser keeps one piece and the event that it belongs to: take all events of a piece before the next one.
+/// The parser keeps the lines that were not read yet, so take all events of a piece before the next one.
 public struct EventStreamParser: Sendable {
-    /// The largest number of bytes of an event, and of a line.
+    /// The largest number of bytes of an event's data, together with the line that is read.
     public let limit: Int
     /// The identifier of the last complete event that had one; an empty one where the server has taken it back.
     public private(set) var lastEventID: String
     /// The time that the server asks to wait before connecting again; nil where it does not ask.
     public private(set) var retry: Duration?
 
-    private var chunk = Data()
-    private var offset = 0
-    /// The begin of a line whose end has not arrived.
-    private var line: [UInt8] = []
+    /// The begin of a line whose end has not arrived, and the lines behind it.
+    private var bytes: [UInt8] = []
+    private var lineStart = 0
+    /// The places of the next line feed and carriage return, or before them the place up to which there is none.
+    private var (nextFeed, nextReturn) = (0, 0)
     private var hasEndedWithReturn = false
     private var isAtStart = true
 
@@ -53,8 +54,12 @@ public struct EventStreamParser: Sendable {
     ///
     /// - Parameter chunk: The bytes.
     public mutating func append(_ chunk: Data) {
-        self.chunk = offset < self.chunk.count ? self.chunk.dropFirst(offset) + chunk : chunk
-        offset = 0
+        bytes.removeSubrange(..<lineStart)
+        // An index behind all bytes means that the search goes on there.
+        nextFeed = max(0, nextFeed - lineStart)
+        nextReturn = max(0, nextReturn - lineStart)
+        lineStart = 0
+        bytes.append(contentsOf: chunk)
     }
 
     /// Reads the next event out of the bytes so far.
@@ -62,84 +67,72 @@ public struct EventStreamParser: Sendable {
     /// - Returns: The event; nil where it takes more bytes.
     /// - Throws: ``EventStreamError`` where an event or a line is longer than the limit.
     public mutating func next() throws -> ServerSentEvent? {
-        guard offset < chunk.count else { return nil }
-        let bytes = chunk
+        let bytes = bytes
         return try unsafe bytes.withUnsafeBytes { try unsafe next(in: $0) }
     }
 
     // The pointers of this and the following functions are those of a closure, and no function keeps one.
     private mutating func next(in bytes: UnsafeRawBufferPointer) throws -> ServerSentEvent? {
-        while offset < bytes.count {
+        while lineStart < bytes.count {
             if hasEndedWithReturn {
                 hasEndedWithReturn = false
-                if unsafe bytes[offset] == .lineFeed {
-                    offset += 1
+                if unsafe bytes[lineStart] == .lineFeed {
+                    lineStart += 1
                     continue
                 }
             }
-            let end = unsafe bytes.endOfLine(from: offset)
-            let part = unsafe UnsafeRawBufferPointer(rebasing: bytes[offset..<end])
-            guard end < bytes.count else {
-                try unsafe keep(part)
-                break
+            unsafe bytes.advance(&nextFeed, to: .lineFeed, from: lineStart)
+            unsafe bytes.advance(&nextReturn, to: .carriageReturn, from: lineStart)
+            let end = min(nextFeed, nextReturn)
+            // The rule is the same for a line that is complete and one that is not, so it does not depend on the pieces.
+            guard end - lineStart + (data?.utf8.count ?? 0) <= limit else { throw EventStreamError(longerThan: limit) }
+            guard end < bytes.count else { return nil }
+            let line = unsafe UnsafeRawBufferPointer(rebasing: bytes[lineStart..<end])
+            hasEndedWithReturn = end == nextReturn
+            lineStart = end + 1
+            if unsafe line.isEmpty {
+                isAtStart = false
+                if let event = takeEvent() { return event }
+            } else {
+                unsafe read(line)
             }
-            hasEndedWithReturn = unsafe bytes[end] == .carriageReturn
-            offset = end + 1
-            if let event = try unsafe finishLine(with: part) { return event }
         }
-        chunk = Data()
-        offset = 0
         return nil
     }
 
-    /// Keeps the begin of a line until its end arrives.
-    private mutating func keep(_ part: UnsafeRawBufferPointer) throws {
-        guard line.count + (data?.utf8.count ?? 0) + part.count <= limit else {
-            throw EventStreamError(longerThan: limit)
-        }
-        unsafe line.append(contentsOf: part)
-    }
-
-    private mutating func finishLine(with part: UnsafeRawBufferPointer) throws -> ServerSentEvent? {
-        guard !line.isEmpty else { return try unsafe read(part) }
-        try unsafe keep(part)
-        defer { line.removeAll(keepingCapacity: true) }
-        let line = line
-        return try unsafe line.withUnsafeBytes { try unsafe read($0) }
-    }
-
-    /// Reads a line without its end.
-    private mutating func read(_ line: UnsafeRawBufferPointer) throws -> ServerSentEvent? {
-        var line = unsafe line
+    /// Reads a line with at least one byte, without its end.
+    private mutating func read(_ line: UnsafeRawBufferPointer) {
         if isAtStart {
             isAtStart = false
             if unsafe line.starts(with: [0xEF, 0xBB, 0xBF]) {
-                unsafe line = unsafe UnsafeRawBufferPointer(rebasing: line[3...])
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: line[3...])
+                if unsafe rest.isEmpty { _ = takeEvent() } else { unsafe read(rest) }
+                return
             }
         }
-        guard unsafe !line.isEmpty else { return takeEvent() }
-        let nameEnd = unsafe line.firstIndex(of: .colon) ?? line.count
-        var valueStart = min(nameEnd + 1, line.count)
-        if valueStart < line.count, unsafe line[valueStart] == 0x20 { valueStart += 1 }
-        let value = unsafe UnsafeRawBufferPointer(rebasing: line[valueStart...])
-        switch unsafe Field(UnsafeRawBufferPointer(rebasing: line[..<nameEnd])) {
-        case .data:
-            guard (data.map { $0.utf8.count + 1 } ?? 0) + value.count <= limit else {
-                throw EventStreamError(longerThan: limit)
-            }
-            // A line feed is part of no longer sequence of UTF-8, so lines can be decoded one by one.
-            let text = unsafe String(decoding: value, as: UTF8.self)
-            if data == nil { data = text } else { data? += "\n" + text }
-        case .type:
-            guard value.count <= limit else { throw EventStreamError(longerThan: limit) }
+        // Other fields are ignored, and so are comments, whose name is empty.
+        switch unsafe line[0] {
+        case UInt8(ascii: "d"): if let value = unsafe line.value(of: "data") { unsafe addData(value) }
+        case UInt8(ascii: "e"):
+            guard let value = unsafe line.value(of: "event") else { return }
             type = unsafe value.isEmpty ? "message" : String(decoding: value, as: UTF8.self)
-        case .id:
-            guard value.count <= limit else { throw EventStreamError(longerThan: limit) }
-            if unsafe !value.contains(0) { nextID = unsafe String(decoding: value, as: UTF8.self) }
-        case .retry: retry = unsafe Self.time(value) ?? retry
-        case nil: break
+        case UInt8(ascii: "i"):
+            guard let value = unsafe line.value(of: "id"), unsafe !value.contains(0) else { return }
+            nextID = unsafe String(decoding: value, as: UTF8.self)
+        case UInt8(ascii: "r"): retry = unsafe line.value(of: "retry").flatMap { unsafe Self.time($0) } ?? retry
+        default: break
         }
-        return nil
+    }
+
+    private mutating func addData(_ value: UnsafeRawBufferPointer) {
+        // A line feed is part of no longer sequence of UTF-8, so lines can be decoded one by one.
+        let text = unsafe String(decoding: value, as: UTF8.self)
+        guard data != nil else {
+            data = text
+            return
+        }
+        data?.append("\n")
+        data?.append(text)
     }
 
     /// The event that a blank line completes; nil where it has no field `data`.
@@ -158,26 +151,6 @@ public struct EventStreamParser: Sendable {
     }
 }
 
-extension EventStreamParser {
-    /// The fields that have a meaning; all others are ignored, and so are comments, whose name is empty.
-    private enum Field {
-        case data
-        case type
-        case id
-        case retry
-
-        init?(_ name: UnsafeRawBufferPointer) {
-            switch name.count {
-            case 2 where unsafe name.holds("id"): self = .id
-            case 4 where unsafe name.holds("data"): self = .data
-            case 5 where unsafe name.holds("event"): self = .type
-            case 5 where unsafe name.holds("retry"): self = .retry
-            default: return nil
-            }
-        }
-    }
-}
-
 extension UInt8 {
     fileprivate static let lineFeed: UInt8 = 0x0A
     fileprivate static let carriageReturn: UInt8 = 0x0D
@@ -185,29 +158,27 @@ extension UInt8 {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The index of the next line feed or carriage return; the number of bytes where there is none.
-    fileprivate func endOfLine(from start: Int) -> Int {
-        var index = start
-        // Eight bytes at a time: the highest bit of a byte is set where the byte is one of the two, up to the first of them.
-        while index + 8 <= count {
-            let word = unsafe UInt64(littleEndian: loadUnaligned(fromByteOffset: index, as: UInt64.self))
-            let (feeds, returns) = (word ^ 0x0A0A_0A0A_0A0A_0A0A, word ^ 0x0D0D_0D0D_0D0D_0D0D)
-            let ones: UInt64 = 0x0101_0101_0101_0101
-            let hits = ((feeds &- ones) & ~feeds | (returns &- ones) & ~returns) & 0x8080_8080_8080_8080
-            if hits != 0 { return index + hits.trailingZeroBitCount / 8 }
-            index += 8
+    /// Moves an index to the next place of a byte, unless it is there; to the number of bytes where there is none.
+    @inline(__always) fileprivate func advance(_ index: inout Int, to byte: UInt8, from start: Int) {
+        if index < count, index >= start, unsafe self[index] == byte { return }
+        let start = Swift.max(index, start)
+        guard start < count, let base = baseAddress else {
+            index = count
+            return
         }
-        while index < count {
-            let byte = unsafe self[index]
-            if byte == .lineFeed || byte == .carriageReturn { return index }
-            index += 1
-        }
-        return index
+        let place = unsafe memchr(base + start, Int32(byte), count - start)
+        index = unsafe place.map { unsafe UnsafeRawPointer($0) - base } ?? count
     }
 
-    /// Whether these are the bytes of a text with the same number of bytes.
-    fileprivate func holds(_ text: StaticString) -> Bool {
-        guard let bytes = baseAddress else { return count == 0 }
-        return unsafe memcmp(bytes, text.utf8Start, count) == 0
+    /// The value of a field, without the blank before it; nil for a line that has another field.
+    @inline(__always) fileprivate func value(of name: StaticString) -> UnsafeRawBufferPointer? {
+        let length = name.utf8CodeUnitCount
+        guard count >= length, let base = baseAddress, unsafe memcmp(base, name.utf8Start, length) == 0 else {
+            return nil
+        }
+        guard count > length else { return unsafe UnsafeRawBufferPointer(rebasing: self[length...]) }
+        guard unsafe self[length] == .colon else { return nil }
+        let hasBlank = unsafe count > length + 1 && self[length + 1] == 0x20
+        return unsafe UnsafeRawBufferPointer(rebasing: self[(length + (hasBlank ? 2 : 1))...])
     }
 }

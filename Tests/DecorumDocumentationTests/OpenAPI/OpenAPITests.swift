@@ -147,8 +147,9 @@ import Testing
         let request = HTTPRequest(method: .post, scheme: nil, authority: nil, path: "/")
         let body = HTTPBody(stream, length: .known(8), iterationBehavior: .single)
         let url = try base(origin, "")
-        await #expect(throws: StreamError.self) {
+        let error = await #expect(throws: TransportError.self) {
             try await transport.send(request, body: body, baseURL: url, operationID: "half")
         }
+        #expect(error?.code == .unreadableBody && error?.underlying is StreamError)
     }
 }

@@ -24,11 +24,11 @@ import Testing
 
     @Test(
         arguments: [
-            ("{\"name\": \"secret words", "1:23"), ("{\"name\": \"a\"", "1:13"), ("", "empty"),
+            ("{\"name\": \"secret words", "column 23"), ("{\"name\": \"a\"", "column 13"), ("", "empty"),
             ("{\"name\": 7}", "name"),
-            ("{\"nom\": \"secret words\"}", "name"), ("[1]", "Array"), ("{\"name\": nul}", "1:10"),
+            ("{\"nom\": \"secret words\"}", "name"), ("[1]", "Array"), ("{\"name\": nul}", "column 10"),
         ])
-    func `Content that is not the value is an error that shows the place`(content: String, place: String) async throws {
+    func `Content that is no value shows the place`(content: String, place: String) async throws {
         let error = await #expect(throws: ResponseDecodingError.self) {
             try await stub(Data(content.utf8)).value(of: item)
         }
@@ -40,11 +40,11 @@ import Testing
         #expect(!text.contains("secret words"))
     }
 
-    @Test func `Bytes that are no UTF-8 are an error that shows the place`() async throws {
+    @Test func `Bytes that are no UTF-8 are an error that says so`() async throws {
         let content = Data("{\"name\": \"a".utf8) + Data([0xFF, 0xFE]) + Data("\"}".utf8)
         let error = await #expect(throws: ResponseDecodingError.self) { try await stub(content).value(of: item) }
         let text = "\(try #require(error))"
-        #expect(text.contains("UTF-8") && text.contains("12"), "\(text)")
+        #expect(text.contains("UTF-8") && text.contains("https://api.example.com/v1/items/7"), "\(text)")
     }
 
     @Test(arguments: ["text/html; charset=utf-8", nil])
