@@ -9,6 +9,11 @@ struct PreparationListings {
         _ = response
     }
 
+    func percentEncoded(name: String) throws {
+        let repository = try Request.get("repos/\(PercentCoding.encode(name))?page=2")
+        _ = repository
+    }
+
     func addingDefaultFields() {
         let connection = SystemConnection()
             .addingDefaultFields([.accept: "application/json", .acceptLanguage: "en"])
