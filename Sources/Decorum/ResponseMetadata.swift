@@ -76,6 +76,12 @@ extension ResponseMetadata {
         set { self[AttemptsKey.self] = newValue }
     }
 
+    /// The time for which ``Connection/pacing(_:in:clock:generator:)`` held the last attempt back; zero where it did not.
+    public var pacingWait: Duration {
+        get { self[PacingWaitKey.self] }
+        set { self[PacingWaitKey.self] = newValue }
+    }
+
     /// The route name of the request that the response answers; nil where it has none, or where the connection that
     /// answered does not tell.
     public var routeName: String? {
@@ -128,6 +134,10 @@ private enum SecretQueryItemsKey: ResponseMetadataKey {
 
 private enum AttemptsKey: ResponseMetadataKey {
     static let defaultValue = 1
+}
+
+private enum PacingWaitKey: ResponseMetadataKey {
+    static let defaultValue = Duration.zero
 }
 
 private enum RouteNameKey: ResponseMetadataKey {

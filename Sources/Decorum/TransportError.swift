@@ -99,6 +99,8 @@ public struct TransportError: DescribableError, Sendable {
 
     /// The cause of the failure.
     public let code: Code
+    /// Whether a time has ended: the deadline of the request or of its body, or the longest wait for the next byte.
+    public var isTimeout: Bool { code == .deadlineExceeded || code == .timedOut }
     /// The progress of the exchange.
     public let stage: Stage
     /// The platform's own error, without the request's URL; nil when absent.

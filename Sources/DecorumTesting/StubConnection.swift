@@ -68,7 +68,8 @@ public final class StubConnection: Connection {
         [Layer(name: "StubConnection", role: .transport, facts: [.inventsAnswers], sends: 0...0, bytesHeld: .unbounded)]
     }
 
-    /// Answers a request with the next answer, and marks it as a stub's unless it names its source.
+    /// Answers a request with the next answer, as one of a stub at the URL of the request, unless it names another source or
+    /// URL.
     public func send(_ request: consuming Request) async throws -> Response {
         let request = request
         try Task.checkCancellation()
@@ -79,6 +80,8 @@ public final class StubConnection: Connection {
         }
         var response = try await (answer ?? fallback)(request)
         response.metadata.source = response.metadata.source ?? .stub
+        // Links and errors need the URL that has answered, as from a transport.
+        if response.metadata.url == nil { response.metadata.url = request.url }
         return response
     }
 }

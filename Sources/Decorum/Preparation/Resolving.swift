@@ -110,10 +110,10 @@ struct BaseURL: Sendable {
         guard try Origin(request.head) == origin else { throw .otherOrigin }
     }
 
-    /// The error of a transport with the URL that a reference was resolved to, since layers further out know only the
+    /// The error of a request with the URL that a reference was resolved to, since layers further out know only the
     /// reference; the items of the query that are declared secret are redacted in it.
     func naming(_ error: any Error, of path: String?, without secretQueryItems: Set<String>) -> any Error {
-        guard var error = error as? TransportError, error.resolvedURL == nil else { return error }
+        guard var error = error as? any ResolvedRequestError, error.resolvedURL == nil else { return error }
         let url = "\(origin)\(path ?? "/")"
         error.resolvedURL =
             secretQueryItems.isEmpty
@@ -131,6 +131,15 @@ struct BaseURL: Sendable {
         return target
     }
 }
+
+/// An error that a log shows with the URL of its request, which only the layer knows that has resolved it.
+protocol ResolvedRequestError: Error {
+    /// The URL of a relative request; nil before a layer has set it.
+    var resolvedURL: String? { get set }
+}
+
+extension TransportError: ResolvedRequestError {}
+extension PacingError: ResolvedRequestError {}
 
 extension InvalidRequestError {
     fileprivate static let baseWithoutOrigin = Self(

@@ -84,7 +84,7 @@ extension TransportError {
         case .deadlineExceeded where stage == .body:
             "Raise `bodyDeadline` in the request's options, or `body` of its `TimePolicy`, if the content needs more time."
         case .deadlineExceeded:
-            "Raise `deadline` in the request's options, or the times of `limitingTime` (`time` of a `StandardStack`), if the server needs more time."
+            "Raise `deadline` in the request's options, or the times of `limitingTime` (`time.call` and `time.attempt` of a `StandardStack`), if the server needs more time."
                 + uncertainty
         case .connectionLost where isUnprocessed:
             "The server has not processed the request; it may be sent again with any method."

@@ -133,7 +133,7 @@ public struct RetryAttempt: Sendable {
     /// Whether the server may still be working on the request, since only the client has ended the exchange.
     var mayBeWorking: Bool {
         guard let error = error as? TransportError, error.stage != .connecting else { return false }
-        return error.code == .timedOut || error.code == .deadlineExceeded
+        return error.isTimeout
     }
 }
 

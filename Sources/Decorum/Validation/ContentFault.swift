@@ -9,14 +9,14 @@ enum ContentFault: Sendable, Equatable {
     case coded(String)
     /// It is not JSON from a place on, which may be its end.
     case malformed(line: Int, column: Int, isEnd: Bool)
-    /// Bytes of a string are not UTF-8, in which JSON is sent (RFC 8259, section 8.1).
-    case notUTF8
+    /// A byte of a string is not UTF-8, in which JSON is sent (RFC 8259, section 8.1).
+    case notUTF8(line: Int, column: Int)
     /// After a conversion of keys, the key is that of the JSON, and the name that of the property where it differs.
     case missingKey(String, name: String?, path: String, similar: SimilarKey?)
     case wrongType(expected: String, found: String?, path: String, isDate: Bool)
     case invalidValue(String, path: String)
-    /// A number that the decoder names no place of.
-    case unfitNumber
+    /// A number that the decoder names no place of; the places that it may have, where they are few.
+    case unfitNumber(places: [String])
     /// An error of the app's own, or one that this package does not know.
     case other(String)
 
@@ -79,7 +79,25 @@ enum ContentFault: Sendable, Equatable {
             let path = ContentPath(context, in: content).text
             return .invalidValue("has a value that its type does not accept", path: path)
         }
-        return String(validating: content, as: UTF8.self) == nil ? .notUTF8 : .unfitNumber
+        let bytes = Array(content)
+        if let place = placeOfOtherThanUTF8(in: bytes) {
+            let (line, column) = lineAndColumn(of: place, in: bytes)
+            return .notUTF8(line: line, column: column)
+        }
+        return .unfitNumber(places: JSONValue(at: [], in: content).placesOfUnfitNumber)
+    }
+
+    private static func placeOfOtherThanUTF8(in bytes: [UInt8]) -> Int? {
+        var parser = UTF8.ForwardParser()
+        var iterator = bytes.makeIterator()
+        var place = 0
+        while true {
+            switch parser.parseScalar(from: &iterator) {
+            case .valid(let scalar): place += scalar.count
+            case .error: return place
+            case .emptyInput: return nil
+            }
+        }
     }
 
     /// Finds the fault of content that is not JSON; nil where it is.
@@ -93,10 +111,14 @@ enum ContentFault: Sendable, Equatable {
         if first == UInt8(ascii: "<") { return .markup }
         let isEnd = isCut(bytes[fault.token...])
         let place = isEnd ? bytes.count : fault.token
+        let (line, column) = lineAndColumn(of: place, in: bytes)
+        return .malformed(line: line, column: column, isEnd: isEnd)
+    }
+
+    private static func lineAndColumn(of place: Int, in bytes: [UInt8]) -> (line: Int, column: Int) {
         let before = bytes[..<place]
         let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-        return .malformed(
-            line: before.count { $0 == UInt8(ascii: "\n") } + 1, column: place - lineStart + 1, isEnd: isEnd)
+        return (before.count { $0 == UInt8(ascii: "\n") } + 1, place - lineStart + 1)
     }
 
     /// Whether more bytes could make a token valid that is faulty: nothing, a string without an end, or the begin of a number
@@ -150,14 +172,17 @@ extension ContentFault: CustomStringConvertible {
             isEnd
                 ? "the JSON was cut, and ends at line \(line), column \(column) before it is complete."
                 : "it is not valid JSON from line \(line), column \(column) on."
-        case .notUTF8: "it is JSON with bytes that are not UTF-8."
+        case .notUTF8(let line, let column):
+            "it is JSON with bytes that are not UTF-8, the first at line \(line), column \(column)."
         case .missingKey(let key, let name, let path, _):
             "\(path) has no “\(Redaction.shownWords(key))”"
                 + (name.map { " (“\(Redaction.shownWords($0))” in Swift)." } ?? ".")
         case .wrongType(let expected, let found, let path, _):
             "\(path) is \(found.map { "\($0), not \(expected)" } ?? "not \(expected)")."
         case .invalidValue(let event, let path): "\(path) \(event)."
-        case .unfitNumber: "a number does not fit its type: it is too large, or has a fraction."
+        case .unfitNumber(let places):
+            "a number does not fit its type: it is too large, or has a fraction."
+                + (places.isEmpty ? "" : " Look at \(Redaction.shownWords(places.joined(separator: " and "))).")
         case .other(let description): description
         }
     }

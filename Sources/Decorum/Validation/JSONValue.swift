@@ -54,6 +54,30 @@ struct JSONValue {
         return members.count <= 3 ? members.keys.sorted() : []
     }
 
+    /// The places of the numbers that most types have no room for, as in `items[…].price`, or else of all numbers; none where
+    /// they are more than three.
+    var placesOfUnfitNumber: [String] {
+        var (likely, all): (Set<String>, Set<String>) = ([], [])
+        visitNumbers(value, at: "") { number, place in
+            all.insert(place)
+            if Int(exactly: number) == nil { likely.insert(place) }
+        }
+        let places = likely.isEmpty ? all : likely
+        return places.count <= 3 ? places.sorted() : []
+    }
+
+    private func visitNumbers(_ value: Any?, at place: String, _ visit: (Double, String) -> Void) {
+        switch value {
+        case let object as [String: Any]:
+            for (key, member) in object { visitNumbers(member, at: place.isEmpty ? key : "\(place).\(key)", visit) }
+        case let array as [Any]:
+            for element in array { visitNumbers(element, at: place + "[…]", visit) }
+        // NSNumber also gives 0 and 1 as booleans, which fit every type.
+        case let number as Double where !(value is Bool): visit(number, place.isEmpty ? "the top level" : place)
+        default: break
+        }
+    }
+
     private static func soundsLikeDate(_ key: String) -> Bool {
         let name = key.lowercased()
         return name.contains("date") || name.hasSuffix("_at") || key.hasSuffix("At") || name.hasSuffix("time")

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 public import HTTPTypes
 
 /// A response has a status that was not accepted.
@@ -45,11 +45,15 @@ public struct StatusError: DescribableError {
     ///   - method: The method of the request.
     ///   - origin: The origin that answered.
     ///   - routeName: The route name of the request.
-    ///   - response: The response; the problem is taken from its body where that is in memory. A date in `Retry-After`
-    ///     counts from its `Date`, and is left out without one.
-    public init(method: HTTPRequest.Method, origin: Origin?, routeName: String? = nil, response: Response) {
+    ///   - response: The response; the problem is taken from its body where that is in memory.
+    ///   - arrival: The date from which a date in `Retry-After`, or of a rate limit, counts; nil for the `Date` of the
+    ///     response, without which such a date is left out.
+    public init(
+        method: HTTPRequest.Method, origin: Origin?, routeName: String? = nil, response: Response, arrival: Date? = nil
+    ) {
         let date = response.head.headerFields[.date].flatMap { HTTPDate($0, at: Date(timeIntervalSince1970: 0)) }?.date
-        self.init(method: method, origin: origin, routeName: routeName, response: response, path: nil, at: date)
+        self.init(
+            method: method, origin: origin, routeName: routeName, response: response, path: nil, at: arrival ?? date)
     }
 
     /// Creates the error for a response that was received at a date.

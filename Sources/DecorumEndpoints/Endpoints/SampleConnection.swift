@@ -46,6 +46,7 @@ public struct SampleConnection: Connection {
         }
         var response = try sample.response()
         response.metadata.source = .stub
+        response.metadata.url = request.url
         response.metadata.routeName = request.options.routeName
         return response
     }

@@ -35,6 +35,7 @@ extension Connection {
     ///   - endpoint: The endpoint of the update, which answers without content.
     /// - Returns: The value of `base` with the version of the answer.
     /// - Throws: As `update(_:by:)`.
+    @_disfavoredOverload  // So that `.put(…)`, which makes both, means the update whose answer is the value.
     public func update<Value>(
         _ base: Versioned<Value>, by endpoint: Endpoint<Void>
     ) async throws -> Versioned<Value> {

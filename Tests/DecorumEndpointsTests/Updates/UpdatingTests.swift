@@ -51,7 +51,7 @@ extension Endpoint where Value == DemoNote {
         let endpoint = Endpoint<Int>.get("https://api.example.com/number")
         let number = try await stub.versioned(of: endpoint)
         let conflict = await #expect(throws: ConflictError<Int>.self) {
-            try await stub.update(number, by: Endpoint<Int>.put("https://api.example.com/number", content: .json(2)))
+            try await stub.update(number, by: .put("https://api.example.com/number", content: .json(2)))
         }
         #expect(conflict?.current == nil)
         #expect((conflict?.readingError as? RefusalError)?.status == .notFound)
@@ -64,7 +64,7 @@ extension Endpoint where Value == DemoNote {
             Response(status: .preconditionRequired))
         let number = try await stub.versioned(of: Endpoint<Int>.get("https://api.example.com/number"))
         let error = await #expect(throws: RefusalError.self) {
-            try await stub.update(number, by: Endpoint<Int>.put("https://api.example.com/number", content: .json(2)))
+            try await stub.update(number, by: .put("https://api.example.com/number", content: .json(2)))
         }
         #expect(error?.status == .preconditionRequired)
     }

@@ -65,7 +65,11 @@ import Testing
         (#"[{"id": null}]"#, "[0].id is null, not Int8. Make the property optional if the server may leave it out."),
         ("[{}]", "[0] has no “id”. Make the property optional if the server may leave it out."),
         (#"[{"id": 1, "kind": "s3cret"}]"#, "[0].kind has a value that its type does not accept."),
-        (#"[{"id": 300}]"#, "a number does not fit its type: it is too large, or has a fraction."),
+        (#"[{"id": 300}]"#, "a number does not fit its type: it is too large, or has a fraction. Look at […].id."),
+        (
+            #"[{"id": 7.5, "kind": "", "names": {"a": 1, "b": 2, "c": true}}]"#,
+            "a number does not fit its type: it is too large, or has a fraction. Look at […].id."
+        ),
         ("", "it is empty."), (" \r\n", "it is empty."),
         ("[{\"id\": 1},\n {\"id\"; s3cret}]", "it is not valid JSON from line 2, column 7 on."),
         (
@@ -221,7 +225,7 @@ import Testing
     @Test func `Bytes that are not UTF-8 are named as such`() async throws {
         let content = Data(#"[{"id": 1, "names": {"a": ""#.utf8) + [0xFF, 0xFE] + Data(#""}}]"#.utf8)
         let error = try await error(Body(content))
-        #expect(error.description.hasSuffix("it is JSON with bytes that are not UTF-8."))
+        #expect(error.description.hasSuffix("bytes that are not UTF-8, the first at line 1, column 28."))
     }
 
     @Test func `Content with a coding is named as such`() async throws {

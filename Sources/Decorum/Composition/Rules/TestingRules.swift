@@ -30,7 +30,7 @@ extension CompositionRule {
                         + "\(waiting.map(\.quotedName).listed) go by the clock of the system, so that a test takes as "
                         + "long as they do.",
                     change: "Pass `clock:`, such as a `VirtualClock`, to "
-                        + "\(waiting.map(\.quotedName).listed).")
+                        + "\(waiting.map(\.quotedName).listed), or to `composed` of a `StandardStack`.")
             }),
     ]
 }

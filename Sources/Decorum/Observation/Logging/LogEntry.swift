@@ -83,6 +83,7 @@ struct LogEntry {
             line.add(", redirected to ")
             line.add(shared.redaction.applied(toURL: last.to.absoluteString))
         }
+        if let wait = report.metadata?.pacingWait, wait > .zero { line.add(", paced for \(wait.shortText)") }
         // A cache stores hardly any response to an unsafe method, so its reason would only lengthen each such line.
         if let shared = report.metadata?.sharedCacheStatus, let detail = shared.status.detail, request.method.isSafe {
             line.add(", ")
@@ -141,7 +142,7 @@ struct LogEntry {
         if let metadata = report.metadata { return Self.asked(in: metadata) }
         guard case .failed(let error) = report.ending else { return nil }
         return switch error {
-        case let error as TransportError: error.resolvedURL
+        case let error as any ResolvedRequestError: error.resolvedURL
         case let error as StatusError: Self.asked(in: error.response.metadata)
         case let error as RedirectionLimitError: error.redirections.first?.from.absoluteString
         case let error as RedirectionLoopError: error.redirections.first?.from.absoluteString

@@ -95,10 +95,12 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        if pauses.isActive { try await waitForTurn(scope(of: request.head, request.options), request.options) }
+        var wait = Duration.zero
+        if pauses.isActive { wait = try await waitForTurn(scope(of: request.head, request.options), request.options) }
         let head = request.head
         let options = request.options
-        let response = try await base.send(request)
+        var response = try await base.send(request)
+        if wait > .zero { response.metadata.pacingWait = wait }
         if let pause = AskedPause(in: response.head, heedsRateLimits: policy.heedsRateLimits, at: clock.date) {
             begin(pause, after: response.status, to: head, options)
         }
@@ -109,12 +111,16 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
         PacedScope(head, options, separatesRoutes: policy.separatesRoutes)
     }
 
-    private func waitForTurn(_ scope: PacedScope, _ options: RequestOptions) async throws {
+    /// Waits until the request may be sent, and returns the time that this took.
+    private func waitForTurn(_ scope: PacedScope, _ options: RequestOptions) async throws -> Duration {
+        var waited = Duration.zero
         let limit = options.lastDeadline ?? (clock.now + policy.longestWait)
         // A pause may begin while the request waits for the end of another.
         repeat {
             let now = clock.now
-            guard let (instant, cause) = pauses.turn(for: scope, at: now, before: limit), instant > now else { return }
+            guard let (instant, cause) = pauses.turn(for: scope, at: now, before: limit), instant > now else {
+                return waited
+            }
             let wait = instant - now
             guard instant < limit else {
                 let error = PacingError(
@@ -130,7 +136,9 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
                     .waits, by: "pacing", "waits for \(wait.shortText): the server asks for a pause", waiting: wait))
             try await clock.sleep(until: instant, tolerance: nil)
             try Task.checkCancellation()
+            waited += clock.now - now
         } while pauses.holds(scope, at: clock.now)
+        return waited
     }
 
     private func begin(

@@ -17,6 +17,8 @@ public struct PacingError: DescribableError, Sendable, Hashable {
     public let wait: Duration
     /// The response with which the server has asked for the pause; nil where it is not known.
     public let cause: Cause?
+    /// The URL of a relative request, which a layer has resolved; for logs, which redact it.
+    var resolvedURL: String?
 
     /// The response to another request, which began the pause.
     public struct Cause: Sendable, Hashable {
