@@ -72,7 +72,8 @@ import Testing
         }
         for number in 0..<10 { #expect(await store.responses(for: try SampleResponse.key(number)).count == 1) }
 
-        for number in 100..<137 {
+        // Five of the ten unused ones have to go; surveys that overlap with writes may remove a few more than they have to.
+        for number in 100..<134 {
             await store.store(SampleResponse.response(number, length: 19_000), for: try SampleResponse.key(number))
         }
 
