@@ -35,7 +35,7 @@ extension RequestOptionKey {
 ///
 /// Options are never sent. They are ignored when two requests are compared.
 public struct RequestOptions: Sendable {
-    private(set) var values = TypedValues()
+    @usableFromInline private(set) var values = TypedValues()
     // Values that nearly every request reads or sets are kept outside the list, which needs a search or a copy.
     /// The context of the call that the request belongs to; nil where neither the caller nor a layer has set one.
     public var callContext: CallContext?
@@ -68,8 +68,8 @@ public struct RequestOptions: Sendable {
 
     /// The option of a key.
     public subscript<Key: RequestOptionKey>(_ key: Key.Type) -> Key.Value {
-        get { values.value(for: key, as: Key.Value.self) ?? Key.defaultValue }
-        set { values.set(newValue, for: key, travelling: key.travels) }
+        @inlinable get { values.value(for: key, as: Key.Value.self) ?? Key.defaultValue }
+        @inlinable set { values.set(newValue, for: key, travelling: key.travels) }
     }
 
     /// The options that go on to another request, such as that to which a server redirects.

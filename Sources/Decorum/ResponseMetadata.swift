@@ -38,8 +38,8 @@ public struct ResponseMetadata: Sendable {
 
     /// The fact of a key.
     public subscript<Key: ResponseMetadataKey>(_ key: Key.Type) -> Key.Value {
-        get { values.value(for: key, as: Key.Value.self) ?? Key.defaultValue }
-        set { values.set(newValue, for: key) }
+        @inlinable get { values.value(for: key, as: Key.Value.self) ?? Key.defaultValue }
+        @inlinable set { values.set(newValue, for: key) }
     }
 }
 

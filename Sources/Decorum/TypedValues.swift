@@ -1,22 +1,29 @@
 /// Values of any type, one for each key type; the storage of request options and response metadata.
-struct TypedValues: Sendable {
+@usableFromInline struct TypedValues: Sendable {
     // A request has only a few values, so a scan is faster than a dictionary, and an empty array allocates nothing.
-    private var entries: [Entry] = []
+    @usableFromInline var entries: [Entry] = []
 
-    private struct Entry {
-        let key: Any.Type
-        let travel: OptionTravel
-        var value: any Sendable
+    @usableFromInline struct Entry {
+        @usableFromInline let key: Any.Type
+        @usableFromInline let travel: OptionTravel
+        @usableFromInline var value: any Sendable
+
+        @usableFromInline init(key: Any.Type, travel: OptionTravel, value: any Sendable) {
+            self.key = key
+            self.travel = travel
+            self.value = value
+        }
     }
 
     var isEmpty: Bool { entries.isEmpty }
 
-    func value<Value: Sendable>(for key: Any.Type, as type: Value.Type) -> Value? {
+    // Inlinable, since a module that reads an option of its own would otherwise look up its type each time.
+    @inlinable func value<Value: Sendable>(for key: Any.Type, as type: Value.Type) -> Value? {
         guard let index = index(of: key) else { return nil }
         return entries[index].value as? Value
     }
 
-    mutating func set<Value: Sendable>(
+    @inlinable mutating func set<Value: Sendable>(
         _ value: Value, for key: Any.Type, travelling travel: OptionTravel = .all
     ) {
         if let index = index(of: key) {
@@ -38,7 +45,7 @@ struct TypedValues: Sendable {
     var keyNames: [String] { entries.map { String(describing: $0.key) } }
 
     // A loop, because `firstIndex(where:)` copies each entry that it passes to its closure.
-    private func index(of key: Any.Type) -> Int? {
+    @usableFromInline func index(of key: Any.Type) -> Int? {
         for index in entries.indices where entries[index].key == key { return index }
         return nil
     }

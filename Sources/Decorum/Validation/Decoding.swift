@@ -20,16 +20,37 @@ extension Response {
     public func decode<Value: Decodable>(
         _ type: Value.Type, upTo limit: Int, using decoder: JSONDecoder = JSONDecoder()
     ) async throws -> Value {
-        let data: Data
+        try decode(type, from: try await data(upTo: limit), using: decoder)
+    }
+
+    /// Decodes JSON that was read from the body before, as by ``data(upTo:)``.
+    ///
+    /// - Parameters:
+    ///   - type: The type to decode.
+    ///   - content: The content.
+    ///   - decoder: The decoder.
+    /// - Returns: The decoded value.
+    /// - Throws: ``ResponseDecodingError``, which names the response.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type, from content: Data, using decoder: JSONDecoder = JSONDecoder()
+    ) throws -> Value {
         do {
-            data = try await body.data(upTo: limit)
+            return try decoder.decode(type, from: content)
+        } catch {
+            throw ResponseDecodingError(type, content, error, by: decoder, response: self)
+        }
+    }
+
+    /// Reads the whole body.
+    ///
+    /// - Parameter limit: The largest number of bytes to accept.
+    /// - Returns: The content.
+    /// - Throws: As ``Body/collect(upTo:)``; the descriptions of the errors name the response.
+    public func data(upTo limit: Int) async throws -> Data {
+        do {
+            return try await body.data(upTo: limit)
         } catch {
             throw ResponseSubject.complete(error, self)
-        }
-        do {
-            return try decoder.decode(type, from: data)
-        } catch {
-            throw ResponseDecodingError(type, data, error, by: decoder, response: self)
         }
     }
 }

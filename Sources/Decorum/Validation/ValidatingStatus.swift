@@ -41,8 +41,18 @@ extension Connection {
 
 /// The statuses that a caller accepts without an error.
 public struct AcceptedStatuses: Sendable {
-    private let name: String
-    private let accepts: @Sendable (HTTPResponse.Status) -> Bool
+    // A reference, so that the rule fits into the list of options without a copy on the heap for each request.
+    private let rule: Rule
+
+    private final class Rule: Sendable {
+        let name: String
+        let accepts: @Sendable (HTTPResponse.Status) -> Bool
+
+        init(_ name: String, _ accepts: @escaping @Sendable (HTTPResponse.Status) -> Bool) {
+            self.name = name
+            self.accepts = accepts
+        }
+    }
 
     /// Creates a custom rule.
     ///
@@ -50,8 +60,7 @@ public struct AcceptedStatuses: Sendable {
     ///   - name: The name of the rule in ``Connection/layers``.
     ///   - accepts: Returns whether a status is accepted.
     public init(_ name: String = "custom", where accepts: @escaping @Sendable (HTTPResponse.Status) -> Bool) {
-        self.name = name
-        self.accepts = accepts
+        rule = Rule(name, accepts)
     }
 
     /// Accepts the statuses of success: 2xx, and 304.
@@ -78,13 +87,13 @@ public struct AcceptedStatuses: Sendable {
     /// - Parameter status: The status of a response.
     /// - Returns: Whether it is accepted.
     public func contains(_ status: HTTPResponse.Status) -> Bool {
-        accepts(status)
+        rule.accepts(status)
     }
 }
 
 extension AcceptedStatuses: CustomStringConvertible {
     /// The name of the rule.
-    public var description: String { name }
+    public var description: String { rule.name }
 }
 
 extension RequestOptions {

@@ -13,7 +13,8 @@ struct PathExpansion {
     /// of the path of an absolute URL.
     private var segmentStart: Int? = 0
     private var isInQuery = false
-    private var isAbsolute = false
+    /// Whether the template is a URL with a scheme and a host.
+    private(set) var isAbsolute = false
     /// The last parameter of the current segment, which its error names.
     private var lastName: ArraySlice<UInt8>?
 
@@ -29,60 +30,65 @@ struct PathExpansion {
         try checkNames()
         // An array of bytes is read in a fraction of the time that a text needs.
         let source = Array(template.utf8)
-        var index = 0
         bytes.reserveCapacity(source.count + 32 * parameters.pairs.count)
-        if source.starts(with: "https://".utf8) || source.starts(with: "http://".utf8) {
-            index = try appendOrigin(source)
-        } else if source.first == UInt8(ascii: "/") {
-            index = 1
-            guard source.count < 2 || source[1] != UInt8(ascii: "/") else {
-                throw .template(template, "begins with two slashes")
-            }
-        }
+        var index = try begin(source)
+        // The bytes up to a brace or the end of a segment are appended at once.
+        var start = index
         while index < source.count {
-            let byte = source[index]
+            switch source[index] {
+            case UInt8(ascii: "{"):
+                bytes += source[start..<index]
+                guard let end = source[index...].firstIndex(of: UInt8(ascii: "}")) else {
+                    throw .template(template, "has “{” without “}”")
+                }
+                try expand(source[(index + 1)..<end])
+                index = end
+                start = end + 1
+            case UInt8(ascii: "/") where !isInQuery:
+                bytes += source[start..<index]
+                start = index
+                try endSegment()
+                beginSegment(at: bytes.count + 1)
+            case UInt8(ascii: "?") where !isInQuery:
+                bytes += source[start..<index]
+                start = index
+                try endSegment()
+                isInQuery = true
+                segmentStart = nil
+            case 0x21, 0x24...0x3B, 0x3D, 0x3F...0x5A, 0x5F, 0x61...0x7A, 0x7E: break
+            default: throw .template(template, "has a character that no path has")
+            }
             index += 1
-            guard byte == UInt8(ascii: "{") else {
-                try append(literal: byte)
-                continue
-            }
-            guard let end = source[index...].firstIndex(of: UInt8(ascii: "}")) else {
-                throw .template(template, "has “{” without “}”")
-            }
-            try expand(source[index..<end])
-            index = end + 1
         }
+        bytes += source[start...]
         if !isInQuery { try endSegment() }
         guard usedCount == parameters.pairs.count else { throw unusedParameter }
         keepColonOutOfScheme()
     }
 
-    /// Appends the scheme and the host of an absolute URL, and returns the place of its path.
-    private mutating func appendOrigin(_ source: [UInt8]) throws(InvalidRequestError) -> Int {
-        let hostStart = source[4] == UInt8(ascii: "s") ? 8 : 7
-        let end = source[hostStart...].firstIndex(of: UInt8(ascii: "/")) ?? source.endIndex
-        bytes += source[..<end]
-        guard !bytes.contains(UInt8(ascii: "{")) else { throw .template(template, "has a parameter in its host") }
-        segmentStart = nil
-        isAbsolute = true
-        return end
+    /// Appends the scheme and the host of an absolute URL, and returns the place where the path begins.
+    private mutating func begin(_ source: [UInt8]) throws(InvalidRequestError) -> Int {
+        switch source.first {
+        case UInt8(ascii: "/"):
+            guard source.count < 2 || source[1] != UInt8(ascii: "/") else {
+                throw .template(template, "begins with two slashes")
+            }
+            return 1
+        case UInt8(ascii: "h") where source.starts(with: "https://".utf8) || source.starts(with: "http://".utf8):
+            let hostStart = source[4] == UInt8(ascii: "s") ? 8 : 7
+            let end = source[hostStart...].firstIndex(of: UInt8(ascii: "/")) ?? source.endIndex
+            bytes += source[..<end]
+            guard !bytes.contains(UInt8(ascii: "{")) else { throw .template(template, "has a parameter in its host") }
+            segmentStart = nil
+            isAbsolute = true
+            return end
+        default: return 0
+        }
     }
 
-    private mutating func append(literal byte: UInt8) throws(InvalidRequestError) {
-        switch byte {
-        case UInt8(ascii: "/") where !isInQuery:
-            try endSegment()
-            bytes.append(byte)
-            segmentStart = bytes.count
-            lastName = nil
-        case UInt8(ascii: "?") where !isInQuery:
-            try endSegment()
-            isInQuery = true
-            segmentStart = nil
-            bytes.append(byte)
-        case 0x21, 0x24...0x3B, 0x3D, 0x3F...0x5A, 0x5F, 0x61...0x7A, 0x7E: bytes.append(byte)
-        default: throw .template(template, "has a character that no path has")
-        }
+    private mutating func beginSegment(at place: Int) {
+        segmentStart = place
+        lastName = nil
     }
 
     private mutating func expand(_ expression: ArraySlice<UInt8>) throws(InvalidRequestError) {
@@ -92,13 +98,19 @@ struct PathExpansion {
             return
         }
         let text = try value(of: expression).parameterText
-        guard !isInQuery else {
-            PercentBytes.append(text, to: &bytes)
-            return
-        }
-        try Self.check(text, of: expression, in: template)
-        lastName = expression
+        guard isInQuery else { return try append(text, of: expression) }
         PercentBytes.append(text, to: &bytes)
+    }
+
+    /// Appends a text within a segment.
+    private mutating func append(_ text: String, of name: ArraySlice<UInt8>) throws(InvalidRequestError) {
+        let start = bytes.count
+        PercentBytes.append(text, to: &bytes)
+        guard start < bytes.count else { throw .parameter(name, of: template, "is empty") }
+        if bytes[start...].contains(UInt8(ascii: ".")), Self.climbs(text) {
+            throw .parameter(name, of: template, "has the segment “.” or “..”")
+        }
+        lastName = name
     }
 
     private mutating func expandSegments(_ name: ArraySlice<UInt8>) throws(InvalidRequestError) {
@@ -109,25 +121,20 @@ struct PathExpansion {
             throw .parameter(name, of: template, isInQuery ? "has segments in the query" : "has no segments")
         }
         for segment in list.segments {
-            try Self.check(segment, of: name, in: template)
-            try append(literal: UInt8(ascii: "/"))
-            lastName = name
-            PercentBytes.append(segment, to: &bytes)
+            try endSegment()
+            bytes.append(UInt8(ascii: "/"))
+            beginSegment(at: bytes.count)
+            try append(segment, of: name)
         }
     }
 
-    /// Refuses a text that is empty, or that leads to another path once a server has decoded it: some servers decode `%2F`
-    /// before they look for `..`, and some take a backslash for a slash.
-    private static func check(
-        _ text: String, of name: ArraySlice<UInt8>, in template: String
-    ) throws(InvalidRequestError) {
-        guard !text.isEmpty else { throw .parameter(name, of: template, "is empty") }
-        guard text.utf8.contains(UInt8(ascii: ".")) else { return }
-        let isClimbing = text.utf8.split(whereSeparator: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") })
-            .contains { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }
+    /// Whether a text leads to another path once a server has decoded it: some servers decode `%2F` before they look for `..`,
+    /// and some take a backslash for a slash.
+    private static func climbs(_ text: String) -> Bool {
         // A value that is a dot alone is harmless within a longer segment, which is checked where it ends.
-        let isWhole = text == "." || text == ".."
-        guard !isClimbing || isWhole else { throw .parameter(name, of: template, "has the segment “.” or “..”") }
+        guard text != ".", text != ".." else { return false }
+        return text.utf8.split(whereSeparator: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") })
+            .contains { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }
     }
 
     private func endSegment() throws(InvalidRequestError) {
@@ -145,32 +152,39 @@ extension PathExpansion {
         guard pairs.count > 1 else { return }
         guard pairs.count <= UInt64.bitWidth else { throw .template(template, "has more than 64 parameters") }
         for index in pairs.indices.dropFirst() {
-            for other in pairs[..<index] where other.name == pairs[index].name {
-                throw .parameter(Array(other.name.utf8)[...], of: template, "is given twice")
+            for other in 0..<index where pairs[other].0 == pairs[index].0 {
+                throw .parameter(Array(pairs[other].0.utf8)[...], of: template, "is given twice")
             }
         }
     }
 
     private mutating func value(of name: ArraySlice<UInt8>) throws(InvalidRequestError) -> any ParameterValue {
         let pairs = parameters.pairs
-        for index in pairs.indices where pairs[index].name.utf8.elementsEqual(name) {
+        // Names are short, and short texts are compared as numbers.
+        let text = String(decoding: name, as: UTF8.self)
+        for index in pairs.indices where pairs[index].0 == text {
             if used & (1 << UInt64(index)) == 0 { usedCount += 1 }
             used |= 1 << UInt64(index)
-            return pairs[index].value
+            return pairs[index].1
         }
         throw .parameter(name, of: template, "has no value")
     }
 
     private var unusedParameter: InvalidRequestError {
         let index = parameters.pairs.indices.first { used & (1 << UInt64($0)) == 0 } ?? 0
-        return .parameter(Array(parameters.pairs[index].name.utf8)[...], of: template, "does not occur in it")
+        return .parameter(Array(parameters.pairs[index].0.utf8)[...], of: template, "does not occur in it")
     }
 
     /// Writes `./` before a first segment that has a colon, which would otherwise end a scheme (RFC 3986, section 4.2).
     private mutating func keepColonOutOfScheme() {
         guard !isAbsolute else { return }
-        let firstSegment = bytes.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
-        if firstSegment.contains(UInt8(ascii: ":")) { bytes.insert(contentsOf: "./".utf8, at: 0) }
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: "/"), UInt8(ascii: "?"): return
+            case UInt8(ascii: ":"): return bytes.insert(contentsOf: "./".utf8, at: 0)
+            default: continue
+            }
+        }
     }
 }
 

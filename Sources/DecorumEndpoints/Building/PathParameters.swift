@@ -3,7 +3,7 @@ public import Foundation
 /// The values for the names of a ``PathTemplate``, as in `["owner": owner, "number": 17]`.
 public struct PathParameters: Sendable, ExpressibleByDictionaryLiteral {
     /// The names and values, in the order in which they were given.
-    public var pairs: [(name: String, value: any ParameterValue)]
+    public var pairs: [(String, any ParameterValue)]
 
     /// Creates parameters from a literal.
     ///

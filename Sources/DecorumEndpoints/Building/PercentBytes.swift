@@ -1,9 +1,18 @@
 /// Percent-encoding that appends to bytes that are being built, so that a typed call makes one text and no others.
 enum PercentBytes {
     /// Appends a text with all but its unreserved characters encoded (RFC 3986, section 2.3).
-    @inline(__always) static func append(_ text: String, to bytes: inout [UInt8]) {
-        for byte in text.utf8 {
-            if isUnreserved(byte) { bytes.append(byte) } else { appendEscape(byte, to: &bytes) }
+    static func append(_ text: String, to bytes: inout [UInt8]) {
+        var text = text
+        // The pointer is that of the closure, which does not keep it.
+        unsafe text.withUTF8 { text in
+            // Most values need no escape, and are appended at once.
+            guard unsafe text.allSatisfy(isUnreserved) else {
+                for byte in unsafe text {
+                    if isUnreserved(byte) { bytes.append(byte) } else { appendEscape(byte, to: &bytes) }
+                }
+                return
+            }
+            unsafe bytes.append(contentsOf: text)
         }
     }
 

@@ -9,28 +9,33 @@ public import Foundation
 ///
 /// An encoder that fails, or a file that is missing, is an error of the call, so that an endpoint can be made without `try`.
 public struct RequestContent: Sendable {
-    private let make: (@Sendable () throws -> Body)?
+    private let make: (@Sendable (JSONEncoder?) throws -> Body)?
+    /// Whether the encoder of the API makes the body.
+    let takesEncoder: Bool
 
     /// Creates content from a closure.
     ///
     /// - Parameter make: Makes the body, once for each request.
     public init(_ make: @escaping @Sendable () throws -> Body) {
-        self.make = make
+        self.make = { _ in try make() }
+        takesEncoder = false
     }
 
-    private init() {
-        make = nil
+    private init(_ make: (@Sendable (JSONEncoder?) throws -> Body)?) {
+        self.make = make
+        takesEncoder = make != nil
     }
 
     /// No content.
-    public static let empty = RequestContent()
+    public static let empty = RequestContent(nil)
 
     /// Makes the body of one request.
     ///
+    /// - Parameter encoder: The encoder of the API, for JSON without one of its own; nil for the standard one.
     /// - Returns: The body with its media type.
     /// - Throws: The error of the encoder, or of the file.
-    public func body() throws -> Body {
-        try make?() ?? .empty
+    public func body(using encoder: JSONEncoder? = nil) throws -> Body {
+        try make?(encoder) ?? .empty
     }
 
     /// A body.
@@ -45,12 +50,11 @@ public struct RequestContent: Sendable {
     ///
     /// - Parameters:
     ///   - value: The value.
-    ///   - encoder: The encoder.
+    ///   - encoder: The encoder; nil for that of the ``API`` of the endpoint or of the connection, or else the standard one.
     /// - Returns: The content.
-    public static func json(
-        _ value: some Encodable & Sendable, using encoder: JSONEncoder = JSONEncoder()
-    ) -> RequestContent {
-        RequestContent { try Body(json: value, using: encoder) }
+    public static func json(_ value: some Encodable & Sendable, using encoder: JSONEncoder? = nil) -> RequestContent {
+        guard let encoder else { return RequestContent { try Body(json: value, using: $0 ?? JSONEncoder()) } }
+        return RequestContent { try Body(json: value, using: encoder) }
     }
 
     /// Text in UTF-8, with the media type `text/plain; charset=utf-8`.

@@ -15,7 +15,7 @@ extension Connection {
     /// - Throws: `InvalidRequestError` before anything is sent; ``RefusalError`` for a status that the endpoint does not
     ///   accept; the errors of the layers; and those of ``Endpoint/reading``.
     public func value<Value>(of endpoint: Endpoint<Value>) async throws -> Value {
-        let (response, settings) = try await endpoint.accepted(try endpoint.request(), over: self)
+        let (response, settings) = try await endpoint.accepted(try endpoint.request(over: self), over: self)
         return try await endpoint.reading.read(response, settings).value
     }
 
@@ -25,6 +25,6 @@ extension Connection {
     /// - Returns: The value, the content, the head, and the request.
     /// - Throws: As ``value(of:)-(Endpoint<Value>)``.
     public func response<Value>(of endpoint: Endpoint<Value>) async throws -> TypedResponse<Value> {
-        try await endpoint.response(to: endpoint.request(), over: self)
+        try await endpoint.response(to: endpoint.request(over: self), over: self)
     }
 }

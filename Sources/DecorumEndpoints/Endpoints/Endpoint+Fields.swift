@@ -48,20 +48,33 @@ extension Endpoint {
     ///
     /// - Throws: `InvalidRequestError` for credentials, and for a precondition that never holds.
     func requestFields() throws(InvalidRequestError) -> HTTPFields {
-        var checked = fields
-        if !fields.isEmpty {
-            for name in [HTTPField.Name.authorization, .proxyAuthorization, .cookie] where fields.contains(name) {
-                throw InvalidRequestError(
-                    .invalidField,
-                    "The endpoint “\(path.text)” sets \(name); give credentials to `authenticating(with:for:)` instead, "
-                        + "which sends them only to their origins.")
-            }
-            if let tag = fields[.ifMatch], tag.hasPrefix("W/") {
-                throw InvalidRequestError(
-                    .invalidField, "The endpoint “\(path.text)” has a weak tag in If-Match, which never matches.")
-            }
+        guard !fields.isEmpty else { return AcceptFields.accepting(reading.accept) }
+        for name in [HTTPField.Name.authorization, .proxyAuthorization, .cookie] where fields.contains(name) {
+            throw InvalidRequestError(
+                .invalidField,
+                "The endpoint “\(path.text)” sets \(name); give credentials to `authenticating(with:for:)` instead, "
+                    + "which sends them only to their origins.")
         }
-        if let accept = reading.accept, !checked.contains(.accept) { checked[.accept] = accept }
-        return checked
+        if let tag = fields[.ifMatch], tag.hasPrefix("W/") {
+            throw InvalidRequestError(
+                .invalidField, "The endpoint “\(path.text)” has a weak tag in If-Match, which never matches.")
+        }
+        var fields = fields
+        if let accept = reading.accept, !fields.contains(.accept) { fields[.accept] = accept }
+        return fields
+    }
+}
+
+/// The fields of most requests, which are made once since each call needs them.
+private enum AcceptFields {
+    private static let none = HTTPFields()
+    private static let json: HTTPFields = [.accept: "application/json"]
+
+    static func accepting(_ mediaType: String?) -> HTTPFields {
+        switch mediaType {
+        case nil: none
+        case "application/json"?: json
+        case let mediaType?: [.accept: mediaType]
+        }
     }
 }

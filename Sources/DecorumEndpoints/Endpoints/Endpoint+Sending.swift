@@ -2,6 +2,13 @@ import Decorum
 import HTTPTypes
 
 extension Endpoint {
+    /// Makes the request for a connection, whose API has the encoder.
+    func request(over connection: some Connection) throws -> Request {
+        // A conformance takes longer to find than all other parts of a request without content.
+        guard content.takesEncoder, api == nil else { return try request() }
+        return try request(of: (connection as? any CallingConnection)?.shared.api)
+    }
+
     /// Sends a request of the endpoint, and reads the answer.
     ///
     /// - Throws: ``RefusalError`` for a status that is not accepted, the errors of the layers, and those of ``reading``.
@@ -24,7 +31,7 @@ extension Endpoint {
         // The endpoint decides, so that one status is no error here and another one there.
         request.options.acceptedStatuses = .all
         let response = try await connection.send(request)
-        let api = api ?? response.metadata.api ?? .standard
+        let api = api ?? (response.metadata.api ?? .standard).api
         guard accepted.contains(response.status) else { throw try await refusal(response, api) }
         var settings = api.settings
         if let limit { settings.limit = limit }
@@ -41,10 +48,11 @@ extension Endpoint {
     }
 
     private func refusal(_ received: Response, _ api: API) async throws -> RefusalError {
+        let arrival = api.clock.date
         let (response, content) = try await RefusedContent.read(received)
         let error = StatusError(
             method: method, origin: response.metadata.url.flatMap { try? Origin($0) },
-            routeName: options.routeName ?? path.text, response: response)
+            routeName: options.routeName ?? path.text, response: response, arrival: arrival)
         let problem = content.flatMap { api.problem?.read($0, api.settings.decoder) }
         return RefusalError(statusError: error, content: content, problem: problem)
     }

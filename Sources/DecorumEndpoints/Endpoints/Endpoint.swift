@@ -68,21 +68,32 @@ public struct Endpoint<Value: Sendable>: Sendable {
 
     /// Makes the request, which any connection can send.
     ///
+    /// JSON without an encoder of its own is encoded by that of ``api``.
+    ///
     /// - Returns: A request with a relative path, unless the path of the endpoint is a URL.
     /// - Throws: `InvalidRequestError` that names the parameter or the field at fault, or the error of the content.
     public func request() throws -> Request {
+        try request(of: api)
+    }
+
+    /// Makes the request with the encoder of an API.
+    func request(of api: API?) throws -> Request {
         let fields = try requestFields()
-        var target = try path.expanded(parameters)
+        var expansion = PathExpansion(template: path.text, parameters: parameters)
+        try expansion.run()
+        var target = expansion.path
         if !query.isEmpty { target += (target.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + query.text }
+        let body = try content.body(using: api?.encoder)
         var request: Request
-        if target.hasPrefix("https://") || target.hasPrefix("http://") {
-            request = try Request(method, target, fields: fields, body: content.body())
+        if expansion.isAbsolute {
+            request = try Request(method, target, fields: fields, body: body)
             request.options = options
         } else {
             // The path is made of characters that a URL may have, so it needs no parser.
             let head = HTTPRequest(method: method, scheme: nil, authority: nil, path: target, headerFields: fields)
-            request = Request(head: head, body: try content.body(), options: options)
+            request = Request(head: head, body: body, options: options)
         }
+        if content.takesEncoder, api == nil { request.options.lacksEncoder = true }
         if options.routeName == nil { request.options.routeName = path.text }
         return request
     }

@@ -19,36 +19,41 @@ public import HTTPTypes
 /// let connection = SampleConnection()
 /// ```
 public struct Sample: Sendable {
-    private let make: @Sendable () throws -> Response
+    private let make: @Sendable (JSONEncoder?) throws -> Response
 
     /// Creates a sample from a closure.
     ///
     /// - Parameter response: Makes the response, once for each request.
     public init(_ response: @escaping @Sendable () throws -> Response) {
+        make = { _ in try response() }
+    }
+
+    private init(encoding response: @escaping @Sendable (JSONEncoder?) throws -> Response) {
         make = response
     }
 
     /// Makes the response to one request.
     ///
+    /// - Parameter encoder: The encoder of the API, for JSON without one of its own; nil for the standard one.
     /// - Returns: The response.
     /// - Throws: The error of the encoder.
-    public func response() throws -> Response { try make() }
+    public func response(using encoder: JSONEncoder? = nil) throws -> Response { try make(encoder) }
 
     /// A value as JSON.
     ///
     /// - Parameters:
     ///   - value: The value.
     ///   - status: The status of the response.
-    ///   - encoder: The encoder.
+    ///   - encoder: The encoder; nil for that of the ``API`` of the connection, or else the standard one.
     /// - Returns: The sample.
     public static func json(
         _ value: some Encodable & Sendable, status: HTTPResponse.Status = .ok,
-        using encoder: JSONEncoder = JSONEncoder()
+        using encoder: JSONEncoder? = nil
     ) -> Sample {
-        Sample {
-            Response(
-                status: status, fields: [.contentType: "application/json"], body: try Body(json: value, using: encoder))
-        }
+        Sample(encoding: { others in
+            let body = try Body(json: value, using: encoder ?? others ?? JSONEncoder())
+            return Response(status: status, fields: [.contentType: "application/json"], body: body)
+        })
     }
 
     /// Content with its media type, such as a piece of JSON that a server has sent.

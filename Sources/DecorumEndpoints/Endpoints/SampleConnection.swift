@@ -44,7 +44,7 @@ public struct SampleConnection: Connection {
         guard let sample = request.options.sample else {
             throw MissingSampleError(method: request.head.method, routeName: request.options.routeName)
         }
-        var response = try sample.response()
+        var response = try sample.response(using: request.options.api?.api.encoder)
         response.metadata.source = .stub
         response.metadata.url = request.url
         response.metadata.routeName = request.options.routeName

@@ -61,7 +61,8 @@ extension Connection {
         var endpoint = endpoint
         if endpoint.fields[.accept] == nil { endpoint.fields[.accept] = "text/event-stream" }
         return events(
-            of: try endpoint.request(), reconnecting: reconnection, after: lastEventID, upTo: limit, clock: clock,
+            of: try endpoint.request(over: self), reconnecting: reconnection, after: lastEventID, upTo: limit,
+            clock: clock,
             generator: generator)
     }
 }

@@ -135,7 +135,7 @@ public struct PageResponses<Page: Sendable>: AsyncSequence, Sendable {
         }
 
         private func nextRequest() throws -> Request? {
-            guard let last else { return try pages.endpoint.request() }
+            guard let last else { return try pages.endpoint.request(over: pages.connection) }
             guard let next = try pages.rule.next(last) else { return nil }
             return try walk.request(for: next, after: last.request, answeredBy: last.url)
         }

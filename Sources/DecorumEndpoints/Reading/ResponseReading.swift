@@ -30,7 +30,7 @@ public struct ResponseReading<Value: Sendable>: Sendable {
     ///   - read: Makes the value.
     public init(accept: String? = nil, content read: @escaping @Sendable (ReceivedContent) async throws -> Value) {
         self.init(accept: accept) { response, settings in
-            let data = try await response.body.data(upTo: settings.limit)
+            let data = try await response.data(upTo: settings.limit)
             let content = ReceivedContent(
                 data: data, head: response.head, metadata: response.metadata, decoder: settings.decoder)
             return ReadValue(value: try await read(content), content: data)
@@ -114,13 +114,10 @@ extension ResponseReading {
 extension ResponseReading where Value: Decodable {
     /// Decodes JSON with the decoder of the API.
     public static var json: Self {
-        Self(accept: "application/json") { content in
-            do {
-                return try content.decoder.decode(Value.self, from: content.data)
-            } catch {
-                // The core makes an error that shows the place of the fault.
-                return try await content.response.decode(Value.self, upTo: .max, using: content.decoder)
-            }
+        Self(accept: "application/json") { response, settings in
+            let data = try await response.data(upTo: settings.limit)
+            let value = try response.decode(Value.self, from: data, using: settings.decoder)
+            return ReadValue(value: value, content: data)
         }
     }
 }
