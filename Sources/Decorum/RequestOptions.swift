@@ -35,7 +35,7 @@ extension RequestOptionKey {
 ///
 /// Options are never sent. They are ignored when two requests are compared.
 public struct RequestOptions: Sendable {
-    @usableFromInline private(set) var values = TypedValues()
+    @usableFromInline var values = TypedValues()
     // Values that nearly every request reads or sets are kept outside the list, which needs a search or a copy.
     /// The context of the call that the request belongs to; nil where neither the caller nor a layer has set one.
     public var callContext: CallContext?

@@ -13,7 +13,7 @@ public protocol ResponseMetadataKey: SendableMetatype {
 
 /// Facts about a response that come from the layers, not from the server.
 public struct ResponseMetadata: Sendable {
-    private var values = TypedValues()
+    @usableFromInline var values = TypedValues()
     // Facts of nearly every response are kept outside the list, which needs a search and allocations.
     /// The source of the response; nil where the connection that answered did not set it.
     public var source: Source?

@@ -3,7 +3,7 @@
     // A request has only a few values, so a scan is faster than a dictionary, and an empty array allocates nothing.
     @usableFromInline var entries: [Entry] = []
 
-    @usableFromInline struct Entry {
+    @usableFromInline struct Entry: Sendable {
         @usableFromInline let key: Any.Type
         @usableFromInline let travel: OptionTravel
         @usableFromInline var value: any Sendable

@@ -8,11 +8,14 @@ enum CallRows {
         let name: String
     }
 
+    /// A connection as an app holds it, whose type the compiler does not know.
+    @inline(never) private static func held(_ connection: any Connection) -> any Connection { connection }
+
     static func rows() throws -> [Row] {
         let memory = MemoryConnection(
             fields: [.contentType: "application/json"], content: #"{"id": 17, "name": "swift"}"#)
-        let api = try memory.calling(at: "https://api.example.com/v1")
-        let resolving = try memory.resolving(against: "https://api.example.com/v1/")
+        let api = held(try memory.calling(at: "https://api.example.com/v1/"))
+        let resolving = held(try memory.resolving(against: "https://api.example.com/v1/"))
         let request = try Request.get("https://api.example.com/v1/repos/apple/swift")
         return [
             Row(name: "calls/decoding") { count in

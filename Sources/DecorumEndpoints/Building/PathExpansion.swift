@@ -30,7 +30,7 @@ struct PathExpansion {
         try checkNames()
         // An array of bytes is read in a fraction of the time that a text needs.
         let source = Array(template.utf8)
-        bytes.reserveCapacity(source.count + 32 * parameters.pairs.count)
+        bytes.reserveCapacity(source.count + 32 * parameters.items.count)
         var index = try begin(source)
         // The bytes up to a brace or the end of a segment are appended at once.
         var start = index
@@ -62,7 +62,7 @@ struct PathExpansion {
         }
         bytes += source[start...]
         if !isInQuery { try endSegment() }
-        guard usedCount == parameters.pairs.count else { throw unusedParameter }
+        guard usedCount == parameters.items.count else { throw unusedParameter }
         keepColonOutOfScheme()
     }
 
@@ -97,7 +97,7 @@ struct PathExpansion {
             try expandSegments(name)
             return
         }
-        let text = try value(of: expression).parameterText
+        let text = try item(expression).text
         guard isInQuery else { return try append(text, of: expression) }
         PercentBytes.append(text, to: &bytes)
     }
@@ -114,13 +114,13 @@ struct PathExpansion {
     }
 
     private mutating func expandSegments(_ name: ArraySlice<UInt8>) throws(InvalidRequestError) {
-        guard let list = try value(of: name) as? PathSegments else {
+        guard let segments = try item(name).segments else {
             throw .parameter(name, of: template, "needs `PathSegments`")
         }
-        guard !isInQuery, !list.segments.isEmpty else {
+        guard !isInQuery, !segments.isEmpty else {
             throw .parameter(name, of: template, isInQuery ? "has segments in the query" : "has no segments")
         }
-        for segment in list.segments {
+        for segment in segments {
             try endSegment()
             bytes.append(UInt8(ascii: "/"))
             beginSegment(at: bytes.count)
@@ -148,31 +148,31 @@ struct PathExpansion {
 
 extension PathExpansion {
     private func checkNames() throws(InvalidRequestError) {
-        let pairs = parameters.pairs
-        guard pairs.count > 1 else { return }
-        guard pairs.count <= UInt64.bitWidth else { throw .template(template, "has more than 64 parameters") }
-        for index in pairs.indices.dropFirst() {
-            for other in 0..<index where pairs[other].0 == pairs[index].0 {
-                throw .parameter(Array(pairs[other].0.utf8)[...], of: template, "is given twice")
+        let items = parameters.items
+        guard items.count > 1 else { return }
+        guard items.count <= UInt64.bitWidth else { throw .template(template, "has more than 64 parameters") }
+        for index in items.indices.dropFirst() {
+            for other in 0..<index where items[other].name == items[index].name {
+                throw .parameter(Array(items[other].name.utf8)[...], of: template, "is given twice")
             }
         }
     }
 
-    private mutating func value(of name: ArraySlice<UInt8>) throws(InvalidRequestError) -> any ParameterValue {
-        let pairs = parameters.pairs
+    private mutating func item(_ name: ArraySlice<UInt8>) throws(InvalidRequestError) -> PathParameters.Item {
+        let items = parameters.items
         // Names are short, and short texts are compared as numbers.
         let text = String(decoding: name, as: UTF8.self)
-        for index in pairs.indices where pairs[index].0 == text {
+        for index in items.indices where items[index].name == text {
             if used & (1 << UInt64(index)) == 0 { usedCount += 1 }
             used |= 1 << UInt64(index)
-            return pairs[index].1
+            return items[index]
         }
         throw .parameter(name, of: template, "has no value")
     }
 
     private var unusedParameter: InvalidRequestError {
-        let index = parameters.pairs.indices.first { used & (1 << UInt64($0)) == 0 } ?? 0
-        return .parameter(Array(parameters.pairs[index].0.utf8)[...], of: template, "does not occur in it")
+        let index = parameters.items.indices.first { used & (1 << UInt64($0)) == 0 } ?? 0
+        return .parameter(Array(parameters.items[index].name.utf8)[...], of: template, "does not occur in it")
     }
 
     /// Writes `./` before a first segment that has a colon, which would otherwise end a scheme (RFC 3986, section 4.2).

@@ -1,15 +1,32 @@
 public import Foundation
 
 /// The values for the names of a ``PathTemplate``, as in `["owner": owner, "number": 17]`.
-public struct PathParameters: Sendable, ExpressibleByDictionaryLiteral {
-    /// The names and values, in the order in which they were given.
-    public var pairs: [(String, any ParameterValue)]
+public struct PathParameters: Sendable, Hashable, ExpressibleByDictionaryLiteral {
+    /// One name with its value, as text.
+    struct Item: Sendable, Hashable {
+        let name: String
+        let text: String
+        /// The segments for `{/name*}`; nil for a value that is one text.
+        let segments: [String]?
+    }
+
+    private(set) var items: [Item] = []
 
     /// Creates parameters from a literal.
     ///
     /// - Parameter elements: The names and values.
     public init(dictionaryLiteral elements: (String, any ParameterValue)...) {
-        pairs = elements
+        items.reserveCapacity(elements.count)
+        for (name, value) in elements { append(name, value) }
+    }
+
+    /// Adds a value behind the others.
+    ///
+    /// - Parameters:
+    ///   - name: The name in the template.
+    ///   - value: The value.
+    public mutating func append(_ name: String, _ value: any ParameterValue) {
+        items.append(Item(name: name, text: value.parameterText, segments: value.parameterSegments))
     }
 }
 
@@ -25,6 +42,13 @@ public struct PathParameters: Sendable, ExpressibleByDictionaryLiteral {
 public protocol ParameterValue: Sendable {
     /// The value as text, not encoded.
     var parameterText: String { get }
+    /// The segments for `{/name*}` in a ``PathTemplate``, not encoded; nil, the default, for a value that is one text.
+    var parameterSegments: [String]? { get }
+}
+
+extension ParameterValue {
+    /// No segments.
+    public var parameterSegments: [String]? { nil }
 }
 
 extension String: ParameterValue {
@@ -103,4 +127,7 @@ public struct PathSegments: ParameterValue, Hashable {
 
     /// The segments with slashes between them.
     public var parameterText: String { segments.joined(separator: "/") }
+
+    /// The segments themselves.
+    public var parameterSegments: [String]? { segments }
 }

@@ -4,10 +4,10 @@ enum PercentBytes {
     static func append(_ text: String, to bytes: inout [UInt8]) {
         var text = text
         // The pointer is that of the closure, which does not keep it.
-        unsafe text.withUTF8 { text in
+        text.withUTF8 { text in
             // Most values need no escape, and are appended at once.
             guard unsafe text.allSatisfy(isUnreserved) else {
-                for byte in unsafe text {
+                for unsafe byte in text {
                     if isUnreserved(byte) { bytes.append(byte) } else { appendEscape(byte, to: &bytes) }
                 }
                 return

@@ -11,8 +11,8 @@ import Testing
 
     @Test(arguments: try Fixtures.rows("endpoints/path-templates.json", of: Row.self))
     func `A template is expanded as RFC 6570 has it`(row: Row) throws {
-        var parameters = PathParameters()
-        parameters.pairs = row.parameters.map { ($0.key, $0.value) }
+        var parameters: PathParameters = [:]
+        for (name, value) in row.parameters { parameters.append(name, value) }
         #expect(try PathTemplate(row.template).expanded(parameters) == row.path)
     }
 
