@@ -1,6 +1,7 @@
 import DecorumEndpoints
 import DecorumTesting
 import Foundation
+import HTTPTypes
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct ReadmeListings {
@@ -46,7 +47,7 @@ import Testing
         let uploads = try Origin("https://uploads.example.com")
         var stack = StandardStack(.server, for: "https://api.example.com/v1/")
         stack.client = .init(name: "Reader")
-        stack.fields = [.accept: "application/json"]
+        stack.fields = [.acceptLanguage: "de"]
         stack.time = .init(call: .seconds(8), attempt: .seconds(4))  // an attempt has to be shorter than the call
         stack.retries?.maximum = 1
         stack.pacing = nil
@@ -64,19 +65,64 @@ import Testing
         #expect(connection.findings.isEmpty && connection.composition.unknownLayers.isEmpty)
     }
 
-    func failing(_ connection: some Connection) async throws -> Feed {
-        do {
-            return try await connection.send(.get("feed")).decode(Feed.self, upTo: 1 << 20)
-        } catch let error as StatusError {
-            print(error)  // GET https://api.example.com/v1/feed was answered with the status 403. …
-            print(error.problem ?? "", error.fieldProblems)  // the words of the server, and the fields that a 422 names
-            print(error.retryAfter ?? .zero)  // of Retry-After, or of the fields of a rate limit
-            print(try await error.response.body.text(upTo: 1 << 16))  // once: a second reader gets an error
-            throw error
-        } catch let error as TransportError {
-            print(error)  // The connection to api.example.com:443 was refused after 0.4 ms. Check the port, and …
-            throw error
+    func message(for error: any Error) -> String? {
+        switch error {
+        case is CancellationError: nil
+        case let error as TransportError where error.isTimeout: "The server takes too long."
+        case let error as TransportError where error.meansServerNotReached: "You seem to be offline."
+        case is TransportError: "The server does not answer as it should."  // such as a body that is cut short
+        case let error as PacingError: "The server asks to wait until \(error.date)."  // nothing was sent
+        case let error as RefusalError: error.problem(as: Problem.self)?.message  // of a typed call
+        case let error as StatusError: error.problem  // of a plain request: the words of the server
+        case is ResponseDecodingError: "The server sends something that this app does not understand."
+        default: "Something went wrong."
         }
+    }
+
+    @Test func messages() async throws {
+        let remaining = try #require(HTTPField.Name("X-RateLimit-Remaining"))
+        let reset = try #require(HTTPField.Name("X-RateLimit-Reset"))
+        let limited = Response(
+            status: .forbidden, fields: [.contentType: "application/json", remaining: "0", reset: "4102444800"],
+            body: #"{"message": "slow down"}"#)
+        let connection = try StubConnection { _ in limited }
+            .calling(API(problem: Problem.self), at: "https://api.example.com/")
+        let thrown = await #expect(throws: RefusalError.self) {
+            try await connection.value(of: Endpoint<Item>.get("items/1"))
+        }
+        let refusal = try #require(thrown)
+        #expect(message(for: refusal) == "slow down")
+        #expect((refusal.statusError.retryAfter ?? .zero) > .seconds(3600))
+        #expect(refusal.description.contains("https://api.example.com/items/1"))
+        #expect(message(for: TransportError(.deadlineExceeded, at: .head)) == "The server takes too long.")
+        #expect(message(for: TransportError(.hostNotFound, at: .connecting)) == "You seem to be offline.")
+        #expect(message(for: TransportError(.truncated, at: .body)) == "The server does not answer as it should.")
+        #expect(message(for: CancellationError()) == nil)
+    }
+
+    private func send(_ draft: Item, over api: any Connection) async throws -> Item {
+        let created = try await api.value(of: Endpoint<Item>.post("items", content: .json(draft)))
+
+        for try await event in try api.events(of: Endpoint<Void>.get("items/events")) {
+            print(event.type, event.data)
+            if event.type == "end" { break }
+        }
+        return created
+    }
+
+    @Test func stackOverStub() async throws {
+        let text = "hello"
+        let appStack = StandardStack(for: "https://api.example.com/")
+        let statistics = ExchangeStatistics()
+
+        let stub = StubConnection { _ in Response(status: .ok, body: Body(text)) }
+        let connection = try appStack.composed(over: stub, observer: statistics, clock: VirtualClock())
+        try requireNoFindings(in: connection)
+
+        let response = try await connection.send(.get("feed"))
+        #expect(try await response.body.text(upTo: 10) == text)
+        #expect(stub.requests.map(\.head.path) == ["/feed"])
+        #expect(response.metadata.url?.absoluteString == "https://api.example.com/feed")
     }
 
     private struct Item: Codable, Equatable {
@@ -139,9 +185,17 @@ import Testing
         #expect(try await readItems(of: connection).map(\.fullName) == ["a", "b"])
         #expect(try await copyReport(of: connection, through: file).fullName == "c")
 
+        origin.enqueue(
+            .init(.created, body: #"{"fullName": "d"}"#),
+            .init(fields: ["Content-Type": "text/event-stream"], body: "event: end\ndata: 1\n\n"))
+        #expect(try await send(Item(fullName: "d"), over: connection).fullName == "d")
+
         #expect(
             origin.requests.map(\.target)
-                == ["/v1/items?per_page=100", "/v1/items?page=2", "/v1/report.pdf", "/v1/report.pdf", "/v1/reports"])
+                == [
+                    "/v1/items?per_page=100", "/v1/items?page=2", "/v1/report.pdf", "/v1/report.pdf", "/v1/reports",
+                    "/v1/items", "/v1/items/events",
+                ])
         #expect(origin.requests[3].text == "report" && origin.requests[3].fields[.contentType] == "application/pdf")
         #expect(origin.requests[4].text.contains("filename=\"\(file.lastPathComponent)\""))
     }

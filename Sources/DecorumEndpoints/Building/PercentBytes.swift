@@ -7,7 +7,8 @@ enum PercentBytes {
         text.withUTF8 { text in
             // Most values need no escape, and are appended at once.
             guard unsafe text.allSatisfy(isUnreserved) else {
-                for unsafe byte in text {
+                for index in text.indices {
+                    let byte = unsafe text[index]
                     if isUnreserved(byte) { bytes.append(byte) } else { appendEscape(byte, to: &bytes) }
                 }
                 return
