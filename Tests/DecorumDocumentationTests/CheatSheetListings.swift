@@ -91,7 +91,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let stub = StubConnection(
             Response(status: .ok, fields: [.contentDisposition: #"attachment; filename="may.csv""#], body: "1"))
-        let bar = await Bar()
+        let bar = Bar()
         #expect(try await file(stub, in: folder, bar).lastPathComponent == "may.csv")
         #expect(await bar.fraction == 1)
     }
