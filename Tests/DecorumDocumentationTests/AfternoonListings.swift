@@ -48,11 +48,7 @@ struct NotesClient: Sendable {
 
 extension NotesClient {
     func note(_ id: Int) async throws -> Note? {
-        do {
-            return try await connection.value(of: .detail(id))
-        } catch let error as RefusalError where error.status == .notFound {
-            return nil
-        }
+        try await connection.value(of: Endpoint<Note>.detail(id).nilIfMissing())
     }
 
     func delete(_ note: Note) async throws {
@@ -239,8 +235,8 @@ enum AfternoonListings {
 
     static func missing() async throws {
         let stub = StubConnection(Response(status: .notFound, body: #"{"code": "not_found", "message": "Gone."}"#))
-        let client = NotesClient(connection: stub)
+        let client = NotesClient(connection: try stub.calling(.notes, at: "https://api.example.com/v1/"))
         #expect(try await client.note(7) == nil)
-        #expect(stub.requests.map(\.head.path) == ["notes/7"])
+        #expect(stub.requests.map(\.head.path) == ["/v1/notes/7"])
     }
 }

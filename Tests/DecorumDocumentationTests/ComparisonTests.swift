@@ -53,7 +53,7 @@ import Testing
         func listings() throws -> ComparisonListings {
             ComparisonListings(
                 connection: try stub.calling(
-                    API(problem: ComparisonListings.Failure.self), at: "https://api.example.com/v1"))
+                    API(problem: ComparisonListings.Failure.self), at: "https://api.example.com/v1/"))
         }
     }
 

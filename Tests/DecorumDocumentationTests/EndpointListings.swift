@@ -65,6 +65,12 @@ extension HTTPField.Name {
         return repository
     }
 
+    private func base() throws -> any Connection {
+        let github = try SystemConnection()
+            .calling(API(problem: GitHubProblem.self), at: "https://api.github.com/v3/")
+        return github
+    }
+
     private func value(of connection: any Connection) async throws -> Repository {
         let repository = try await connection.value(of: .repository("apple", "swift"))
         return repository
@@ -111,7 +117,7 @@ extension HTTPField.Name {
             .authenticating(with: .bearer(token), for: origin)
             .completing()
             .retrying()
-            .calling(at: "https://api.example.com/v1")
+            .calling(at: "https://api.example.com/v1/")
         let upload = Endpoint<Photo>.post("photos", content: .file(photo))
             .completed { request in request.head.headerFields[.uploadTicket] = try await tickets.next() }
         _ = (connection, upload)

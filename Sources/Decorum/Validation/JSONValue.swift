@@ -80,7 +80,8 @@ struct JSONValue {
 
     private static func soundsLikeDate(_ key: String) -> Bool {
         let name = key.lowercased()
-        return name.contains("date") || name.hasSuffix("_at") || key.hasSuffix("At") || name.hasSuffix("time")
+        return name.contains("date") || ["time", "day"].contains(where: name.hasSuffix)
+            || ["at", "on", "since", "until"].contains { name.hasSuffix("_\($0)") || key.hasSuffix($0.capitalized) }
     }
 }
 

@@ -91,3 +91,30 @@ extension Query: ExpressibleByDictionaryLiteral {
         for (name, value) in elements { append(name, value) }
     }
 }
+
+extension Query: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The names in their order, as in `q=…&page=…`; never a value, which is in ``text``.
+    public var description: String { items.map(\.description).joined(separator: "&") }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// A mirror with only the description, since the values may be secret.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+extension Query.Item: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The name as it is sent, without the value; an ellipsis for a name alone, which may be secret as a value is.
+    public var description: String {
+        guard value != nil else { return "…" }
+        var bytes: [UInt8] = []
+        PercentBytes.appendForm(name, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self) + "=…"
+    }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// A mirror with only the description, since the value may be secret.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}

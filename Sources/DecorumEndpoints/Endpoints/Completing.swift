@@ -9,7 +9,7 @@ extension Connection {
     ///     .authenticating(with: .bearer(token), for: origin)
     ///     .completing()
     ///     .retrying()
-    ///     .calling(at: "https://api.example.com/v1")
+    ///     .calling(at: "https://api.example.com/v1/")
     /// let upload = Endpoint<Photo>.post("photos", content: .file(photo))
     ///     .completed { request in request.head.headerFields[.uploadTicket] = try await tickets.next() }
     /// ```

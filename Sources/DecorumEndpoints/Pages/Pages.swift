@@ -48,6 +48,28 @@ extension Connection {
     ) -> PageElements<Page, Page.Element> where Page.Element: Sendable {
         pages(of: endpoint, by: rule, upTo: limit, allowing: allowed).elements { Array($0) }
     }
+
+    /// Reads the elements of a list that comes in pages, each of which has them in a property.
+    ///
+    /// ```swift
+    /// let byCursor = connection.elements(of: list, in: \.items, by: .cursor("cursor", \.nextCursor))
+    /// let byOffset = connection.elements(of: list, in: \.items, by: .offset("offset", \.items.count))
+    /// let byNumber = connection.elements(of: list, in: \.items, by: .number("page", \.items.count))
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - endpoint: The endpoint of the first page.
+    ///   - elements: Finds the elements of a page.
+    ///   - rule: The way to the next page; by default, the link `next` of the field `Link`.
+    ///   - limit: The largest number of pages; a further one is an error.
+    ///   - allowed: The origins, beside that of the first page, that pages may be on.
+    /// - Returns: The elements of all pages, as of ``pages(of:by:upTo:allowing:)``.
+    public func elements<Page, Element: Sendable>(
+        of endpoint: Endpoint<Page>, in elements: @escaping @Sendable (_ page: Page) -> [Element],
+        by rule: PageRule<Page> = .link(), upTo limit: Int = 1000, allowing allowed: Set<Origin> = []
+    ) -> PageElements<Page, Element> {
+        pages(of: endpoint, by: rule, upTo: limit, allowing: allowed).elements(elements)
+    }
 }
 
 /// The pages of a list.

@@ -17,11 +17,11 @@ extension Response {
     ///   - file: The URL of the file, in a folder that exists. A file that is there is replaced.
     ///   - limit: The largest number of bytes to accept.
     /// - Throws: ``ResponseSavingError`` for a status that is no success, and for a part of the content (206);
-    ///   `BodyLimitError`; the error that prevents reading; or an error of the file system.
+    ///   `BodyLimitError`; the error that prevents reading; or ``FileWritingError``.
     @concurrent public func save(to file: URL, upTo limit: Int64) async throws {
         let part = try await partialFile(in: file.deletingLastPathComponent(), upTo: limit)
         defer { part.remove() }
-        try part.replace(file)
+        try FileWritingError.naming(file.deletingLastPathComponent()) { try part.replace(file) }
     }
 
     /// Writes the content to a new file in a folder, under the name that the server suggests.
@@ -37,7 +37,7 @@ extension Response {
     @concurrent public func save(in folder: URL, upTo limit: Int64) async throws -> URL {
         let part = try await partialFile(in: folder, upTo: limit)
         defer { part.remove() }
-        return try part.appear(in: folder, as: suggestedFileName)
+        return try FileWritingError.naming(folder) { try part.appear(in: folder, as: suggestedFileName) }
     }
 
     private func partialFile(in folder: URL, upTo limit: Int64) async throws -> PartialFile {
@@ -47,16 +47,16 @@ extension Response {
         guard body.length ?? 0 <= limit else {
             throw BodyLimitError(limit: Int(clamping: limit), length: body.length)
         }
-        let part = try PartialFile(in: folder)
+        let part = try FileWritingError.naming(folder) { try PartialFile(in: folder) }
         do {
             var reader = try await body.open()
             var count: Int64 = 0
             while let chunk = try await reader.next() {
                 count += Int64(chunk.count)
                 guard count <= limit else { throw BodyLimitError(limit: Int(clamping: limit)) }
-                try part.handle.write(contentsOf: chunk)
+                try FileWritingError.naming(folder) { try part.handle.write(contentsOf: chunk) }
             }
-            try part.handle.close()
+            try FileWritingError.naming(folder) { try part.handle.close() }
             return part
         } catch {
             part.remove()

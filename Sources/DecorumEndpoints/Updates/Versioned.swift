@@ -37,6 +37,17 @@ extension Versioned: Equatable where Value: Equatable {
     }
 }
 
+extension Versioned: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The type of the value and the source; never the value.
+    public var description: String { "a versioned value of \(Value.self) from \(source.method) \(source.path.text)" }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// A mirror with only the description, since the value may be secret.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
 /// The version of a resource: its entity tag and its date, as the server has given them (RFC 9110, section 8.8).
 public struct Version: Sendable, Hashable, Codable {
     /// The value of `ETag`, with its quotation marks; nil where the response had none.

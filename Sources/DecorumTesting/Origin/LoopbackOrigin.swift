@@ -34,6 +34,10 @@ import Foundation
 ///
 /// A client that closes its side of the connection cancels the pauses and closures of the answer, so that
 /// ``openConnectionCount`` falls even while a script hangs. Bytes that need no wait are still sent to it.
+///
+/// The end of a connection arrives behind its bytes (RFC 9293, section 3.6). While a script leaves more content unread than the
+/// buffers of the sockets hold, the origin cannot see that the client has gone: write `.script(.receiveBody, .hang)` in the place of
+/// ``Answer/hanging`` where a test then waits for ``waitForOpenConnections(_:)``.
 public final class LoopbackOrigin: Sendable {
     /// When a request is answered.
     public enum AnswerMoment: Sendable {

@@ -49,6 +49,15 @@ import Testing
             })
     }
 
+    @Test func `A description has the names, and no value`() {
+        let query = Query([.init("q", "s3cret"), .init("a&b\n", "s3cret"), .init("s3cret", nil)])
+        var dumped = ""
+        dump(query, to: &dumped)
+        dump(query.items, to: &dumped)
+        #expect("\(query)" == "q=…&a%26b%0A=…&…")
+        #expect(!"\(query) \(String(reflecting: query)) \(query.items) \(dumped)".contains("s3cret"))
+    }
+
     @Test func `Too many items are refused`() {
         #expect(throws: InvalidRequestError.self) {
             try Query(parsing: String(repeating: "a&", count: 101), upTo: 100)
@@ -79,6 +88,7 @@ import Testing
     @Test(arguments: [
         (NestingStyle.dotted, "tags=x&tags=y", "range.low=1&range.high=2.5"),
         (.bracketed, "tags%5B%5D=x&tags%5B%5D=y", "range%5Blow%5D=1&range%5Bhigh%5D=2.5"),
+        (.bracketedKeys, "tags=x&tags=y", "range%5Blow%5D=1&range%5Bhigh%5D=2.5"),
         (.indexed, "tags%5B0%5D=x&tags%5B1%5D=y", "range%5Blow%5D=1&range%5Bhigh%5D=2.5"),
         (
             NestingStyle {
@@ -90,6 +100,21 @@ import Testing
     func `A style names the values inside of others`(style: NestingStyle, tags: String, range: String) throws {
         let text = try Query(encoding: Search(range: .init(), link: nil), nesting: style).text
         #expect(text == "text=a+b&\(tags)&isNew=true&\(range)")
+    }
+
+    @Test func `The first step is the outermost name, and a style prints its own`() throws {
+        let order = NestingStyle { steps in
+            steps.enumerated().map { index, step in
+                switch step {
+                case .key(let key): "\(index)\(key)"
+                case .index(let number): "\(index)-\(number)"
+                }
+            }.joined(separator: ".")
+        }
+        #expect(try Query(encoding: ["outer": [["inner": 1]]], nesting: order).text == "0outer.1-0.2inner=1")
+        #expect("\(order)" == "custom")
+        let styles: [NestingStyle] = [.flat, .dotted, .bracketedKeys, .bracketed, .indexed]
+        #expect(styles.map(\.description) == ["flat", "dotted", "bracketedKeys", "bracketed", "indexed"])
     }
 
     @Test func `A value without a name is an error that names the parameter`() {

@@ -42,6 +42,11 @@ extension Endpoint where Value == Item {
             (.text("x"), "text/plain; charset=utf-8", "x"),
             (.form(["a": "b c"]), "application/x-www-form-urlencoded", "a=b+c"),
             (.form(encoding: Draft()), "application/x-www-form-urlencoded", "name=a+b"),
+            (
+                .form(encoding: ["at": ["b": Date(timeIntervalSince1970: 7)]], nesting: .dotted) {
+                    "\(Int($0.timeIntervalSince1970))"
+                }, "application/x-www-form-urlencoded", "at.b=7"
+            ),
             (.json(Draft()), "application/json", #"{"name":"a b"}"#),
             (.body(Body(Data("y".utf8)).typed(as: "image/png")), "image/png", "y"),
             (.empty, nil, ""),
@@ -66,6 +71,20 @@ extension Endpoint where Value == Item {
             try await stub.value(of: Endpoint<Item>.get("items/{id}", ["name": 1]))
         }
         #expect(stub.requests.isEmpty)
+    }
+
+    @Test func `A description has neither a parameter nor a field nor a value`() {
+        var endpoint = Endpoint<Item>.post(
+            "items/{id}", ["id": "s3cret"], query: ["key": "s3cret"], content: .text("s3cret"))
+        endpoint.fields[.acceptLanguage] = "s3cret"
+        let value = Versioned(
+            Item(id: 1, name: "s3cret"), version: Version(entityTag: "\"s3cret\""), source: endpoint)
+        var dumped = ""
+        dump(endpoint, to: &dumped)
+        dump(value, to: &dumped)
+        #expect("\(endpoint)" == "POST items/{id} with a value of Item")
+        #expect("\(value)" == "a versioned value of Item from POST items/{id}")
+        #expect(!"\(dumped) \(String(reflecting: endpoint)) \(String(reflecting: value))".contains("s3cret"))
     }
 
     @Test func `A type can stand for a call`() async throws {

@@ -40,6 +40,10 @@ import Testing
         #expect(try await byCursor.reduce(into: []) { $0.append($1.id) } == [1, 2, 3, 4, 5])
         let byOffset = connection.pages(of: feed, by: .offset("after") { $0.items.count }).elements { $0.items }
         #expect(try await byOffset.reduce(into: []) { $0.append($1.id) } == [1, 2, 3, 4, 5])
+        let short = connection.elements(of: feed, in: \.items, by: .cursor("after", \.next))
+        #expect(try await short.reduce(into: []) { $0.append($1.id) } == [1, 2, 3, 4, 5])
+        let first = connection.elements(of: feed, in: \.items, by: .cursor("after", \.next), upTo: 1)
+        await #expect(throws: PageError.self) { for try await _ in first {} }
         let notes = Endpoint<[DemoNote]>.get("notes", query: ["per_page": 2])
         let byNumber = connection.elements(of: notes, by: .number("page") { $0.count })
         #expect(try await byNumber.reduce(into: []) { $0.append($1.id) } == [1, 2, 3, 4, 5])

@@ -71,6 +71,33 @@ import Testing
         #expect(try String(contentsOf: file, encoding: .utf8) == "old")
     }
 
+    @Test func `A folder that cannot take the file is named`() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let missing = folder.appending(path: "not there")
+        let file = folder.appending(path: "a.txt")
+        try Data("old".utf8).write(to: file)
+        for (place, reason) in [(missing, "does not exist"), (file, "is not a folder")] {
+            let path = place.path(percentEncoded: false)
+            let errors = [
+                await #expect(throws: FileWritingError.self) { _ = try await answer().save(in: place, upTo: 100) },
+                await #expect(throws: FileWritingError.self) {
+                    try await answer().save(to: place.appending(path: "b"), upTo: 100)
+                },
+            ]
+            for error in errors {
+                let error = try #require(error)
+                #expect(error.description.contains(path) && error.description.contains(reason))
+                #expect(
+                    !error.description.contains("partial") && error.folder.lastPathComponent == place.lastPathComponent)
+                #expect(error.underlyingError is CocoaError)
+            }
+        }
+        let error = await #expect(throws: FileWritingError.self) { try await answer().save(to: folder, upTo: 100) }
+        #expect(error?.description.contains("a folder has the name of the file") == true)
+        #expect(error?.underlyingError is POSIXError)
+        #expect(try names == ["a.txt"])
+    }
+
     @Test func `A cancelled task leaves no file`() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let transfer = GatedTransfer()

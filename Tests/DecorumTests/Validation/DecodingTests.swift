@@ -146,6 +146,14 @@ import Testing
             "createdAt or startDate holds a date that is not in the format of ISO 8601."
         ),
         (
+            #"{"born_on": "in May", "name": "a", "startDate": "soon"}"#, .iso8601,
+            "born_on or startDate holds a date that is not in the format of ISO 8601."
+        ),
+        (
+            #"{"birthday": "May", "memberSince": "May", "reason": "a", "startDate": "soon"}"#, .iso8601,
+            "birthday or memberSince or startDate holds a date that is not in the format of ISO 8601."
+        ),
+        (
             #"{"a": "b", "startDate": 7}"#, .iso8601, "startDate is a number, not String."
         ),
     ]) func `A decoder that is set otherwise than the server is named`(

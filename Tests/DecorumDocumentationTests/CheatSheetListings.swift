@@ -1,0 +1,108 @@
+import DecorumEndpoints
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// The listings of “At a glance”, with the output that the page states.
+@Suite(.timeLimit(.minutes(3))) struct CheatSheetListings {
+    private struct Item: Codable, Equatable, Sendable {
+        let id: Int
+        let title: String
+    }
+
+    private struct Search: Encodable, Sendable {
+        var text: String
+        var tags: [String]
+    }
+
+    private struct ItemPage: Decodable, Sendable {
+        let items: [Item]
+        let nextCursor: String?
+    }
+
+    @MainActor private final class Bar {
+        var fraction = 0.0
+    }
+
+    @Test func queries() throws {
+        let search = Search(text: "a b", tags: ["x", "y"])
+        let encoded = try Query(encoding: search, nesting: .bracketedKeys)  // text=a+b&tags=x&tags=y
+        let literal: Query = ["q": "a b", "page": 2, "tag": "x", "tag": "y"]  // q=a+b&page=2&tag=x&tag=y
+
+        #expect(encoded.text == "text=a+b&tags=x&tags=y")
+        #expect(literal.text == "q=a+b&page=2&tag=x&tag=y")
+    }
+
+    @Test func forms() throws {
+        let search = Search(text: "a b", tags: ["x", "y"])
+        let post = Endpoint<Void>.post("searches", content: .form(encoding: search, nesting: .flat))
+        #expect(try post.request().body.bytes == Data("text=a+b&tags=x&tags=y".utf8))
+    }
+
+    private func single(_ connection: any Connection) async throws -> (Item?, [Item], String?) {
+        let item = try await connection.value(of: Endpoint<Item>.get("items/{id}", ["id": 7]).nilIfMissing())
+        let answer = try await connection.response(of: Endpoint<[Item]>.get("items"))
+        let (items, date) = (answer.value, answer.head.headerFields[.lastModified])
+        try await connection.value(of: Endpoint<Void>.delete("items/{id}", ["id": 7]))
+
+        return (item, items, date)
+    }
+
+    @Test func calls() async throws {
+        let stub = StubConnection(
+            Response(status: .notFound), Response(status: .ok, fields: [.lastModified: "yesterday"], body: "[]"),
+            Response(status: .noContent))
+        let answers = try await single(stub)
+        #expect(answers.0 == nil && answers.1.isEmpty && answers.2 == "yesterday")
+        #expect(stub.requests.map(\.head.path) == ["items/7", "items", "items/7"])
+    }
+
+    private func lists(_ connection: any Connection) -> [PageElements<ItemPage, Item>] {
+        let list = Endpoint<ItemPage>.get("items")
+        let byCursor = connection.elements(of: list, in: \.items, by: .cursor("cursor", \.nextCursor))
+        let byOffset = connection.elements(of: list, in: \.items, by: .offset("offset", \.items.count))
+        let byNumber = connection.elements(of: list, in: \.items, by: .number("page", \.items.count))
+
+        return [byCursor, byOffset, byNumber]
+    }
+
+    @Test(arguments: [(0, "cursor=c"), (1, "offset=1"), (2, "page=2")])
+    func pages(index: Int, query: String) async throws {
+        let stub = StubConnection(
+            Response(status: .ok, body: #"{"items": [{"id": 7, "title": "one"}], "nextCursor": "c"}"#),
+            Response(status: .ok, body: #"{"items": []}"#))
+        let items = try await lists(stub)[index].reduce(into: []) { $0.append($1.id) }
+        #expect(items == [7])
+        #expect(stub.requests.map(\.head.path) == ["items", "items?\(query)"])
+    }
+
+    @MainActor private func file(_ connection: any Connection, in folder: URL, _ bar: Bar) async throws -> URL {
+        let download = Endpoint<URL>.get("report", as: .file(in: folder, upTo: 1 << 30))
+        let file = try await connection.value(
+            of: download.reportingDownload { @MainActor progress in bar.fraction = progress.fraction ?? 0 })
+
+        return file
+    }
+
+    @Test func downloads() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "downloads-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let stub = StubConnection(
+            Response(status: .ok, fields: [.contentDisposition: #"attachment; filename="may.csv""#], body: "1"))
+        let bar = Bar()
+        #expect(try await file(stub, in: folder, bar).lastPathComponent == "may.csv")
+        #expect(await bar.fraction == 1)
+    }
+
+    @Test func tests() async throws {
+        let latest = Endpoint<Item>.get("items/latest").sampled(.json(Item(id: 7, title: "one")))
+        let preview = try await SampleConnection().value(of: latest)
+        let stub = StubConnection(Response(status: .ok, body: #"{"id": 7, "title": "one"}"#))
+        let stubbed = try await stub.calling(at: "https://api.example.com/v1/").value(of: latest)
+
+        #expect(preview == stubbed)
+        #expect(stub.requests.map { $0.url?.absoluteString } == ["https://api.example.com/v1/items/latest"])
+    }
+}
