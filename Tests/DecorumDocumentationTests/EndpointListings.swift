@@ -54,13 +54,13 @@ extension HTTPField.Name {
 
     private func apiWithDecoder(_ decoder: JSONDecoder) throws -> any Connection {
         let github = try SystemConnection()
-            .calling(API(decoder: decoder, problem: GitHubProblem.self), at: "https://api.github.com/v3")
+            .calling(API(decoder: decoder, problem: GitHubProblem.self), at: "https://api.github.com/v3/")
         return github
     }
 
     private func api() async throws -> Repository {
         let github = try SystemConnection()
-            .calling(API(problem: GitHubProblem.self), at: "https://api.github.com/v3")
+            .calling(API(problem: GitHubProblem.self), at: "https://api.github.com/v3/")
         let repository = try await github.value(of: .repository("apple", "swift"))
         return repository
     }

@@ -12,15 +12,16 @@ extension Endpoint {
     /// ``accepting(statuses:)`` replaces them. Their content is read up to the limit and left out. A server that answers a wrong
     /// path with 404 looks the same.
     ///
-    /// - Returns: An endpoint that makes the same call. Its `response(of:)` has no `content`.
+    /// - Returns: An endpoint that makes the same call.
     public func nilIfMissing() -> Endpoint<Value?> {
-        let reading = ResponseReading<Value?>(accept: reading.accept) { [reading] response, settings in
+        let reading = ResponseReading<Value?>(accept: reading.accept, perform: { [reading] response, settings in
             guard AcceptedStatuses.missing.contains(response.status) else {
-                return try await reading.read(response, settings).value
+                let read = try await reading.read(response, settings)
+                return ReadValue(value: read.value, content: read.content)
             }
             try await response.body.drain(upTo: settings.limit)
-            return nil
-        }
+            return ReadValue(value: nil, content: nil)
+        })
         var endpoint = Endpoint<Value?>(method, path, parameters, query: query, content: content, as: reading)
         endpoint.fields = fields
         endpoint.accepted = AcceptedStatuses("\(accepted), 404, 410") { [accepted] status in

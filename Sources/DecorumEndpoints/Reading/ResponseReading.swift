@@ -16,7 +16,7 @@ public struct ResponseReading<Value: Sendable>: Sendable {
     public var accept: String?
     private let perform: @Sendable (Response, ReadingSettings) async throws -> ReadValue<Value>
 
-    private init(
+    init(
         accept: String?, perform: @escaping @Sendable (Response, ReadingSettings) async throws -> ReadValue<Value>
     ) {
         self.accept = accept
