@@ -7,7 +7,7 @@ import HTTPTypes
 /// A server gives another one in each run, and requests repeat it in their paths, queries or contents. With the recorded
 /// value in its place, such a request is the recorded one.
 struct AnswerValues {
-    /// A value in words, such as a number, a UUID or a slug; longer texts are no identifiers.
+    /// Longer texts are no identifiers and no paths.
     private static let lengthLimit = 128
 
     /// The recorded values by the live ones.
@@ -38,8 +38,14 @@ struct AnswerValues {
         guard old != new, old.utf8.count <= Self.lengthLimit, new.utf8.count <= Self.lengthLimit else { return }
         let (oldWords, newWords) = (Self.words(in: Array(old.utf8)), Self.words(in: Array(new.utf8)))
         guard oldWords.count == newWords.count else { return }
-        for (old, new) in zip(oldWords, newWords) where old != new { recorded[Array(new)] = Array(old) }
+        for (old, new) in zip(oldWords, newWords) where old != new && Self.isIdentifier(old) && Self.isIdentifier(new) {
+            recorded[Array(new)] = Array(old)
+        }
     }
+
+    /// Whether a word may be made by a server for one item: a word without a digit, such as a state, may also be one that the
+    /// client chooses.
+    private static func isIdentifier(_ word: ArraySlice<UInt8>) -> Bool { word.contains(where: \.isDigit) }
 
     /// A request with the recorded values in place of the live ones; nil if it has none of them.
     func applied(to request: RecordedRequest) -> RecordedRequest? {

@@ -79,6 +79,17 @@ import Testing
         try await run(.verify, ids)
     }
 
+    @Test func `A word that the client may choose is no identifier`() async throws {
+        func requests(_ state: String) throws -> [Request] {
+            try ["/latest", "/items?state=\(state)"].map { try .get("https://example.com" + $0) }
+        }
+        _ = try await recorder.run(.once, requests("open")) { _ in TestRecorder.json(#"{"state":"open"}"#) }
+        let error = await #expect(throws: CassetteDriftError.self) {
+            try await recorder.run(.verify, requests("closed")) { _ in TestRecorder.json(#"{"state":"closed"}"#) }
+        }
+        #expect(error?.drifts.first?.changes == ["is not recorded"])
+    }
+
     @Test func `Another media type is told once`() async throws {
         let requests = [try Request.get("https://example.com/")]
         _ = try await recorder.run(.once, requests) { _ in
