@@ -12,22 +12,34 @@ extension Cassette {
     }
 
     private var warnings: [String] {
-        var warnings: [String] = []
+        var warnings = [noteOfLeftRecordings].compactMap(\.self)
         if rules.unused == .warn, mode == .replay, !unplayed.isEmpty {
-            warnings.append("\(unplayed.count) recorded interactions of \(file.lastPathComponent) were never played.")
+            let count = unplayed.count
+            warnings.append(
+                "\(count) recorded interaction\(count == 1 ? "" : "s") of \(file.lastPathComponent) "
+                    + "\(count == 1 ? "was" : "were") never played.")
         }
         if let expiry = rules.expiry, expiry.reaction != .fail, mode == .replay, !outdated.isEmpty {
+            let count = outdated.count
             warnings.append(
-                "\(outdated.count) recordings of \(file.lastPathComponent) are older than the rules allow; "
-                    + "CASSETTE=rewrite records them anew.")
+                "\(count) recording\(count == 1 ? "" : "s") of \(file.lastPathComponent) "
+                    + "\(count == 1 ? "is" : "are") older than the rules allow; CASSETTE=rewrite records anew.")
         }
         return warnings
     }
 
-    /// Records the differences that `CassetteMode.verify` has found in a test that has failed for another reason.
-    func recordDrift(at sourceLocation: SourceLocation) async {
+    /// Records the differences that `CassetteMode.verify` has found in a test that has failed for another reason, and
+    /// which file was being recorded where a request has failed.
+    func recordCircumstances(at sourceLocation: SourceLocation) async {
+        recordNote(at: sourceLocation)
         guard let drift = await driftOfFailedTest() else { return }
         Issue.record(drift, sourceLocation: sourceLocation)
+    }
+
+    /// Tells of a failed test which file was being recorded, where a request has failed.
+    func recordNote(at sourceLocation: SourceLocation) {
+        guard let note = noteOfFailedTest else { return }
+        Issue.record("\(note)", severity: .warning, sourceLocation: sourceLocation)
     }
 
     /// Attaches each request that the cassette has failed to the report of the test, with the nearest recorded one.

@@ -36,7 +36,7 @@ public struct CassetteTrait: TestTrait, TestScoping {
             name ?? CassettePath.name(ofFunction: test.name), beside: test.sourceLocation.filePath)
         let cassette = try CassetteDefaults.current.cassette(
             at: path, rules: rules, mode: mode, clock: clock, isShared: name != nil,
-            test: test.recorderName(of: testCase))
+            test: test.recorderName(of: testCase), hasChangingArguments: testCase?.hasChangingArguments ?? false)
 
         let watch = IssueWatch()
         defer { cassette.attachFailures(at: test.sourceLocation) }
@@ -45,10 +45,10 @@ public struct CassetteTrait: TestTrait, TestScoping {
                 try await Cassette.$current.withValue(cassette, operation: function)
             }
         } catch {
-            await cassette.recordDrift(at: test.sourceLocation)
+            await cassette.recordCircumstances(at: test.sourceLocation)
             throw error
         }
-        guard !watch.hasFailed else { return await cassette.recordDrift(at: test.sourceLocation) }
+        guard !watch.hasFailed else { return await cassette.recordCircumstances(at: test.sourceLocation) }
         cassette.warn(at: test.sourceLocation)
         do {
             try await cassette.finish()

@@ -43,15 +43,21 @@ public func withCassette<Result>(
     return try await DecorumTesting.withCassette(
         name, rules: rules, mode: mode, clock: clock, hasFailed: watch.hasFailed, filePath: filePath,
         function: function,
-        test: Test.currentRecorderName, onDrift: recordDrift
+        test: Test.currentRecorderName, hasChangingArguments: Test.Case.current?.hasChangingArguments ?? false,
+        onDrift: recordDrift
     ) { cassette in
         defer { cassette.attachFailures(at: sourceLocation) }
-        if let test = Test.current {
-            try await watch.watch(test, .current) { try await part.run(cassette) }
-        } else {
-            try await part.run(cassette)
+        do {
+            if let test = Test.current {
+                try await watch.watch(test, .current) { try await part.run(cassette) }
+            } else {
+                try await part.run(cassette)
+            }
+        } catch {
+            cassette.recordNote(at: sourceLocation)
+            throw error
         }
-        if !watch.hasFailed { cassette.warn(at: sourceLocation) }
+        watch.hasFailed ? cassette.recordNote(at: sourceLocation) : cassette.warn(at: sourceLocation)
         return try part.takeResult()
     }
 }

@@ -1,5 +1,6 @@
 import Decorum
 import DecorumArchive
+import DecorumEndpoints
 import DecorumTestingTraits
 import Foundation
 import Testing
@@ -47,6 +48,13 @@ struct MediaTests {
         #expect(try await response.body.text(upTo: 1 << 20).contains("data: ready"))
     }
 
+    @Test(.cassette(clock: clock)) func news() async throws {
+        let events = try CassetteConnection().events(of: .get("https://api.example.com/news"), clock: clock)
+        var texts: [String] = []
+        for try await event in events { texts.append(event.data) }
+        #expect(texts == ["first", "second"])
+    }
+
     @Test(.cassette) func upload() async throws {
         let image = Body(Data([0x89, 0x50, 0x4E, 0x47])).typed(as: "image/png")
         let response = try await CassetteConnection().send(.put("https://api.example.com/avatar", body: image))
@@ -89,6 +97,26 @@ extension CassetteRules {
         rules.sizeLimit = 5_000_000
         return rules
     }
+}
+
+extension CassetteRules {
+    static var members: CassetteRules {
+        var rules = CassetteRules()
+        rules.redaction.jsonPaths.insert("**.email")
+        return rules
+    }
+}
+
+struct MemberTests {
+    @Test(.cassette(rules: .members)) func profile() async throws {
+        struct Profile: Decodable { let email: String }
+        let response = try await CassetteConnection().send(.get("https://api.example.com/profile"))
+        #expect(try await response.decode(Profile.self, upTo: 1 << 20).email.contains("@"))
+    }
+}
+
+extension CassetteRules {
+    static let inOrder = CassetteRules(order: .strict)
 }
 
 private func expiry() -> CassetteRules {

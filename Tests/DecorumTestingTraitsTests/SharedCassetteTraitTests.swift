@@ -120,7 +120,7 @@ import Testing
             let issues = try await runShared("gone", mode: mode, [["/a"], ["/b"]])
             #expect(issues.count == 1)
             #expect(
-                issues.first?.contains("1 recorded interactions were never played:\n  GET https://example.com/gone")
+                issues.first?.contains("1 recorded interaction was never played:\n  GET https://example.com/gone")
                     == true)
         }
         // The tests that were left out, or have failed, may have played it.

@@ -17,6 +17,7 @@ public struct ResponseDecodingError: DescribableError {
     public let url: URL?
     /// The route name of the request; nil where it has none, or where the transport does not tell.
     public let routeName: String?
+    private let isRecorded: Bool
     private let subject: String
     private let fault: ContentFault
 
@@ -28,6 +29,7 @@ public struct ResponseDecodingError: DescribableError {
         contentType = response?.head.headerFields[.contentType]
         url = response?.metadata.url
         routeName = response?.metadata.routeName
+        isRecorded = response?.metadata.source == .cassette
         subject =
             response.map { "The " + ResponseSubject($0).text(length: content.count) }
             ?? "The content (\(content.count) bytes)"
@@ -41,6 +43,7 @@ extension ResponseDecodingError: CustomDebugStringConvertible, CustomReflectable
     /// The response, with its URL but without the query, and the place and kind of the fault; never a value of the content.
     public var description: String {
         "\(subject) cannot be decoded as \(type): \(fault)" + (advice.map { " \($0)" } ?? "")
+            + (isRecorded ? Self.recorded : "")
     }
 
     /// The same as the description.
@@ -48,6 +51,9 @@ extension ResponseDecodingError: CustomDebugStringConvertible, CustomReflectable
 
     /// A mirror with only the description, since the decoder's error may quote the content.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+
+    private static let recorded =
+        " It was played from a recording; `CASSETTE=verify` checks whether the server still answers so."
 
     private var advice: String? {
         if let status, !AcceptedStatuses.successful.contains(status) {

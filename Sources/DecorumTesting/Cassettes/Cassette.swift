@@ -45,6 +45,10 @@ public final class Cassette: Sendable {
     let isNamedAlone: Bool
     /// The opening of the file to which new recordings belong, where a suite shares it; else nil.
     let opening: TestOpening?
+    /// The name of the test, with its suites; nil if it is unknown.
+    let testName: String?
+    /// Whether the text of an argument of the test looks like one that differs in each run.
+    let hasChangingArguments: Bool
     /// The name of that opening.
     var test: String? { opening?.name }
     /// The content of the file before the suite began.
@@ -104,7 +108,7 @@ public final class Cassette: Sendable {
     init(
         at path: String, mode: CassetteMode?, rules: CassetteRules, clock: any DatedClock,
         spawner: any TaskSpawner = SystemSpawner(), suite shared: SharedCassettes?, isShared: Bool,
-        test: String?, isReported: Bool = true
+        test: String?, hasChangingArguments: Bool = false, isReported: Bool = true
     ) throws {
         let file = URL(filePath: path)
         let environment = ProcessInfo.processInfo.environment
@@ -132,6 +136,7 @@ public final class Cassette: Sendable {
             content = self.mode == .rewrite ? opened : try opened.rewritten(by: rules)
         } catch {
             shared?.close(file)
+            if stamp == nil, isReported { Self.reportMissing(file, wanted) }
             throw (error as? CassetteCourse.Refusal).map { CassetteError(file: path, reason: $0.reason) } ?? error
         }
         self.file = file
@@ -140,6 +145,8 @@ public final class Cassette: Sendable {
         self.clock = clock
         self.spawner = spawner
         self.shared = shared
+        testName = test
+        self.hasChangingArguments = hasChangingArguments
         self.isShared = isShared && shared != nil
         isNamedAlone = isShared && shared == nil && test != nil
         redactor = CassetteRedactor(rules)
@@ -160,7 +167,7 @@ public final class Cassette: Sendable {
             index.append(target, writtenAs: url)
         }
         state = Mutex(State(index: index))
-        reportFile = isReported ? CassetteDefaults.current.report ?? .current(in: environment) : nil
+        reportFile = isReported ? Self.currentReport : nil
         reportOpening()
     }
 

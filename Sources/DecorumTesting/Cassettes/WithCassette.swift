@@ -46,12 +46,12 @@ public func withCassette<Result>(
 package func withCassette<Result>(
     _ name: String?, rules: CassetteRules?, mode: CassetteMode?, clock: any DatedClock,
     hasFailed: @autoclosure () -> Bool, filePath: String, function: String, test: String?,
-    onDrift: (CassetteDriftError) -> Void, _ body: (Cassette) async throws -> Result
+    hasChangingArguments: Bool = false, onDrift: (CassetteDriftError) -> Void, _ body: (Cassette) async throws -> Result
 ) async throws -> Result {
     let path = CassettePath.path(name ?? CassettePath.name(ofFunction: function), beside: filePath)
     let cassette = try CassetteDefaults.current.cassette(
         at: path, rules: rules, mode: mode, clock: clock, isShared: name != nil,
-        test: test ?? CassettePath.name(ofFunction: function))
+        test: test ?? CassettePath.name(ofFunction: function), hasChangingArguments: hasChangingArguments)
     let result: Result
     do {
         result = try await Cassette.$current.withValue(cassette) { try await body(cassette) }

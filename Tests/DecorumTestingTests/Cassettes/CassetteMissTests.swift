@@ -82,7 +82,7 @@ import Testing
                 "https://api.example.com/search?ts=1&lang=en&%71=1", fields: [.contentType: "application/json"],
                 body: #"{"q":"Käse","page":2}"#), rules: rules)
         #expect(!url.contains("       ts="), "\(url)")
-        #expect(url.contains("now       lang=en\n    now       q=1\n"), "\(url)")
+        #expect(url.contains("now       lang=en\n    query     now has \"q=1\" in addition\n"), "\(url)")
     }
 
     /// A value with the shape of a secret under no secret name, put together so that no scanner finds it in this file.

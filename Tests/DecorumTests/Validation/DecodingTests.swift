@@ -266,6 +266,22 @@ import Testing
         #expect(error.length == 6)
     }
 
+    @Test func `A recorded response is told as one`() async throws {
+        var response = try await response(#"[{"id": "x"}]"#)
+        let fresh = #expect(throws: ResponseDecodingError.self) {
+            try response.decode([Item].self, from: Data(#"[{"id": "x"}]"#.utf8))
+        }
+        #expect(fresh?.description.contains("recording") == false)
+        response.metadata.source = .cassette
+        let played = #expect(throws: ResponseDecodingError.self) {
+            try response.decode([Item].self, from: Data(#"[{"id": "x"}]"#.utf8))
+        }
+        #expect(
+            played?.description.hasSuffix(
+                " It was played from a recording; `CASSETTE=verify` checks whether the server still answers so.")
+                == true)
+    }
+
     @Test func `A body alone is described without a response`() async throws {
         let error = await #expect(throws: ResponseDecodingError.self) {
             try await Body("[1]").decode([Item].self, upTo: 10)

@@ -43,7 +43,11 @@ enum CassetteCourse {
         let mode = resolved(opening)
         switch mode {
         case .replay, .verify:
-            guard opening.exists else { throw Refusal(reason: "it does not exist; `CASSETTE=once` records it") }
+            guard opening.exists else {
+                throw Refusal(
+                    reason: "it does not exist; run the test without `CI`, or with `CASSETTE=once`, to record it, and "
+                        + "commit the file")
+            }
         case .append, .rewrite:
             guard let format = opening.readOnlyFormat else { break }
             throw Refusal(reason: "it is a cassette of \(format), which is only replayed; record on another file")

@@ -28,9 +28,12 @@ struct TestCase: Hashable, Sendable {
 
     /// The remedy for a test whose arguments have another text in each run.
     static let remedy =
-        "if the text of an argument differs in each run, such as that of a UUID, a date or an object, conform its type to "
-        + "`CustomTestStringConvertible` with a text that stays the same, delete the recordings of the old cases, and "
-        + "record again"
+        "\(steadyText); then delete the recordings of the old cases, and record again"
+
+    /// The remedy for an argument whose text looks like one that differs in each run.
+    static let steadyText =
+        "if the text of an argument differs in each run, conform its type to `CustomTestStringConvertible` with a text that "
+        + "stays the same"
 
     /// The other cases of a test among some names, in alphabetical order; empty for a test without arguments.
     static func others(of name: String, in names: Set<String>) -> [String] {

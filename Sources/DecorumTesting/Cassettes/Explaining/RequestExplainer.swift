@@ -81,7 +81,7 @@ final class RequestExplainer: Sendable {
     }
 
     /// The recordings that did not answer, the nearest first: those in which most rules agree, then those whose URL is
-    /// longest the same, then those with the fewest differences.
+    /// most similar, then those with the fewest differences.
     private func nearest(
         to request: RecordedRequest, among recorded: [Recorded], except answer: Int?
     ) -> [(ordinal: Int, difference: RequestDifference)] {

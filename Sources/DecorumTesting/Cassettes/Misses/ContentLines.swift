@@ -11,10 +11,13 @@ struct ContentLines {
     private struct Content {
         let bytes: [UInt8]
         let mediaType: String?
+        /// The fields of a part.
+        var fields: PartFields?
 
-        init(_ bytes: some Sequence<UInt8>, _ mediaType: String?) {
+        init(_ bytes: some Sequence<UInt8>, _ mediaType: String?, fields: PartFields? = nil) {
             self.bytes = Array(bytes)
             self.mediaType = mediaType
+            self.fields = fields
         }
 
         /// The content as text; nil if it is none.
@@ -113,9 +116,11 @@ struct ContentLines {
     private func multipart(_ recorded: Content, _ live: Content) -> [String] {
         func parts(_ content: Content) -> [(name: String, content: Content)] {
             var parts: [(name: String, content: Content)] = []
+            let fields = PartFields.all(in: content.bytes, mediaType: content.mediaType ?? "")
             _ = MultipartPart.replacing(in: Data(content.bytes), mediaType: content.mediaType ?? "") { part in
                 let name = part.name.isEmpty ? "\(parts.count + 1)" : String(decoding: part.name, as: UTF8.self)
-                parts.append((name, Content(part.content, part.mediaType)))
+                let own = parts.count < fields.count ? fields[parts.count] : nil
+                parts.append((name, Content(part.content, part.mediaType, fields: own)))
                 return nil
             }
             return parts
@@ -123,7 +128,9 @@ struct ContentLines {
         let found = (parts(recorded), parts(live))
         guard !found.0.isEmpty, !found.1.isEmpty else { return [counted(recorded, live)] }
         let differences = named("part", found.0, found.1)
-        return differences.isEmpty ? ["the fields or the order of the parts differ"] : differences
+        guard differences.isEmpty else { return differences }
+        let isReordered = found.0.map(\.name) != found.1.map(\.name)
+        return [isReordered ? "the order of the parts differs" : counted(recorded, live)]
     }
 
     /// The differences of fields or parts that have names; those of one name are compared in their order.
@@ -137,6 +144,10 @@ struct ContentLines {
             guard let new = rest[name]?.popFirst() else {
                 found.append(line(name, "\(summary(of: old))  →  this request has none"))
                 continue
+            }
+            found += (old.fields.flatMap { old in new.fields.map(old.differences) } ?? []).map { difference in
+                let values = [difference.recorded, difference.live].map { $0.map(lines.scanner.masked) }
+                return line(name + ":", "\(difference.name)  \(lines.change(values[0], values[1]))")
             }
             if old.bytes != new.bytes { found += differences(old, new).map { line(name, $0) } }
         }

@@ -18,11 +18,16 @@ extension CassetteMissError {
         let scanner = SecretScanner(cassette.rules)
         let nearness = recorded.map { RequestDifference.nearness($0, live, rules: rules, keys: keys) }
         // If several are equally near, one of this test that has not been played is more likely to be the intended one.
-        func likelihood(_ ordinal: Int) -> (Int, Int, Int, Int) {
+        func likelihood(_ ordinal: Int) -> (RequestDifference.Nearness, Int, Int, Int) {
             let isForeign = cassette.owners.foreign.contains(ordinal)
             return (nearness[ordinal], isForeign ? 0 : 1, unplayed.contains(ordinal) ? 1 : 0, -ordinal)
         }
         let nearest = recorded.indices.max { likelihood($0) < likelihood($1) }
+        let difference = nearest.map { nearest in
+            RequestDifference(recorded[nearest], live, rules: rules, masking: scanner)
+        }
+        let address = URLNearness.address(of: live.url)
+        let isAdditional = recorded.allSatisfy { URLNearness.address(of: $0.url) != address }
         let line = nearest.flatMap { cassette.content.line(of: $0) }.map { ":\($0)" } ?? ""
         let report = MissReport(scanner: scanner).text(
             live, number: number, nearest: nearest.map { recorded[$0] },
@@ -30,11 +35,12 @@ extension CassetteMissError {
         self.init(
             request: scanner.masked("\(live.method) \(live.url)"), number: number,
             file: cassette.file.relativePath + line,
-            explanation: nearest.map { nearest in
-                let difference = RequestDifference(recorded[nearest], live, rules: rules, masking: scanner)
+            explanation: nearest.flatMap { nearest in
+                guard let difference else { return nil }
                 let owners = cassette.owners.foreign.contains(nearest) ? cassette.content.tests(of: nearest) : []
                 guard difference.disagreements.isEmpty else {
                     return Self.compared(difference, nearest, isPlayed: !unplayed.contains(nearest), by: owners)
+                        + (isAdditional ? Self.additional : "")
                 }
                 return cassette.owners.withheld.contains(nearest)
                     ? "interaction \(nearest + 1) matches, but answers only the tests that recorded it: "
@@ -42,11 +48,20 @@ extension CassetteMissError {
                     : Self.exhausted(finding, nearest, cassette.rules)
             } ?? "the cassette holds no interaction",
             report: report,
-            advice: cassette.adviceToRecordOrShare(
-                or: holdsPlaceholder
-                    ? "`CASSETTE=rewrite` records everything anew, as the request needs a secret from an answer of the server"
-                    : "`CASSETTE=append` records it, `CASSETTE=rewrite` records everything anew"))
+            advice: (difference?.hasRandomValue == true ? Self.randomAdvice : "")
+                + cassette.adviceToRecordOrShare(
+                    or: holdsPlaceholder
+                        ? "`CASSETTE=append` cannot record it, since the secret that it needs is a placeholder in the "
+                            + "cassette; `\(cassette.rewriteCommand)` records the test anew"
+                        : "`CASSETTE=append` records it, `CASSETTE=rewrite` records everything anew"))
     }
+
+    private static let additional =
+        "\n  no recording has this path; it may be a request that the test did not send when it was recorded"
+
+    private static let randomAdvice =
+        "a value that looks random differs, which no new recording mends: pass the code a fixed UUID, number or time, or "
+        + "ignore the value, as in `.url(ignoring: \"id\")` or `.body(ignoring: \"**.id\")`; else "
 
     private static func exhausted(_ finding: PlaybackIndex.Finding, _ nearest: Int, _ rules: CassetteRules) -> String {
         guard case .played(let ordinals) = finding else {
@@ -81,6 +96,15 @@ extension CassetteMissError {
 }
 
 extension Cassette {
+    /// The command that records the test anew; its filter names the suite if the name of the test has other characters than
+    /// a name in code.
+    var rewriteCommand: String {
+        let name = testName.map { TestCase($0)?.test ?? $0 } ?? ""
+        let parts = name.split(separator: ".").prefix { $0.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" } }
+        let filter = parts.isEmpty ? "" : " --filter \(parts.joined(separator: "."))"
+        return "CASSETTE=rewrite swift test\(filter)"
+    }
+
     /// How to fix a cassette: a mode that records it, or another file if this one is only replayed.
     func adviceToRecord(or modes: String) -> String {
         guard let format = opened.readOnlyFormat else { return modes }
@@ -92,11 +116,12 @@ extension Cassette {
     func adviceToRecordOrShare(or modes: String) -> String {
         if let test, owners.isNewTest, opened.readOnlyFormat == nil {
             let advice =
-                "`CASSETTE=once` records \(test), which has no recording of its own yet: all recordings of the file belong "
-                + "to other tests; if it was renamed, rename it in the file too"
-            let others = TestCase.others(of: test, in: opened.testNames)
-            return others.isEmpty
-                ? advice : "\(advice); the file has other cases of the test (\(others[0])): \(TestCase.remedy)"
+                "record it: run the test without `CI`, or with `CASSETTE=once`; \(test) has no recording of its own yet"
+            guard let other = TestCase.others(of: test, in: opened.testNames).first else {
+                return advice + ", so if it was renamed, rename it in the file too"
+            }
+            return hasChangingArguments
+                ? "\(advice), but another case has (\(other)). Also, \(TestCase.steadyText)." : advice
         }
         guard isNamedAlone else { return adviceToRecord(or: modes) }
         let name = file.deletingPathExtension().lastPathComponent

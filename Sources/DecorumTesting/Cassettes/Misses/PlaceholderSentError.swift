@@ -40,7 +40,7 @@ extension Cassette {
         let error = PlaceholderSentError(
             request: SecretScanner(rules).masked("\(matchable.method) \(matchable.url)"), placeholder: placeholder,
             file: file.relativePath,
-            advice: adviceToRecord(or: "`CASSETTE=rewrite` sends and records all requests of the test anew"))
+            advice: adviceToRecord(or: "`\(rewriteCommand)` sends and records all requests of the test anew"))
         keep(error)
         throw error
     }

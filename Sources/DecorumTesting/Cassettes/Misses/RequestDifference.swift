@@ -6,6 +6,8 @@ struct RequestDifference {
     /// The names of the rules that do not agree, each with lines that give the reason.
     let disagreements: [(rule: String, lines: [String])]
     let agreements: [String]
+    /// Whether a value differs that looks as if a client made it anew for each run.
+    private(set) var hasRandomValue = false
 
     init(
         _ recorded: RecordedRequest, _ live: RecordedRequest, rules: [MatchingRule], masking scanner: SecretScanner
@@ -14,12 +16,13 @@ struct RequestDifference {
         var disagreements: [(String, [String])] = []
         var agreements: [String] = []
         // The contents of requests to two addresses have nothing in common to compare.
-        let isElsewhere = recorded.url.prefix { $0 != "?" } != live.url.prefix { $0 != "?" }
+        let isElsewhere = URLNearness.address(of: recorded.url) != URLNearness.address(of: live.url)
         for rule in rules {
             let keys = (rule.key(recorded), rule.key(live))
             if KeyTemplates.agree(recorded: keys.0, keys.1) {
                 agreements.append(rule.name)
             } else {
+                hasRandomValue = hasRandomValue || RandomValue.differs(keys.0, keys.1)
                 let isCompared = !isElsewhere || rule.subject != .body
                 disagreements.append((rule.name, isCompared ? lines.of(rule, recorded, live, keys) : []))
             }
@@ -28,22 +31,31 @@ struct RequestDifference {
         self.agreements = agreements
     }
 
-    /// The similarity of the two requests; a rule that agrees counts more than the common prefix of the URLs.
+    /// The similarity of two requests: the number of rules that agree, and then the similarity of the URLs.
+    struct Nearness: Comparable {
+        let agreeing: Int
+        let url: URLNearness
+
+        static func < (one: Self, other: Self) -> Bool {
+            one.agreeing == other.agreeing ? one.url < other.url : one.agreeing < other.agreeing
+        }
+    }
+
+    /// The similarity of the two requests.
     ///
     /// The keys are those of the rules for the live request.
     static func nearness(
         _ recorded: RecordedRequest, _ live: RecordedRequest, rules: [MatchingRule], keys: [[UInt8]]
-    ) -> Int {
+    ) -> Nearness {
         nearness(recorded, live, keys, rules.map { $0.key(recorded) })
     }
 
     /// The similarity of two requests with their keys, one for each rule.
     static func nearness(
         _ recorded: RecordedRequest, _ live: RecordedRequest, _ keys: [[UInt8]], _ recordedKeys: [[UInt8]]
-    ) -> Int {
+    ) -> Nearness {
         let agreeing = zip(keys, recordedKeys).count { KeyTemplates.agree(recorded: $1, $0) }
-        let common = zip(recorded.url.utf8, live.url.utf8).prefix { $0 == $1 }.count
-        return agreeing << 16 + min(common, 0xFFFF)
+        return Nearness(agreeing: agreeing, url: URLNearness(recorded.url, live.url))
     }
 
     /// The number of lines that show differences.

@@ -54,15 +54,18 @@ struct RequestLines {
     private func url(_ recorded: String, _ live: String) -> [String] {
         let parts = (recorded.split(separator: "?", maxSplits: 1), live.split(separator: "?", maxSplits: 1))
         guard parts.0.first == parts.1.first, recorded != live else { return [change(recorded, live)] }
-        let items = (items(parts.0), items(parts.1))
-        let known = (Set(items.0), Set(items.1))
-        let gone = items.0.filter { !known.1.contains($0) }.map { "recorded  \(excerpt($0))" }
-        let new = items.1.filter { !known.0.contains($0) }.map { "now       \(excerpt($0))" }
-        return Array((gone + new).prefix(Self.limit))
-    }
-
-    private func items(_ parts: [Substring]) -> [String] {
-        parts.count < 2 ? [] : parts[1].split(separator: "&").map(String.init)
+        let (old, new) = (QueryItems(recorded[...]), QueryItems(live[...]))
+        let changed = Set(old.names(notIn: new)).intersection(new.names(notIn: old))
+        func lines(_ items: [Substring], _ changedStart: String, _ otherStart: String) -> [String] {
+            items.map { item in
+                let text = excerpt(String(item))
+                return changed.contains(QueryItems.name(of: item))
+                    ? changedStart + text : "\(otherStart) \(text.debugDescription) in addition"
+            }
+        }
+        let gone = lines(old.items(notIn: new), "recorded  ", "query     the recording has")
+        let added = lines(new.items(notIn: old), "now       ", "query     now has")
+        return Array((gone + added).prefix(Self.limit))
     }
 }
 

@@ -20,6 +20,17 @@ public struct UnusedInteractionsError: Error, Hashable, Sendable {
         error.advice = "\(remedy); else \(advice)"
         return error
     }
+
+    /// The error for interactions of tests that did not run, which no new recording removes.
+    func removing(testsThatDidNotRun names: some Sequence<String>, isAll: Bool) -> Self {
+        let remedy =
+            "\(names.sorted().joined(separator: ", ")) did not run; if no such test exists any more, delete its "
+            + "interactions at the lines that are named above, or rename it in the file"
+        guard isAll else { return advising(remedy) }
+        var error = self
+        error.advice = remedy
+        return error
+    }
 }
 
 extension UnusedInteractionsError: DescribableError {
@@ -27,7 +38,8 @@ extension UnusedInteractionsError: DescribableError {
     public var description: String {
         let lines = zip(requests, places).map { $1.isEmpty ? $0 : "\($0)  (\($1))" }
         return
-            "Of the cassette \(file), \(requests.count) recorded interactions were never played:\(listed(lines))\n"
+            "Of the cassette \(file), \(requests.count) recorded interaction\(requests.count == 1 ? " was" : "s were") never "
+            + "played:\(listed(lines))\n"
             + "fix: \(advice); or set `rules.unused = .allow`"
     }
 }

@@ -16,7 +16,8 @@ public struct OutdatedRecordingsError: Error, Hashable, Sendable {
 extension OutdatedRecordingsError: DescribableError {
     /// Their number, their days and requests, and how to record them anew.
     public var description: String {
-        "Of the cassette \(file), \(recordings.count) recordings are older than the rules allow:\(listed(recordings))\n"
+        "Of the cassette \(file), \(recordings.count) recording\(recordings.count == 1 ? " is" : "s are") older than the rules "
+            + "allow:\(listed(recordings))\n"
             + "fix: \(advice); or raise `rules.expiry`"
     }
 }

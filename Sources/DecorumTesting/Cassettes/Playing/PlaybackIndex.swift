@@ -153,6 +153,14 @@ struct PlaybackIndex: Sendable {
         return try take(first, recorded: recorded)
     }
 
+    /// Takes the next interaction for the first of several versions of a request that has one; nil if none has.
+    mutating func take(firstOf requests: [RecordedRequest], recorded: Recorded) throws -> Int? {
+        for request in requests {
+            if case .interaction(let ordinal) = try take(request, recorded: recorded) { return ordinal }
+        }
+        return nil
+    }
+
     /// The place of the interactions that a request matches exactly, or else except for a secret.
     private mutating func place(
         of request: RecordedRequest, _ recorded: Recorded

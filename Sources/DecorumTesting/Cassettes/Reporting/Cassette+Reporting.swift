@@ -14,6 +14,14 @@ extension Cassette {
         reportFile.change { $0.end(reportedPath, ending) }
     }
 
+    /// The report of the run; nil unless a scope or `CASSETTE_REPORT` asks for one.
+    static var currentReport: CassetteReportFile? { CassetteDefaults.current.report ?? .current() }
+
+    /// Adds to the report of the run that a test needs a file that does not exist.
+    static func reportMissing(_ file: URL, _ mode: CassetteMode) {
+        currentReport?.change { $0.miss(reportedPath(of: file), mode: mode) }
+    }
+
     /// Adds to the report of the run that a test opens the file.
     func reportOpening() {
         let name = test.flatMap(TestCase.init)?.name
@@ -23,7 +31,9 @@ extension Cassette {
     }
 
     /// The path of the file from the working directory, or the whole one.
-    var reportedPath: String {
+    var reportedPath: String { Self.reportedPath(of: file) }
+
+    private static func reportedPath(of file: URL) -> String {
         let directory = FileManager.default.currentDirectoryPath + "/"
         return file.path.hasPrefix(directory) ? String(file.path.dropFirst(directory.count)) : file.path
     }

@@ -28,6 +28,12 @@ extension CassetteReport {
         }
     }
 
+    /// Adds that a test cannot open a file, since it does not exist.
+    mutating func miss(_ file: String, mode: CassetteMode) {
+        open(file, mode: mode)
+        change(file) { $0.isMissing = true }
+    }
+
     /// Adds the end of a test.
     mutating func end(_ file: String, _ ending: Ending) {
         change(file) { cassette in

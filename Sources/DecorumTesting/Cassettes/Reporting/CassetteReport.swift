@@ -38,6 +38,8 @@ public struct CassetteReport: Sendable, Hashable, Codable {
         public internal(set) var opened = 0
         /// How often a test with it passed, as far as its cassette is concerned.
         public internal(set) var finished = 0
+        /// Whether a test could not open it, since it does not exist.
+        public internal(set) var isMissing = false
         /// The number of requests that were recorded.
         public internal(set) var recorded = 0
         /// The number of requests that were answered by a recording.
@@ -144,6 +146,7 @@ extension CassetteReport.Cassette {
         let modes = modes.map(\.rawValue).joined(separator: ", ")
         var lines = ["", "\(file) (\(modes)): \(recorded) recorded, \(replayed) replayed"]
         if finished < opened { lines.append("  not finished by \(opened - finished) of \(opened) tests") }
+        if isMissing { lines.append("  does not exist") }
         lines += missed.map { "  missed    \($0)" }
         lines += changed.flatMap { change in
             ["  changed   \(change.request)"] + change.changes.map { "              \($0)" }

@@ -21,6 +21,15 @@ import Testing
         #expect(TestCase(name)?.test == test)
     }
 
+    @Test(arguments: [
+        ("3F2B8C1E-5D4A-4B6F-9E7D-2A1C0B9F8E7D", true), ("<Feed: 0x600002f4>", true),
+        ("2026-11-23 14:06:32 +0000", true),
+        ("de", false), ("Feed(page: 2)", false), ("a decade ago", false),
+    ])
+    func `A text that looks random is one that differs in each run`(text: String, isLikely: Bool) {
+        #expect(RandomValue.isLikely(in: text) == isLikely)
+    }
+
     @Test func `Only cases in whose place others ran are replaced`() {
         func replaced(_ recorded: Set<String>, _ opened: Set<String>) -> [String: Set<String>] {
             TestCase.replaced(recorded: recorded, opened: opened)
@@ -66,6 +75,18 @@ import Testing
         #expect(report.description.contains("cases     this run had none of some recorded cases of t"))
     }
 
+    @Test func `Recordings of a test that did not run are to be deleted, since no new recording removes them`()
+        async throws
+    {
+        #expect(try await runCases(.once, ["gone", "other"]).isEmpty)
+        let removed = try #require(try await runCases(.replay, ["other"]).first)
+        #expect(removed.contains("GET https://example.com/a  (line 4, recorded by gone)"), "\(removed)")
+        #expect(
+            removed.contains(
+                "\nfix: gone did not run; if no such test exists any more, delete its interactions at the lines that are "
+                    + "named above, or rename it in the file; or set"), "\(removed)")
+    }
+
     @Test func `A case that is added, a part of the tests and rules that allow it report nothing`() async throws {
         _ = try await runCases(.once, ["t(#1)", "t(#2)"])
         #expect(try await runCases(.once, ["t(#1)", "t(#2)", "t(#3)"]).isEmpty)
@@ -75,17 +96,22 @@ import Testing
         #expect(try await runCases(.once, ["t(#5)"], rules: CassetteRules(unused: .allow)).isEmpty)
     }
 
-    @Test func `The miss of a case that is new in replay names the remedy`() async throws {
+    @Test(arguments: [true, false]) func `The miss of a case that is new in replay names the remedy`(
+        isChanging: Bool
+    ) async throws {
         _ = try await runCases(.once, ["t(#1)"])
         let cassette = try CassetteDefaults(shared: SharedCassettes(isPartial: true)).cassette(
-            at: folder.path("shared.json"), rules: nil, mode: .replay, test: "t(#2)")
+            at: folder.path("shared.json"), rules: nil, mode: .replay, clock: SystemClock(), isShared: true,
+            test: "t(#2)", hasChangingArguments: isChanging)
         let miss = await #expect(throws: CassetteMissError.self) {
             try await CassetteConnection(cassette).send(.get("https://example.com/a"))
         }
         let text = try #require(miss).description
-        #expect(text.contains("`CASSETTE=once` records t(#2), which has no recording of its own yet"))
         #expect(
-            text.contains("the file has other cases of the test (t(#1)): if the text of an argument differs"), "\(text)"
-        )
+            text.contains(
+                "fix: record it: run the test without `CI`, or with `CASSETTE=once`; t(#2) has no recording of its own yet"
+            ),
+            "\(text)")
+        #expect(text.contains("Also, if the text of an argument differs in each run, conform") == isChanging, "\(text)")
     }
 }

@@ -56,6 +56,26 @@ import Testing
             ])
     }
 
+    @Test func `The fields of a part and the order of the parts are compared`() {
+        func body(_ parts: [(name: String, rest: String)]) -> String {
+            let texts = parts.map { name, rest in
+                "--b\r\nContent-Disposition: form-data; name=\"\(name)\"\(rest)\r\n\r\nx\r\n"
+            }
+            return texts.joined() + "--b--\r\n"
+        }
+        func found(_ recorded: [(String, String)], _ live: [(String, String)]) -> [String] {
+            lines(body(recorded), body(live), as: "multipart/form-data; boundary=b")
+        }
+        #expect(
+            found(
+                [("file", "; filename=\"a\"\r\nContent-Type: image/png"), ("note", "")],
+                [("file", "; filename=\"b\"\r\nContent-Type: image/jpeg"), ("note", "; filename=c")]) == [
+                    "part file:  filename  a  →  b", "part file:  content-type  image/png  →  image/jpeg",
+                    "part note:  filename  the recording has none  →  c",
+                ])
+        #expect(found([("a", ""), ("b", "")], [("b", ""), ("a", "")]) == ["the order of the parts differs"])
+    }
+
     @Test(arguments: [
         ("one\ntwo\nthree", "one\n2\nthree", "line 2  two  →  2"),
         ("one\ntwo", "one\ntwo\nthree", "2 lines  →  3 lines, line 3  the recording has none  →  three"),

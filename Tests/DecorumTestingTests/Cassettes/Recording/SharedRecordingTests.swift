@@ -108,7 +108,7 @@ import Testing
             try await CassetteConnection(cassette).send(.get("https://example.com/other"))
         }
         #expect(
-            miss?.description.contains("fix: `CASSETTE=once` records member, which has no recording of its own yet")
+            miss?.description.contains("`CASSETTE=once`; member has no recording of its own yet, so if it was renamed")
                 == true)
     }
 

@@ -46,6 +46,13 @@ import Testing
         }
     }
 
+    @Test func `A cassette that does not exist is in the report`() async throws {
+        await #expect(throws: CassetteError.self) { try await test("gone.json", ["/a"]) }
+        let found = try #require(try report.report().cassettes.first)
+        #expect(found.isMissing && found.opened == 1 && found.finished == 0)
+        #expect(try report.report().description.contains("  not finished by 1 of 1 tests\n  does not exist\n"))
+    }
+
     /// The paths in a report are those from the working directory, or whole ones.
     private func name(_ path: String) -> String { String(path.split(separator: "/").last ?? "") }
 

@@ -2,6 +2,7 @@ import Decorum
 import DecorumTesting
 import Foundation
 import HTTPTypes
+import Synchronization
 import Testing
 
 /// Verifying compares the shape of the answers, and the requests.
@@ -46,6 +47,58 @@ import Testing
             }
             #expect(error?.drifts.first?.changes.first == change)
         }
+    }
+
+    @Test(arguments: [[101, 102], [102, 103], [102, 101], [7, 8]])
+    func `Verifying knows a request by an identifier that the server has given in this run`(ids: [Int]) async throws {
+        func run(_ mode: CassetteMode, _ ids: [Int]) async throws {
+            let cassette = try recorder.cassette(mode)
+            let left = Mutex(ids)
+            let stub = StubConnection { request in
+                guard request.head.method == .post, let id = left.withLock({ $0.isEmpty ? nil : $0.removeFirst() })
+                else {
+                    return TestRecorder.json(#"{"count":3}"#)
+                }
+                return Response(
+                    status: .created, fields: [.contentType: "application/json", .location: "/items/\(id)"],
+                    body: Body(#"{"id":\#(id)}"#))
+            }
+            let connection = CassetteConnection(cassette, recording: stub)
+            for _ in ids { _ = try await connection.send(.post("https://example.com/items", body: "{}")) }
+            for id in ids {
+                _ = try await connection.send(.delete("https://example.com/items/\(id)"))
+                _ = try await connection.send(.get("https://example.com/log?item=\(id)"))
+                _ = try await connection.send(
+                    .put(
+                        "https://example.com/last", fields: [.contentType: "application/json"],
+                        body: Body(#"{"last":\#(id)}"#)))
+            }
+            try await cassette.finish()
+        }
+        try await run(.once, [101, 102])
+        try await run(.verify, ids)
+    }
+
+    @Test func `A word that the client may choose is no identifier`() async throws {
+        func requests(_ state: String) throws -> [Request] {
+            try ["/latest", "/items?state=\(state)"].map { try .get("https://example.com" + $0) }
+        }
+        _ = try await recorder.run(.once, requests("open")) { _ in TestRecorder.json(#"{"state":"open"}"#) }
+        let error = await #expect(throws: CassetteDriftError.self) {
+            try await recorder.run(.verify, requests("closed")) { _ in TestRecorder.json(#"{"state":"closed"}"#) }
+        }
+        #expect(error?.drifts.first?.changes == ["is not recorded"])
+    }
+
+    @Test func `Another media type is told once`() async throws {
+        let requests = [try Request.get("https://example.com/")]
+        _ = try await recorder.run(.once, requests) { _ in
+            Response(status: .ok, fields: [.contentType: "text/plain"], body: "one")
+        }
+        let error = await #expect(throws: CassetteDriftError.self) {
+            try await recorder.run(.verify, requests) { _ in TestRecorder.json("{}") }
+        }
+        #expect(error?.drifts.first?.changes == ["media type  was text/plain, is application/json"])
     }
 
     @Test func `Verifying notices requests that are no longer made`() async throws {

@@ -95,26 +95,39 @@ struct PseudonymForm: Hashable {
     }
 
     private static func separates(_ unit: UInt8, isNumber: Bool) -> Bool {
-        isNumber ? !unit.isDigit : "-_.:=".utf8.contains(unit)
+        isNumber ? !unit.isDigit : "-_.:=@".utf8.contains(unit)
     }
 
     /// The characters of a secret: those that are neither letters, digits nor separators become `NUL`.
     private static func units(of secret: [UInt8]) -> [UInt8] {
         var units: [UInt8] = []
         units.reserveCapacity(secret.count)
+        let isAddress = isMailAddress(secret)
         let padding = secret.lastIndex { $0 != UInt8(ascii: "=") }.map { $0 + 1 } ?? 0
         for (index, byte) in secret.enumerated() {
             switch byte {
             case 0x80..<0xC0: continue
             case UInt8(ascii: "="): units.append(index < padding || secret.count - padding > 2 ? 0 : byte)
+            // Only in an address of e-mail is it a part of the format; in a password it is one of the secret.
+            case UInt8(ascii: "@"): units.append(isAddress ? byte : 0)
             case _ where byte.isLetterOrDigit || "-_.:".utf8.contains(byte): units.append(byte)
             default: units.append(0)
             }
         }
-        for part in units.indices.split(whereSeparator: { ".:=".utf8.contains(units[$0]) }) {
+        for part in units.indices.split(whereSeparator: { ".:=@".utf8.contains(units[$0]) }) {
             hideRandomSeparators(in: &units, part.startIndex..<part.endIndex)
         }
         return units
+    }
+
+    /// Whether a secret is an address of e-mail, such as `ada@example.com`.
+    private static func isMailAddress(_ secret: [UInt8]) -> Bool {
+        let halves = secret.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+        guard halves.count == 2, !halves[0].isEmpty else { return false }
+        let labels = halves[1].split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return halves[0].allSatisfy { $0.isLetterOrDigit || ".!#$%&'*+/=?^_`{|}~-".utf8.contains($0) }
+            && labels.count > 1
+            && labels.allSatisfy { !$0.isEmpty && $0.allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "-") } }
     }
 
     /// Prefixes of tokens, whose separators stand at the same place in each secret.

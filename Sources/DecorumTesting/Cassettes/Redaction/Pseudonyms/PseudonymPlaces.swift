@@ -141,8 +141,8 @@ struct PseudonymPlaces {
 
     private func separatorLength(_ text: ArraySlice<UInt8>) -> Int {
         guard let first = text.first else { return 0 }
-        if "-_.:".utf8.contains(first) { return 1 }
-        return text.elementsEqual("%3A".utf8) || text.elementsEqual("%3a".utf8) ? 3 : 0
+        if "-_.:@".utf8.contains(first) { return 1 }
+        return ["%3A", "%3a", "%40"].contains { text.elementsEqual($0.utf8) } ? 3 : 0
     }
 
     private func padding(after end: Int) -> Int {

@@ -37,6 +37,17 @@ import Testing
         #expect(json(#"{"authorization":"Bearer aB+c/d=="}"#) == #"{"authorization":"Bearer Xq1AAA=="}"#)
     }
 
+    @Test func `An address of e-mail stays one at each place`() {
+        var redaction = Redaction.standard
+        redaction.jsonPaths.insert("**.email")
+        let rewriting = SecretRewriting(redaction, by: pseudonyms)
+        let redacted = rewriting.applied(to: Data(#"{"me":{"email":"ada@example.com"}}"#.utf8), mediaType: nil)
+        #expect(String(decoding: redacted, as: UTF8.self) == #"{"me":{"email":"aaa@xqcaaaa.aaa"}}"#)
+        #expect(url("/users?q=ada%40example.com") == "/users?q=aaa%40xqcaaaa.aaa")
+        #expect(
+            Pseudonym.erased(in: "/users?q=aaa%40xqcaaaa.aaa&p=aaa@xqcaaaa.aaa") == "/users?q=__secret__&p=__secret__")
+    }
+
     @Test(arguments: [
         ("Bearer abc", "Bearer aac"), ("Basic bWU6czNjcmV0", "Basic Redacted1AAA"),
         ("Digest username=\"me\", response=\"s3cret\"", "Digest redacted1aaaaaaaaaaaaaaaaaaaaaaa"),

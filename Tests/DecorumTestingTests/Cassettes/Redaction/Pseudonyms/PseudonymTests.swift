@@ -25,7 +25,8 @@ import Testing
         ("sk-live-aB3_dE5-gH7jK9mN1pQ3", "aa-aaaa-Redacted1AAAAAAAAAAA"),
         ("123456:ABC-DEF1234ghIkl", "AAAAAA:Redacted1AAAAAAA"),
         ("aB3dE5gH7jK9mN1pQ3sT5w==", "Redacted1AAAAAAAAAAAAA=="),
-        ("p@ss!wörd", "redacted1"),
+        ("p@ss!wörd", "redacted1"), ("ada@example.com", "aaa@xqcaaaa.aaa"),
+        ("grace.hopper-2@mail.example2.org", "aaaaa.aaaaaa-1@aaaa.xq1aaaaa.aaa"),
     ])
     func `The length, the alphabet and the separators stay`(secret: String, expected: String) {
         let text = pseudonym(secret)

@@ -1,0 +1,27 @@
+/// Finds the values that a client makes anew for each run, such as a UUID, a time in milliseconds or a digest.
+package enum RandomValue {
+    private static let digitCount = 10
+    private static let hexCount = 12
+
+    /// Whether each of two keys of a rule has such a value that the other one lacks.
+    static func differs(_ recorded: [UInt8], _ live: [UInt8]) -> Bool {
+        let (old, new) = (all(in: recorded), all(in: live))
+        return !old.isSubset(of: new) && !new.isSubset(of: old)
+    }
+
+    /// Whether the text of an argument looks like one that differs in each run: with a UUID, a time, or an address in
+    /// memory.
+    package static func isLikely(in text: String) -> Bool {
+        !all(in: Array(text.utf8)).isEmpty || text.contains("0x") || text.contains(/\d\d:\d\d:\d\d/)
+    }
+
+    /// The words that are a long number or a long hexadecimal one, such as the last part of a UUID.
+    private static func all(in bytes: [UInt8]) -> Set<ArraySlice<UInt8>> {
+        Set(
+            bytes.split { !$0.isLetterOrDigit }.filter { word in
+                word.count >= digitCount && word.allSatisfy(\.isDigit)
+                    || word.count >= hexCount && word.contains(where: \.isDigit)
+                        && word.allSatisfy { $0.isDigit || (0x61...0x66).contains($0 | 0x20) }
+            })
+    }
+}

@@ -1,0 +1,44 @@
+/// The similarity of the URLs of two requests.
+///
+/// Two queries of one address are more similar than two addresses. A query that only has more or fewer items is nearer than
+/// one with another value, and the fewer items differ, the nearer it is.
+struct URLNearness: Comparable {
+    private let rank: Int
+    private let detail: Int
+
+    init(_ recorded: String, _ live: String) {
+        guard Self.address(of: recorded) == Self.address(of: live) else {
+            rank = 0
+            detail = zip(recorded.utf8, live.utf8).prefix { $0 == $1 }.count
+            return
+        }
+        let (old, new) = (QueryItems(recorded[...]), QueryItems(live[...]))
+        rank = Set(old.names(notIn: new)).isDisjoint(with: new.names(notIn: old)) ? 2 : 1
+        detail = -old.names(notIn: new).count - new.names(notIn: old).count
+    }
+
+    /// The part of a URL before its query.
+    static func address(of url: String) -> Substring { url.prefix { $0 != "?" && $0 != "#" } }
+
+    static func < (one: Self, other: Self) -> Bool { (one.rank, one.detail) < (other.rank, other.detail) }
+}
+
+/// The items in the query of a URL, in their order.
+struct QueryItems {
+    let all: [Substring]
+    private let known: Set<Substring>
+
+    init(_ url: Substring) {
+        let query = url.drop { $0 != "?" }.dropFirst().prefix { $0 != "#" }
+        all = query.split(separator: "&")
+        known = Set(all)
+    }
+
+    /// The items that another query does not have.
+    func items(notIn other: QueryItems) -> [Substring] { all.filter { !other.known.contains($0) } }
+
+    /// The names of the items that another query does not have.
+    func names(notIn other: QueryItems) -> [Substring] { items(notIn: other).map(Self.name) }
+
+    static func name(of item: Substring) -> Substring { item.prefix { $0 != "=" } }
+}

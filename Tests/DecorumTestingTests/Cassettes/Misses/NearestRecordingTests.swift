@@ -1,0 +1,95 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// The recording that a miss shows, and the remedy that it names.
+@Suite struct NearestRecordingTests {
+    private let recorder: TestRecorder
+
+    init() throws { recorder = try TestRecorder() }
+
+    /// Records some requests, plays the first of them, and returns the text of the miss of another one.
+    private func miss(_ live: Request, recorded: [Request], played: Int = 0) async throws -> String {
+        _ = try await recorder.run(.once, recorded) { _ in Response(status: .ok) }
+        let connection = CassetteConnection(try recorder.cassette(.replay))
+        for request in recorded.prefix(played) { _ = try await connection.send(request) }
+        let error = await #expect(throws: CassetteMissError.self) { try await connection.send(live) }
+        return try #require(error).description
+    }
+
+    private func get(_ target: String) throws -> Request { try .get("https://example.com" + target) }
+
+    @Test func `A query with an item in addition is nearer than one with another value`() async throws {
+        let recorded = try ["/login", "/items", "/items?page=2", "/items?page=3"].map(get)
+        let text = try await miss(get("/items?per_page=2"), recorded: recorded, played: 1)
+        #expect(text.contains("closest: interaction 2, never played, 2 of 3 rules agree"), "\(text)")
+        #expect(text.contains("\n    query     now has \"per_page=2\" in addition\n"), "\(text)")
+    }
+
+    @Test func `An item that the request leaves out, and one with another value, are told apart`() async throws {
+        let text = try await miss(get("/items?sort=up"), recorded: [get("/items?page=1&sort=down")])
+        #expect(
+            text.contains(
+                "\n    query     the recording has \"page=1\" in addition\n    recorded  sort=down\n    now       sort=up\n"
+            ), "\(text)")
+    }
+
+    @Test func `Of recordings that are equally near, the next one in order that was not played is shown`() async throws
+    {
+        let recorded = try ["/items?page=1", "/items?page=2", "/items?page=3"].map(get)
+        let text = try await miss(get("/items?page=9"), recorded: recorded, played: 1)
+        #expect(text.contains("closest: interaction 2, never played"), "\(text)")
+    }
+
+    @Test func `A path that no recording has may be that of an additional request`() async throws {
+        let additional =
+            "no recording has this path; it may be a request that the test did not send when it was recorded"
+        let recorded = try ["/items/1"].map(get)
+        #expect(try await miss(get("/me"), recorded: recorded).contains("\n  \(additional)\nfix: "))
+        #expect(!(try await miss(get("/items/1?a=b"), recorded: recorded).contains(additional)))
+    }
+
+    @Test(arguments: [
+        ("/a?id=3f2b8c1e-5d4a-4b6f-9e7d-2a1c0b9f8e7d", "/a?id=0e1d8c1e-5d4a-4b6f-9e7d-0b9f8e7d2a1c", true),
+        ("/a?at=1793300000123", "/a?at=1793300000999", true), ("/a?page=2", "/a?page=3", false),
+        ("/a?at=1793300000123", "/a?page=2", false),
+    ])
+    func `A value that looks random is not mended by a new recording`(
+        recorded: String, live: String, isRandom: Bool
+    ) async throws {
+        let text = try await miss(get(live), recorded: [get(recorded)])
+        #expect(
+            text.contains("fix: a value that looks random differs, which no new recording mends") == isRandom, "\(text)"
+        )
+    }
+
+    @Test func `A random boundary is no random value`() async throws {
+        func upload(_ boundary: String, _ file: String) throws -> Request {
+            let content =
+                "--\(boundary)\r\nContent-Disposition: form-data; name=\"file\"; filename=\"\(file)\"\r\n\r\nx\r\n"
+                + "--\(boundary)--\r\n"
+            return try .post(
+                "https://example.com/", fields: [.contentType: "multipart/form-data; boundary=\(boundary)"],
+                body: Body(content))
+        }
+        let old = "1793300000123"
+        let new = "1793300000999"
+        let named = try await miss(upload(new, "b.png"), recorded: [upload(old, "a.png")])
+        #expect(named.contains("part file:  filename  a.png  →  b.png"), "\(named)")
+        #expect(!named.contains("looks random"), "\(named)")
+    }
+
+    @Test func `A random file name is told with the remedy`() async throws {
+        func upload(_ file: String) throws -> Request {
+            let content =
+                "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"\(file)\"\r\n\r\nx\r\n--b--\r\n"
+            return try .post(
+                "https://example.com/", fields: [.contentType: "multipart/form-data; boundary=b"], body: Body(content))
+        }
+        let text = try await miss(upload("0e1d8c1e5d4a.png"), recorded: [upload("3f2b8c1e5d4a.png")])
+        #expect(text.contains("part file:  filename  3f2b8c1e5d4a.png  →  0e1d8c1e5d4a.png"), "\(text)")
+        #expect(text.contains("fix: a value that looks random differs"), "\(text)")
+    }
+}
