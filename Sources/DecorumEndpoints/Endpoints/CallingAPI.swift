@@ -10,7 +10,8 @@ extension Connection {
     /// let repository = try await github.value(of: .repository("apple", "swift"))
     /// ```
     ///
-    /// Place it outermost: a call finds the encoder only there. A `validatingStatus` further in does not decide about typed calls, since each endpoint names the
+    /// Place it outermost: a call finds the encoder only there. A `validatingStatus` further in does not decide about typed
+    /// calls, since each endpoint names the
     /// statuses that it accepts; other requests pass unchanged.
     ///
     /// - Parameter api: All that the endpoints of the API have in common.

@@ -49,7 +49,7 @@ import Testing
         #expect(
             "\(error)"
                 == "The deadline of the request to api.example.com:443 passed after 30.00 s, before the head of the response. "
-                + "Raise `deadline` in the request's options, or the times of `limitingTime` (`time` of a `StandardStack`), "
+                + "Raise `deadline` in the request's options, or the times of `limitingTime` (`time.call` and `time.attempt` of a `StandardStack`), "
                 + "if the server needs more time."
         )
         let ofBody = TransportError(.deadlineExceeded, at: .body)

@@ -85,7 +85,7 @@ import Testing
                 "GET https://a.example/feed?token=REDACTED failed a",
                 "GET https://a.example/feed?token=REDACTED failed a",
                 "GET https://a.example/feed?token=REDACTED failed a",
-                "GET feed?token=REDACTED failed after 0.0 ms: The request to the server was not sent,",
+                "GET https://a.example/feed?token=REDACTED failed a",
             ])
     }
 
