@@ -11,8 +11,7 @@ extension Connection {
     /// ```
     ///
     /// Place it outermost: a call finds the encoder only there. A `validatingStatus` further in does not decide about typed
-    /// calls, since each endpoint names the
-    /// statuses that it accepts; other requests pass unchanged.
+    /// calls, since each endpoint names the statuses that it accepts; other requests pass unchanged.
     ///
     /// - Parameter api: All that the endpoints of the API have in common.
     /// - Returns: A connection to the API.

@@ -14,14 +14,16 @@ extension Endpoint {
     ///
     /// - Returns: An endpoint that makes the same call.
     public func nilIfMissing() -> Endpoint<Value?> {
-        let reading = ResponseReading<Value?>(accept: reading.accept, perform: { [reading] response, settings in
-            guard AcceptedStatuses.missing.contains(response.status) else {
-                let read = try await reading.read(response, settings)
-                return ReadValue(value: read.value, content: read.content)
-            }
-            try await response.body.drain(upTo: settings.limit)
-            return ReadValue(value: nil, content: nil)
-        })
+        let reading = ResponseReading<Value?>(
+            accept: reading.accept,
+            perform: { [reading] response, settings in
+                guard AcceptedStatuses.missing.contains(response.status) else {
+                    let read = try await reading.read(response, settings)
+                    return ReadValue(value: read.value, content: read.content)
+                }
+                try await response.body.drain(upTo: settings.limit)
+                return ReadValue(value: nil, content: nil)
+            })
         var endpoint = Endpoint<Value?>(method, path, parameters, query: query, content: content, as: reading)
         endpoint.fields = fields
         endpoint.accepted = AcceptedStatuses("\(accepted), 404, 410") { [accepted] status in
