@@ -25,13 +25,13 @@ enum CallRows {
                     _ = try decoder.decode(Item.self, from: try await response.body.data(upTo: 1 << 20))
                 }
             },
-            Row(name: "calls/by hand", baseline: "calls/decoding", bounds: [.instructionsPerLayer(20_300)]) { count in
+            Row(name: "calls/by hand", baseline: "calls/decoding", bounds: [.instructionsPerLayer(18_700)]) { count in
                 for _ in 0..<count {
                     let path = "repos/\(PercentCoding.encode("apple"))/\(PercentCoding.encode("swift"))"
                     _ = try await resolving.send(.get(path)).decode(Item.self, upTo: 1 << 20)
                 }
             },
-            Row(name: "calls/typed", baseline: "calls/decoding", bounds: [.instructionsPerLayer(43_600)]) { count in
+            Row(name: "calls/typed", baseline: "calls/decoding", bounds: [.instructionsPerLayer(23_600)]) { count in
                 for _ in 0..<count {
                     _ = try await api.value(
                         of: Endpoint<Item>.get("repos/{owner}/{name}", ["owner": "apple", "name": "swift"]))
