@@ -101,12 +101,14 @@ import Testing
     }
 
     private func send(_ draft: Item, over api: any Connection) async throws -> Item {
+        let item = try await api.value(of: Endpoint<Item>.get("items/{id}", ["id": 7]).nilIfMissing())
         let created = try await api.value(of: Endpoint<Item>.post("items", content: .json(draft)))
 
         for try await event in try api.events(of: Endpoint<Void>.get("items/events")) {
             print(event.type, event.data)
             if event.type == "end" { break }
         }
+        #expect(item == nil)
         return created
     }
 
@@ -186,7 +188,7 @@ import Testing
         #expect(try await copyReport(of: connection, through: file).fullName == "c")
 
         origin.enqueue(
-            .init(.created, body: #"{"fullName": "d"}"#),
+            .init(.notFound), .init(.created, body: #"{"fullName": "d"}"#),
             .init(fields: ["Content-Type": "text/event-stream"], body: "event: end\ndata: 1\n\n"))
         #expect(try await send(Item(fullName: "d"), over: connection).fullName == "d")
 
@@ -194,7 +196,7 @@ import Testing
             origin.requests.map(\.target)
                 == [
                     "/v1/items?per_page=100", "/v1/items?page=2", "/v1/report.pdf", "/v1/report.pdf", "/v1/reports",
-                    "/v1/items", "/v1/items/events",
+                    "/v1/items/7", "/v1/items", "/v1/items/events",
                 ])
         #expect(origin.requests[3].text == "report" && origin.requests[3].fields[.contentType] == "application/pdf")
         #expect(origin.requests[4].text.contains("filename=\"\(file.lastPathComponent)\""))

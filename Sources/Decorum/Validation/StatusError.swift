@@ -36,6 +36,9 @@ public struct StatusError: DescribableError {
     /// renewed, as of `X-RateLimit-Remaining: 0` with `X-RateLimit-Reset`, or of the field `RateLimit`, if the status is
     /// 403, 429 or 503. So a 403 that has a `retryAfter` is a limit, and no missing permission.
     public let retryAfter: Duration?
+    /// The date at which that time ends; nil where the server does not ask, and where the arrival of the response is not
+    /// known.
+    public let retryDate: Date?
     private let usedLimit: RateLimitFields.UsedLimit?
     private let place: String?
 
@@ -62,7 +65,9 @@ public struct StatusError: DescribableError {
         problem: ProblemText? = nil, at date: Date?
     ) {
         let kind = ContentKind(mediaType: response.head.headerFields[.contentType])
-        let problem = problem ?? (kind == .json ? response.body.bytes.map(ProblemText.find) : nil) ?? .absent
+        // Without a media type, content that is JSON is recognised (RFC 9110, section 8.3).
+        let mayBeJSON = kind == .json || kind == .unknown
+        let problem = problem ?? (mayBeJSON ? response.body.bytes.map(ProblemText.find) : nil) ?? .absent
         self.method = method
         self.origin = origin
         self.routeName = routeName
@@ -77,7 +82,9 @@ public struct StatusError: DescribableError {
         usedLimit =
             asked == nil && refusesByLimit
             ? RateLimitFields.usedLimit(in: response.head.headerFields, at: arrival) : nil
-        retryAfter = asked ?? usedLimit?.renewal
+        let wait = asked ?? usedLimit?.renewal
+        retryAfter = wait
+        retryDate = wait.flatMap { wait in date?.addingTimeInterval(wait / .seconds(1)) }
         place =
             response.metadata.url.map { Redaction.describedPath($0.absoluteString) }
             ?? origin.map { Redaction.describedPath("\($0)\(path ?? "")") }

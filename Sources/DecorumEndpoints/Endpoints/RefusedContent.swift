@@ -31,7 +31,8 @@ enum RefusedContent {
     }
 
     private static func isText(_ mediaType: String?) -> Bool {
-        guard let mediaType = mediaType?.lowercased() else { return false }
+        // A recipient may examine content without a media type (RFC 9110, section 8.3).
+        guard let mediaType = mediaType?.lowercased() else { return true }
         return mediaType.hasPrefix("text/") || mediaType.contains("json") || mediaType.contains("xml")
     }
 }
