@@ -36,6 +36,13 @@ public struct ResponseMetadata: Sendable {
         if let routeName = request.options.routeName { self.routeName = routeName }
     }
 
+    /// Takes the URL of the request as ``url``, which is parsed when it is read; a URL that is there already stays.
+    ///
+    /// - Parameter request: The request that the response answers.
+    public mutating func completeURL(from request: borrowing Request) {
+        if target == nil, self[URLKey.self] == nil { target = request.target }
+    }
+
     /// The fact of a key.
     public subscript<Key: ResponseMetadataKey>(_ key: Key.Type) -> Key.Value {
         @inlinable get { values.value(for: key, as: Key.Value.self) ?? Key.defaultValue }

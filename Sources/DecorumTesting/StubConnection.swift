@@ -81,7 +81,7 @@ public final class StubConnection: Connection {
         var response = try await (answer ?? fallback)(request)
         response.metadata.source = response.metadata.source ?? .stub
         // Links and errors need the URL that has answered, as from a transport.
-        if response.metadata.url == nil { response.metadata.url = request.url }
+        response.metadata.completeURL(from: request)
         return response
     }
 }

@@ -46,7 +46,7 @@ public struct SampleConnection: Connection {
         }
         var response = try sample.response(using: request.options.api?.api.encoder)
         response.metadata.source = .stub
-        response.metadata.url = request.url
+        response.metadata.completeURL(from: request)
         response.metadata.routeName = request.options.routeName
         return response
     }

@@ -142,6 +142,7 @@ struct PseudonymPlaces {
     private func separatorLength(_ text: ArraySlice<UInt8>) -> Int {
         guard let first = text.first else { return 0 }
         if "-_.:@".utf8.contains(first) { return 1 }
+        guard first == UInt8(ascii: "%") else { return 0 }
         return ["%3A", "%3a", "%40"].contains { text.elementsEqual($0.utf8) } ? 3 : 0
     }
 
