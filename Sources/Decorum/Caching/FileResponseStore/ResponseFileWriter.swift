@@ -80,8 +80,7 @@ final class ResponseFileWriter: ResponseWriter {
             let part = rest.prefix(Self.partLength)
             rest = rest.dropFirst(Self.partLength)
             guard let isFull = take(part) else {
-                // Other bodies have room once the file of this one is removed.
-                await files.threads.changing.perform {}
+                await files.removals()
                 return false
             }
             if isFull { guard await flush() else { return false } }
@@ -123,20 +122,19 @@ final class ResponseFileWriter: ResponseWriter {
 
     /// Writes the bytes in memory to the file.
     private func flush() async -> Bool {
-        let isWritten = await change { [self] in
+        await change { [self] in
             try state.withLock { try flush(&$0) }
             return true
         }
-        return isWritten ?? false
     }
 
     /// Performs a change that writes the bytes in memory; where it fails, nothing is kept.
-    private func change(_ work: @escaping @Sendable () throws -> Bool) async -> Bool? {
+    private func change(_ work: @escaping @Sendable () throws -> Bool) async -> Bool {
         let count = state.withLock { FileStatus.allocatedLength($0.pending.count) }
-        var result: Bool?
-        if await files.space.reserve(count) { result = await files.change(writing: count, work) }
-        if result == nil { state.withLock { abandon(&$0) } }
-        return result
+        if await files.space.reserve(count), await files.change(writing: count, work) == true { return true }
+        state.withLock { abandon(&$0) }
+        await files.removals()
+        return false
     }
 
     private func flush(_ state: inout State) throws {
@@ -172,7 +170,7 @@ final class ResponseFileWriter: ResponseWriter {
         guard !isBusy.exchange(true, ordering: .acquiring) else { return false }
         defer { isBusy.store(false, ordering: .releasing) }
         guard seal() else { return false }
-        let isPlaced = await change { [self] in
+        return await change { [self] in
             try state.withLock { state in
                 try writeWhole(&state)
                 guard let path = state.path else { return false }
@@ -183,7 +181,6 @@ final class ResponseFileWriter: ResponseWriter {
                 return isPlaced
             }
         }
-        return isPlaced ?? false
     }
 
     /// Adds the checksums of the blocks, and the first part, which marks the file as complete.
@@ -232,5 +229,10 @@ extension ResponseFiles {
             if let path { try? directory.fileSystem.remove(path) }
             space.release(count)
         }
+    }
+
+    /// Waits until the files are removed that have been discarded so far, since other bodies have room only then.
+    fileprivate func removals() async {
+        await threads.changing.perform {}
     }
 }
