@@ -144,6 +144,13 @@ extension ResponseMetadata {
         get { sharedCacheStatus?.status }
         set { sharedCacheStatus = newValue.map { SharedCacheStatus($0) } }
     }
+
+    /// Whether the response comes from a store, was no longer fresh, and no server has confirmed it, as while the server
+    /// cannot be reached (RFC 9111, section 4.2.4).
+    public var isStale: Bool {
+        guard source == .cache, let status = cacheStatus else { return false }
+        return status.forwardReason != nil || status.timeToLive.map { $0 < .zero } ?? false
+    }
 }
 
 /// A cache status that copies of a response share: it is larger than all other metadata, and only a cache sets it.

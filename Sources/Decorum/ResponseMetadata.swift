@@ -89,6 +89,24 @@ extension ResponseMetadata {
         set { self[PacingWaitKey.self] = newValue }
     }
 
+    /// The date at which ``Connection/pacing(_:in:clock:generator:)`` sends the next such request, where the response began a
+    /// pause; otherwise nil.
+    ///
+    /// It is later than the server asks, since a random part is added to each pause.
+    public var pauseEnd: Date? {
+        get { self[PauseEndKey.self] }
+        set { self[PauseEndKey.self] = newValue }
+    }
+
+    /// The date at which ``Connection/validatingStatus(_:clock:)`` got a response with the status of a failure (4xx or 5xx)
+    /// that the request accepts, by the clock of the layer; otherwise nil.
+    ///
+    /// A further layer that refuses the response counts `Retry-After` from it.
+    public var arrivalDate: Date? {
+        get { self[ArrivalDateKey.self] }
+        set { self[ArrivalDateKey.self] = newValue }
+    }
+
     /// The route name of the request that the response answers; nil where it has none, or where the connection that
     /// answered does not tell.
     public var routeName: String? {
@@ -145,6 +163,14 @@ private enum AttemptsKey: ResponseMetadataKey {
 
 private enum PacingWaitKey: ResponseMetadataKey {
     static let defaultValue = Duration.zero
+}
+
+private enum PauseEndKey: ResponseMetadataKey {
+    static let defaultValue: Date? = nil
+}
+
+private enum ArrivalDateKey: ResponseMetadataKey {
+    static let defaultValue: Date? = nil
 }
 
 private enum RouteNameKey: ResponseMetadataKey {

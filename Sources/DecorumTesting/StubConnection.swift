@@ -16,6 +16,23 @@ import Synchronization
 /// Queued answers are given in order; when none is left, sending throws ``StubExhaustedError``.
 /// Answers of a closure are computed for each request.
 ///
+/// To test a time limit, give it the clock of the stack: an answer that takes longer than the
+/// `RequestOptions.deadline` of its request then fails as over a network.
+///
+/// ```swift
+/// let clock = VirtualClock()
+/// let stub = StubConnection(clock: clock) { _ in
+///     try await clock.sleep(for: .seconds(60))
+///     return Response(status: .ok)
+/// }
+/// let connection = stub.limitingTime(TimePolicy(call: .seconds(2)), clock: clock)
+///
+/// async let response = connection.send(.get("https://example.com/"))
+/// try await clock.waitForSleepers(2)
+/// clock.advance(by: .seconds(2))
+/// await #expect(throws: TransportError.self) { try await response }
+/// ```
+///
 /// It is the innermost layer, where the transport would be.
 public final class StubConnection: Connection {
     /// Computes the answer to a request.
@@ -23,6 +40,7 @@ public final class StubConnection: Connection {
 
     private let state: Mutex<(answers: ArraySlice<Answer>, requests: [Request])>
     private let fallback: Answer
+    private let watch: TimeLimitWatch?
 
     /// Creates a stub that gives these responses in order.
     ///
@@ -33,22 +51,28 @@ public final class StubConnection: Connection {
 
     /// Creates a stub that computes every answer.
     ///
-    /// - Parameter answer: Computes the answer to a request, or throws in its stead.
-    public convenience init(_ answer: @escaping Answer) {
-        self.init(answers: [], then: answer)
+    /// - Parameters:
+    ///   - clock: The clock by which an answer ends at the deadline of its request; nil for one that takes as long as it
+    ///     likes.
+    ///   - answer: Computes the answer to a request, or throws in its stead.
+    public convenience init(clock: (any DatedClock)? = nil, _ answer: @escaping Answer) {
+        self.init(answers: [], clock: clock, then: answer)
     }
 
     /// Creates a stub that runs these closures in order, one for each request.
     ///
     /// - Parameters:
     ///   - answers: The closures; each answers one request, or throws in its stead.
+    ///   - clock: The clock by which an answer ends at the deadline of its request; nil for one that takes as long as it
+    ///     likes.
     ///   - fallback: Answers all further requests.
     public init(
-        answers: [Answer],
+        answers: [Answer], clock: (any DatedClock)? = nil,
         then fallback: @escaping Answer = { request in throw StubExhaustedError(method: request.head.method) }
     ) {
         state = Mutex((answers[...], []))
         self.fallback = fallback
+        watch = clock.map(TimeLimitWatch.init)
     }
 
     /// The requests so far, in the order in which they came.
@@ -78,10 +102,20 @@ public final class StubConnection: Connection {
             state.requests.append(request)
             return state.answers.popFirst()
         }
-        var response = try await (answer ?? fallback)(request)
+        var response = try await self.response(to: request, by: answer ?? fallback)
         response.metadata.source = response.metadata.source ?? .stub
         // Links and errors need the URL that has answered, as from a transport.
         response.metadata.completeURL(from: request)
+        return response
+    }
+
+    private func response(to request: Request, by answer: @escaping Answer) async throws -> Response {
+        guard let watch, let deadline = request.options.deadline else { return try await answer(request) }
+        let start = watch.clock.now
+        guard let response = try await watch.value(until: deadline, of: { try await answer(request) }) else {
+            throw TransportError.locate(
+                TransportError(.deadlineExceeded, at: .head), in: request, after: watch.clock.now - start)
+        }
         return response
     }
 }

@@ -148,12 +148,14 @@ import Testing
     }
 
     private func copyReport(of connection: any Connection, through file: URL) async throws -> Item {
+        let image = Data([0x89])
         let response = try await connection.send(.get("report.pdf"))
         try await response.save(to: file, upTo: 100 << 20)
         _ = try await connection.send(.put("report.pdf", body: Body(contentsOf: file)))
 
         var form: Multipart = ["title": "Summer"]
         try form.append("report", file: file)
+        form.append("cover", Body(image), named: "cover.png", as: "image/png")
         let sent = try await connection.value(of: Endpoint<Item>.post("reports", content: .multipart(form)))
         return sent
     }

@@ -13,6 +13,20 @@ import Testing
         #expect(response.status == .ok)
     }
 
+    @Test func slowStub() async throws {
+        let clock = VirtualClock()
+        let stub = StubConnection(clock: clock) { _ in
+            try await clock.sleep(for: .seconds(60))
+            return Response(status: .ok)
+        }
+        let connection = stub.limitingTime(TimePolicy(call: .seconds(2)), clock: clock)
+
+        async let response = connection.send(.get("https://example.com/"))
+        try await clock.waitForSleepers(2)
+        clock.advance(by: .seconds(2))
+        await #expect(throws: TransportError.self) { try await response }
+    }
+
     @Test func virtualClock() async throws {
         let stub = StubConnection(Response(status: .serviceUnavailable), Response(status: .ok))
         let request = try Request.get("https://api.example.com/")

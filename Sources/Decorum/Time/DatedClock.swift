@@ -7,6 +7,21 @@ public import Foundation
 public protocol DatedClock: Clock where Instant == ContinuousClock.Instant, Duration == Swift.Duration {
     /// The date and time of day, which may jump.
     var date: Date { get }
+
+    /// Waits until an instant at which something else fails unless it has ended by then, such as a deadline.
+    ///
+    /// By default, it sleeps. A clock that skips sleeps does not skip this wait, since then no work would be in time.
+    ///
+    /// - Parameter limit: The instant.
+    /// - Throws: `CancellationError`, as soon as the task is cancelled.
+    func sleep(untilLimit limit: ContinuousClock.Instant) async throws
+}
+
+extension DatedClock {
+    /// Sleeps until the instant.
+    public func sleep(untilLimit limit: ContinuousClock.Instant) async throws {
+        try await sleep(until: limit, tolerance: nil)
+    }
 }
 
 /// The time of the machine.

@@ -54,7 +54,7 @@ public final class TimeLimitWatch: Sendable {
         Task.detached { [weak self, clock] in
             var wakingUp: ContinuousClock.Instant? = instant
             while let instant = wakingUp {
-                try? await clock.sleep(until: instant, tolerance: nil)
+                try? await clock.sleep(untilLimit: instant)
                 guard !Task.isCancelled else { return }
                 wakingUp = self?.failOverdue()
             }

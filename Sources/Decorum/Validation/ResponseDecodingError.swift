@@ -43,7 +43,7 @@ extension ResponseDecodingError: CustomDebugStringConvertible, CustomReflectable
     /// The response, with its URL but without the query, and the place and kind of the fault; never a value of the content.
     public var description: String {
         "\(subject) cannot be decoded as \(type): \(fault)" + (advice.map { " \($0)" } ?? "")
-            + (isRecorded ? Self.recorded : "")
+            + (isRecorded ? " \(Response.recordedNote)" : "")
     }
 
     /// The same as the description.
@@ -51,9 +51,6 @@ extension ResponseDecodingError: CustomDebugStringConvertible, CustomReflectable
 
     /// A mirror with only the description, since the decoder's error may quote the content.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
-
-    private static let recorded =
-        " It was played from a recording; `CASSETTE=verify` checks whether the server still answers so."
 
     private var advice: String? {
         if let status, !AcceptedStatuses.successful.contains(status) {
@@ -66,5 +63,12 @@ extension ResponseDecodingError: CustomDebugStringConvertible, CustomReflectable
             return "It answers a precondition of the request and has no content; use the value that you have."
         }
         return fault.advice
+    }
+}
+
+extension Response {
+    /// The sentence about a response of which an error tells, and that no server has sent.
+    static var recordedNote: String {
+        "It was played from a recording; `CASSETTE=verify` checks whether the server still answers so."
     }
 }

@@ -36,8 +36,8 @@ public struct StatusError: DescribableError {
     /// renewed, as of `X-RateLimit-Remaining: 0` with `X-RateLimit-Reset`, or of the field `RateLimit`, if the status is
     /// 403, 429 or 503. So a 403 that has a `retryAfter` is a limit, and no missing permission.
     public let retryAfter: Duration?
-    /// The date at which that time ends; nil where the server does not ask, and where the arrival of the response is not
-    /// known.
+    /// The date at which that time ends, or later the one at which `pacing` sends again; nil where the server does not ask,
+    /// and where the arrival of the response is not known.
     public let retryDate: Date?
     private let usedLimit: RateLimitFields.UsedLimit?
     private let place: String?
@@ -84,7 +84,8 @@ public struct StatusError: DescribableError {
             ? RateLimitFields.usedLimit(in: response.head.headerFields, at: arrival) : nil
         let wait = asked ?? usedLimit?.renewal
         retryAfter = wait
-        retryDate = wait.flatMap { wait in date?.addingTimeInterval(wait / .seconds(1)) }
+        let askedEnd = wait.flatMap { wait in date?.addingTimeInterval(wait / .seconds(1)) }
+        retryDate = [askedEnd, wait == nil ? nil : response.metadata.pauseEnd].compactMap(\.self).max()
         place =
             response.metadata.url.map { Redaction.describedPath($0.absoluteString) }
             ?? origin.map { Redaction.describedPath("\($0)\(path ?? "")") }
@@ -142,6 +143,7 @@ extension StatusError: CustomDebugStringConvertible, CustomReflectable {
         let fields = fieldProblems.compactMap(\.shown)
         if !fields.isEmpty { notes.append("The server refuses \(fields.joined(separator: ", ")).") }
         if let place = placeOfWords { notes.append(place) }
+        if metadata.source == .cassette { notes.append(Response.recordedNote) }
         return notes
     }
 }

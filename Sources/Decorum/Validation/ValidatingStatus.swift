@@ -138,8 +138,11 @@ struct StatusValidatingConnection<Base: Connection>: ComposedConnection {
         let authority = request.head.authority
         let path = request.head.path
         let values = request.options.values
-        let response = try await base.send(request)
-        guard !accepted.contains(response.status) else { return response }
+        var response = try await base.send(request)
+        guard !accepted.contains(response.status) else {
+            if response.status.code >= 400 { response.metadata.arrivalDate = clock.date }
+            return response
+        }
         let asked = HTTPRequest(method: method, scheme: scheme, authority: authority, path: path)
         throw try await error(for: response, to: asked, RequestOptions(values))
     }

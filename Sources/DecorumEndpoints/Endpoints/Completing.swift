@@ -103,7 +103,7 @@ struct CompletingConnection<Base: Connection>: ComposedConnection {
                 return request
             }
             group.addTask {
-                try await clock.sleep(until: end, tolerance: nil)
+                try await clock.sleep(untilLimit: end)
                 return nil
             }
             defer { group.cancelAll() }

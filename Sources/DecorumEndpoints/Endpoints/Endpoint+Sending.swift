@@ -48,7 +48,7 @@ extension Endpoint {
     }
 
     private func refusal(_ received: Response, _ api: API) async throws -> RefusalError {
-        let arrival = api.clock.date
+        let arrival = received.metadata.arrivalDate ?? api.clock.date
         let (response, content) = try await RefusedContent.read(received)
         let error = StatusError(
             method: method, origin: response.metadata.url.flatMap { try? Origin($0) },

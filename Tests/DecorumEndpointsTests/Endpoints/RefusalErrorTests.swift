@@ -49,6 +49,17 @@ import Testing
         #expect(error.statusError.fieldProblems.map(\.name) == ["title"])
     }
 
+    @Test func `A typed call dates a refusal by the clock of the stack`() async throws {
+        let clock = VirtualClock()
+        let reset = "\(Int(clock.date.timeIntervalSince1970) + 300)"
+        let limited = Response(status: .forbidden, fields: ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": reset])
+        let stub = StubConnection { _ in limited }
+        let connection = stub.validatingStatus(clock: clock).calling(API(problem: Problem.self))
+        let error = try #require(await #expect(throws: RefusalError.self) { try await connection.value(of: .item(1)) })
+        #expect(error.statusError.retryAfter == .seconds(300))
+        #expect(error.statusError.retryDate == clock.date.addingTimeInterval(300))
+    }
+
     @Test func `A typed call knows when a rate limit is renewed`() async throws {
         let clock = VirtualClock()
         let limited = Response(status: .tooManyRequests, fields: [.retryAfter: "90"])

@@ -109,6 +109,31 @@ import Testing
         }
     }
 
+    @Test func `The date for the next request is the one at which the pause ends`() async throws {
+        let clock = VirtualClock()
+        let stub = StubConnection { _ in Response(status: .tooManyRequests, fields: [.retryAfter: "120"]) }
+        let connection = stub.pacing(clock: clock).validatingStatus(clock: clock)
+        let error = await #expect(throws: StatusError.self) { try await connection.send(.get("https://a.example/")) }
+        let pause = await #expect(throws: PacingError.self) { try await connection.send(.get("https://a.example/")) }
+        let (retry, next) = (try #require(error?.retryDate), try #require(pause?.date))
+        #expect(error?.retryAfter == .seconds(120))
+        #expect(abs(retry.timeIntervalSince(next)) < 0.001)
+        #expect(retry > clock.date.addingTimeInterval(120))
+        #expect(pause?.cause?.status == .tooManyRequests)
+    }
+
+    @Test func `A status that was played from a recording says so`() async throws {
+        var response = Response(status: .internalServerError)
+        response.metadata.source = .cassette
+        let error = await #expect(throws: StatusError.self) {
+            try await StubConnection(response).validatingStatus().send(.get("https://a.example/"))
+        }
+        #expect(
+            error?.description
+                == "GET https://a.example/ was answered with the status 500. It was played from a recording; "
+                + "`CASSETTE=verify` checks whether the server still answers so.")
+    }
+
     @Test(
         arguments: [
             (

@@ -84,6 +84,7 @@ struct LogEntry {
             line.add(shared.redaction.applied(toURL: last.to.absoluteString))
         }
         if let wait = report.metadata?.pacingWait, wait > .zero { line.add(", paced for \(wait.shortText)") }
+        if let refusal = report.metadata?.retryRefusal { line.add(", not sent again: \(refusal)") }
         // A cache stores hardly any response to an unsafe method, so its reason would only lengthen each such line.
         if let shared = report.metadata?.sharedCacheStatus, let detail = shared.status.detail, request.method.isSafe {
             line.add(", ")

@@ -102,7 +102,7 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
         var response = try await base.send(request)
         if wait > .zero { response.metadata.pacingWait = wait }
         if let pause = AskedPause(in: response.head, heedsRateLimits: policy.heedsRateLimits, at: clock.date) {
-            begin(pause, after: response.status, to: head, options)
+            response.metadata.pauseEnd = begin(pause, after: response.status, to: head, options)
         }
         return response
     }
@@ -141,21 +141,24 @@ struct PacingConnection<Base: Connection>: ComposedConnection {
         return waited
     }
 
+    /// Begins a pause, and returns the date of its end.
     private func begin(
         _ pause: AskedPause, after status: HTTPResponse.Status, to request: HTTPRequest, _ options: RequestOptions
-    ) {
+    ) -> Date {
         let scope = scope(of: request, options)
         let asked = min(pause.time, max(.zero, policy.longestPause))
         let now = clock.now
         // The path of one user's request is not shown to others.
         let isForOthers = pause.isOfOrigin && scope.principal != nil
         let url = isForOthers ? nil : request.url?.absoluteString
+        let date = clock.date
         let cause = PacingError.Cause(
             statusCode: status.code, request: url.map { "\(request.method) \(Redaction.describedPath($0))" },
-            routeName: options.routeName, date: clock.date, asked: pause.time,
+            routeName: options.routeName, date: date, asked: pause.time,
             isRateLimit: pause.isRateLimit)
+        let time = AskedWait.spread(asked).random(using: generator)
         pauses.begin(
-            from: now + asked, to: now + AskedWait.spread(asked).random(using: generator),
-            for: pause.isOfOrigin ? scope.ofOrigin : scope, because: cause)
+            from: now + asked, to: now + time, for: pause.isOfOrigin ? scope.ofOrigin : scope, because: cause)
+        return date + TimeInterval(time / .seconds(1))
     }
 }

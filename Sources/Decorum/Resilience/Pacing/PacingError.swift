@@ -1,4 +1,5 @@
 public import Foundation
+public import HTTPTypes
 
 /// A request that was not sent, because its server has asked for a pause that ends too late for the request.
 ///
@@ -35,6 +36,9 @@ public struct PacingError: DescribableError, Sendable, Hashable {
         public let asked: Duration
         /// Whether the server asked by saying that nothing remains of a rate limit, instead of with `Retry-After`.
         public let isRateLimit: Bool
+
+        /// The status of the response, as to compare it with ``StatusError/status``.
+        public var status: HTTPResponse.Status { HTTPResponse.Status(code: statusCode) }
 
         /// Creates a cause.
         ///

@@ -53,6 +53,7 @@ import Testing
             let response = try await connection.send(get())
             #expect(response.metadata.source == .cache)
             #expect(response.metadata.cacheStatus?.timeToLive == .seconds(-9))
+            #expect(response.metadata.isStale)
             #expect(response.body == "old")
         }
         gate.open()
@@ -150,6 +151,7 @@ import Testing
         let second = try await connection.send(get())
         #expect(second.body == "old")
         #expect(second.metadata.cacheStatus?.detail == "stale: the server cannot be reached (RFC 9111, 4.2.4)")
+        #expect([first, second].map(\.metadata.isStale) == [isUsedFor503, true])
     }
 
     @Test(arguments: ["", ", stale-while-revalidate=60"])

@@ -1,0 +1,65 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct StubConnectionTests {
+    private let clock = VirtualClock()
+
+    @Test func `A slow answer ends at the time limit of an attempt, and the next one is tried`() async throws {
+        let stub = StubConnection(
+            answers: [
+                { [clock] _ in
+                    try await clock.sleep(for: .seconds(60))
+                    return Response(status: .ok)
+                }
+            ], clock: clock, then: { _ in Response(status: .ok, body: "hello") })
+        let connection = stub.limitingTime(AttemptTimePolicy(.seconds(2)), as: .attempt, clock: clock)
+            .retrying(clock: clock)
+        let call = Task { try await connection.send(.get("https://example.com/")) }
+        try await clock.waitForSleepers(2)
+        clock.advance(by: .seconds(2))
+        while stub.requests.count < 2 {
+            clock.advance(by: .seconds(1))
+            await Task.yield()
+        }
+        #expect(try await call.value.body == "hello")
+    }
+
+    @Test func `A slow answer without a second attempt is a timeout that names the request`() async throws {
+        let stub = StubConnection(clock: clock) { [clock] _ in
+            try await clock.sleep(for: .seconds(60))
+            return Response(status: .ok)
+        }
+        var request = try Request.get("https://example.com/slow")
+        request.options.deadline = clock.now + .seconds(2)
+        let slow = request
+        let call = Task { try await stub.send(slow) }
+        try await clock.waitForSleepers(2)
+        clock.advance(by: .seconds(2))
+        let error = try #require(await #expect(throws: TransportError.self) { try await call.value })
+        #expect(error.isTimeout && error.code == .deadlineExceeded && error.elapsed == .seconds(2))
+        #expect("\(error)".contains("https://example.com/slow"))
+    }
+
+    @Test func `A cancelled caller leaves a slow answer at once`() async throws {
+        let stub = StubConnection(clock: clock) { [clock] _ in
+            try await clock.sleep(for: .seconds(60))
+            return Response(status: .ok)
+        }
+        var request = try Request.get("https://example.com/")
+        request.options.deadline = clock.now + .seconds(90)
+        let slow = request
+        let call = Task { try await stub.send(slow) }
+        try await clock.waitForSleepers(2)
+        call.cancel()
+        await #expect(throws: CancellationError.self) { try await call.value }
+    }
+
+    @Test func `Without a clock, an answer takes as long as it likes`() async throws {
+        let stub = StubConnection { _ in Response(status: .ok) }
+        var request = try Request.get("https://example.com/")
+        request.options.deadline = clock.now - .seconds(1)
+        #expect(try await stub.send(request).status == .ok)
+    }
+}
