@@ -27,10 +27,10 @@ import Synchronization
 /// }
 /// let connection = stub.limitingTime(TimePolicy(call: .seconds(2)), clock: clock)
 ///
-/// async let response = connection.send(.get("https://example.com/"))
+/// let call = Task { try await connection.send(.get("https://example.com/")) }
 /// try await clock.waitForSleepers(2)
 /// clock.advance(by: .seconds(2))
-/// await #expect(throws: TransportError.self) { try await response }
+/// await #expect(throws: TransportError.self) { try await call.value }
 /// ```
 ///
 /// It is the innermost layer, where the transport would be.

@@ -21,10 +21,10 @@ import Testing
         }
         let connection = stub.limitingTime(TimePolicy(call: .seconds(2)), clock: clock)
 
-        async let response = connection.send(.get("https://example.com/"))
+        let call = Task { try await connection.send(.get("https://example.com/")) }
         try await clock.waitForSleepers(2)
         clock.advance(by: .seconds(2))
-        await #expect(throws: TransportError.self) { try await response }
+        await #expect(throws: TransportError.self) { try await call.value }
     }
 
     @Test func virtualClock() async throws {

@@ -52,8 +52,11 @@ import Testing
     @Test func `A typed call dates a refusal by the clock of the stack`() async throws {
         let clock = VirtualClock()
         let reset = "\(Int(clock.date.timeIntervalSince1970) + 300)"
-        let limited = Response(status: .forbidden, fields: ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": reset])
-        let stub = StubConnection { _ in limited }
+        var limited = Response(status: .forbidden)
+        limited.head.headerFields[try #require(HTTPField.Name("X-RateLimit-Remaining"))] = "0"
+        limited.head.headerFields[try #require(HTTPField.Name("X-RateLimit-Reset"))] = reset
+        let answer = limited
+        let stub = StubConnection { _ in answer }
         let connection = stub.validatingStatus(clock: clock).calling(API(problem: Problem.self))
         let error = try #require(await #expect(throws: RefusalError.self) { try await connection.value(of: .item(1)) })
         #expect(error.statusError.retryAfter == .seconds(300))
