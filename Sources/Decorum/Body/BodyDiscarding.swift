@@ -47,7 +47,7 @@ extension Body {
         let unwanted = UnwantedBody(self)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { _ = try await unwanted.take()?.drain(upTo: limit) }
-            group.addTask { try await clock.sleep(untilLimit: instant) }
+            group.addTask { try await clock.sleep(until: instant, tolerance: nil) }
             defer { group.cancelAll() }
             try await group.next()
         }

@@ -45,7 +45,7 @@ private final class ReadAheadLease: Sendable {
     func firstChunk(until instant: ContinuousClock.Instant, on clock: any DatedClock) async throws -> Data? {
         try await withThrowingTaskGroup(of: Void.self) { [arrivals] group in
             group.addTask { for await _ in arrivals {} }
-            group.addTask { try await clock.sleep(untilLimit: instant) }
+            group.addTask { try await clock.sleep(until: instant, tolerance: nil) }
             defer { group.cancelAll() }
             try await group.next()
         }

@@ -76,7 +76,7 @@ extension SharedBody {
 
     private func wakePump(after patience: Duration) async {
         do {
-            try await settings.clock.sleep(untilLimit: settings.clock.now + patience)
+            try await settings.clock.sleep(for: patience)
         } catch {
             return
         }

@@ -8,9 +8,9 @@ public protocol DatedClock: Clock where Instant == ContinuousClock.Instant, Dura
     /// The date and time of day, which may jump.
     var date: Date { get }
 
-    /// Waits until an instant at which something else fails unless it has ended by then, such as a deadline.
+    /// Waits until the deadline of a request or another instant at which a ``TimeLimitWatch`` fails what has not ended.
     ///
-    /// By default, it sleeps. A clock that skips sleeps does not skip this wait, since then no work would be in time.
+    /// By default, it sleeps. A clock that skips sleeps does not skip this wait, since then no request would be in time.
     ///
     /// - Parameter limit: The instant.
     /// - Throws: `CancellationError`, as soon as the task is cancelled.
