@@ -43,7 +43,7 @@ import Testing
         Row(
             5, "shared requests over credentials without a principal",
             .impossible(tests: ["Without a principal nothing is shared above a layer that adds credentials"])),
-        Row(6, "a list of allowed hosts outside of redirects", .needs(layer: "host policy")),
+        Row(6, "a list of allowed hosts outside of redirects", .found([.hostPolicyOutsideOfRedirections, .hostChangedTooLate])),
         Row(7, "a log without redaction", .found([.secretsRecorded])),
         Row(8, "a redactor inside of the log", .impossible(tests: ["A planted secret never reaches the log"])),
         Row(9, "a cookie jar outside of redirects", .needs(layer: "cookies")),
