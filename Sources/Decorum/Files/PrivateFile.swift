@@ -180,7 +180,10 @@ public struct PrivateFileError: DescribableError, Hashable {
     /// The reason.
     public let reason: Reason
 
-    init(_ reason: Reason) {
+    /// Creates an error.
+    ///
+    /// - Parameter reason: The reason.
+    public init(_ reason: Reason) {
         self.reason = reason
     }
 

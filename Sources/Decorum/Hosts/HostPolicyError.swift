@@ -51,10 +51,12 @@ public struct HostPolicyError: DescribableError, Hashable {
         case .blocked:
             return "\(request) the host policy blocks. Remove the pattern from `blocking` if the host is intended."
         case .notAllowed:
-            return "\(request) is none of the hosts that the host policy allows. Add \(origin.host) by `allowing` if it "
+            return
+                "\(request) is none of the hosts that the host policy allows. Add \(origin.host) by `allowing` if it "
                 + "is intended."
         case .notEncrypted:
-            return "\(request) is not encrypted. Use https, or name \(origin.host) by `allowingPlainHTTP(to:)`, as for a "
+            return
+                "\(request) is not encrypted. Use https, or name \(origin.host) by `allowingPlainHTTP(to:)`, as for a "
                 + "server on this machine."
         default: return "\(request) the host policy refuses: \(reason.name)."
         }

@@ -12,7 +12,9 @@ struct StrictTransportEntry: Sendable, Hashable {
     /// The line of a file, in the form of curl.
     func line(for host: String) -> String {
         let date = CivilDate(seconds: end)
-        let parts = [(date.year, 4), (date.month, 2), (date.day, 2), (date.hour, 2), (date.minute, 2), (date.second, 2)]
+        let parts = [
+            (date.year, 4), (date.month, 2), (date.day, 2), (date.hour, 2), (date.minute, 2), (date.second, 2),
+        ]
         let digits = parts.map { number, count in
             String(repeating: "0", count: max(0, count - "\(number)".count)) + "\(number)"
         }

@@ -122,7 +122,8 @@ public final class StrictTransportHosts: Sendable {
                 }
             }
             // Each answer moves the end a little, which is not worth writing.
-            return old.map { $0.includesSubdomains != entry.includesSubdomains || entry.end - $0.end > age / 20 } ?? true
+            return old.map { $0.includesSubdomains != entry.includesSubdomains || entry.end - $0.end > age / 20 }
+                ?? true
         }
         if hasChanged { save() }
     }

@@ -35,7 +35,8 @@ extension CompositionRule {
                 guard let first = inner.first else { return nil }
                 return Finding(
                     hazard: .refreshThroughItself, severity: .error, places: [node.place] + inner,
-                    consequence: "A refresh of \(node.place.quotedName) sends through \(first.quotedName), which uses the same "
+                    consequence:
+                        "A refresh of \(node.place.quotedName) sends through \(first.quotedName), which uses the same "
                         + "credentials: it waits for itself, or begins a refresh of its own without end.",
                     change: "Remove \(first.quotedName) from the stack that the refresh sends through.", move: nil)
             }
