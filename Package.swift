@@ -14,6 +14,7 @@ let package = Package(
     products: [
         .library(name: "Decorum", targets: ["Decorum"]),
         .library(name: "DecorumArchive", targets: ["DecorumArchive"]),
+        .library(name: "DecorumCookies", targets: ["DecorumCookies"]),
         .library(name: "DecorumEndpoints", targets: ["DecorumEndpoints"]),
         .library(name: "DecorumAsyncHTTPClient", targets: ["DecorumAsyncHTTPClient"]),
         .library(name: "DecorumTesting", targets: ["DecorumTesting"]),
@@ -45,6 +46,7 @@ let package = Package(
                 httpTypes,
             ]
         ),
+        .target(name: "DecorumCookies", dependencies: ["Decorum", httpTypes]),
         .target(name: "DecorumEndpoints", dependencies: ["Decorum", httpTypes]),
         .target(name: "DecorumAsyncHTTPClient", dependencies: ["Decorum"] + asyncHTTPClient),
         .target(
@@ -76,8 +78,8 @@ let package = Package(
         .executableTarget(
             name: "DecorumBenchmarks",
             dependencies: [
-                "Decorum", "DecorumArchive", "DecorumAsyncHTTPClient", "DecorumCompression", "DecorumEndpoints",
-                "DecorumProbe", "DecorumTesting",
+                "Decorum", "DecorumArchive", "DecorumAsyncHTTPClient", "DecorumCompression", "DecorumCookies",
+                "DecorumEndpoints", "DecorumProbe", "DecorumTesting",
                 httpTypes,
             ] + asyncHTTPClient
         ),
@@ -98,7 +100,7 @@ let package = Package(
         ),
         .testTarget(
             name: "DecorumCompositionTests",
-            dependencies: ["Decorum", "DecorumTestSupport", "DecorumTesting", httpTypes]
+            dependencies: ["Decorum", "DecorumCookies", "DecorumTestSupport", "DecorumTesting", httpTypes]
         ),
         .testTarget(
             name: "DecorumTransportTests",
@@ -116,6 +118,10 @@ let package = Package(
                 .product(
                     name: "NIOEmbedded", package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"])),
             ] + asyncHTTPClient
+        ),
+        .testTarget(
+            name: "DecorumCookiesTests",
+            dependencies: ["DecorumCookies", "DecorumTestSupport", "DecorumTesting", httpTypes]
         ),
         .testTarget(
             name: "DecorumEndpointsTests",

@@ -17,6 +17,10 @@ extension Layer {
         public static let preparation = Role("preparation")
         /// Follows redirections.
         public static let redirection = Role("redirection")
+        /// Decides which hosts requests may reach, and over which scheme.
+        public static let hostPolicy = Role("host policy")
+        /// Keeps the cookies of answers, and adds them to requests.
+        public static let cookies = Role("cookies")
         /// Answers from stored responses.
         public static let caching = Role("caching")
         /// Sends again, or limits the number or the duration of attempts.

@@ -43,15 +43,21 @@ import Testing
         Row(
             5, "shared requests over credentials without a principal",
             .impossible(tests: ["Without a principal nothing is shared above a layer that adds credentials"])),
-        Row(6, "a list of allowed hosts outside of redirects", .needs(layer: "host policy")),
+        Row(
+            6, "a list of allowed hosts outside of redirects",
+            .found([.hostPolicyOutsideOfRedirections, .hostChangedTooLate])),
         Row(7, "a log without redaction", .found([.secretsRecorded])),
         Row(8, "a redactor inside of the log", .impossible(tests: ["A planted secret never reaches the log"])),
-        Row(9, "a cookie jar outside of redirects", .needs(layer: "cookies")),
-        Row(10, "a cookie jar outside of a cache", .needs(layer: "cookies")),
+        Row(
+            9, "a cookie jar outside of redirects",
+            .found([.cookiesOutsideOfRedirections, .cookiesInsideOfCache])),
+        Row(
+            10, "a cookie jar outside of a cache",
+            .impossible(tests: ["A stored answer sets no cookie again"])),
         Row(
             11, "a presigned query in a log",
             .impossible(tests: ["A presigned query is sent, and no layer shows its values"])),
-        Row(12, "a refresh that sends through its own stack", .needs(layer: "refresh of credentials")),
+        Row(12, "a refresh that sends through its own stack", .found([.refreshThroughItself])),
         Row(13, "fields that allow storing, written inside of a cache", .found([.cacheOutsideOfChanges])),
     ]
 

@@ -1,4 +1,5 @@
 import Decorum
+import DecorumCookies
 import DecorumTestSupport
 import DecorumTesting
 import Foundation
@@ -14,6 +15,7 @@ import Testing
         { $0.acting(for: Principal("user")) },
         { try $0.resolving(against: "https://a.example/") }, { $0.addingRequestID() }, { $0.addingIdempotencyKey() },
         { try $0.acceptingLanguages(["en"]) }, { $0.followingRedirects() }, { $0.decompressing() },
+        { $0.upgradingToHTTPS(remembering: StrictTransportHosts()) }, { $0.keepingCookies(in: CookieJar()) },
         { $0.caching(in: MemoryResponseStore()) }, { $0.coalescing() }, { $0.retrying() }, { $0.pacing() },
         { $0.limitingTime(as: .attempt) }, { $0.compressing() },
         { $0.authenticating(with: .signer(VisibleSigner()), for: site) },

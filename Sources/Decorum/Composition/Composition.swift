@@ -20,8 +20,9 @@ public struct Composition: Sendable {
     public let accepted: [Hazard: String]
     /// All rules, in the order in which their findings are shown.
     private static let rules =
-        CompositionRule.credentials + CompositionRule.signatures + CompositionRule.retries + CompositionRule.deadlines
-        + CompositionRule.fields + CompositionRule.caching + CompositionRule.observation + CompositionRule.testing
+        CompositionRule.credentials + CompositionRule.hosts + CompositionRule.signatures + CompositionRule.retries
+        + CompositionRule.deadlines + CompositionRule.fields + CompositionRule.caching + CompositionRule.observation
+        + CompositionRule.testing
     private let tree: LayerTree
     private let allFindings: [Finding]
 

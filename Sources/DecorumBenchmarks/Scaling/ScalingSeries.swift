@@ -1,11 +1,12 @@
 import Decorum
+import DecorumCookies
 import DecorumTesting
 import Foundation
 import HTTPTypes
 
 /// The series that are measured; requests under way on sockets are rows of transports.
 enum ScalingSeries {
-    static let all = [layers, fields, fieldsOfHit, entries, cassettes, unread]
+    static let all = [layers, fields, fieldsOfHit, entries, cookies, cassettes, unread]
 
     private static let repetitions = 500
 
@@ -50,6 +51,24 @@ enum ScalingSeries {
                     throw BenchmarkFailure("A response is not a hit.")
                 }
             }
+        }
+    }
+
+    /// One request that gets two cookies, out of a jar with so many for other sites.
+    private static let cookies = Series(
+        name: "scaling/cookies", sizes: [100, 1000, 10_000], furtherSizes: [100_000]
+    ) { size in
+        let jar = CookieJar(limits: .init(total: size + 2))
+        for index in 0...(size / 2) {
+            guard let site = URL(string: "https://api\(index).example\(index).com/") else { continue }
+            for name in ["session", "theme"] { jar.set(SetCookie(name: name, value: "value"), from: site) }
+        }
+        let connection = MemoryConnection().keepingCookies(in: jar)
+        let requests = try (0..<repetitions).map {
+            try Request.sample("https://api\($0 &* 7919 % (size / 2)).example\($0 &* 7919 % (size / 2)).com/")
+        }
+        return Series.Prepared(units: repetitions) {
+            for request in requests { _ = try await connection.send(request) }
         }
     }
 

@@ -37,6 +37,20 @@ extension Hazard {
     public static let credentialsOutsideOfRetries = Hazard("credentialsOutsideOfRetries")
 }
 
+/// Hosts and cookies.
+extension Hazard {
+    /// Only the first request of a call is held to a host policy.
+    public static let hostPolicyOutsideOfRedirections = Hazard("hostPolicyOutsideOfRedirections")
+    /// The host of a request changes after credentials or a stored response were chosen for it.
+    public static let hostChangedTooLate = Hazard("hostChangedTooLate")
+    /// The cookies of hops are lost, and those of the first URL go on.
+    public static let cookiesOutsideOfRedirections = Hazard("cookiesOutsideOfRedirections")
+    /// Cookies are added inside of a layer that stores or shares responses.
+    public static let cookiesInsideOfCache = Hazard("cookiesInsideOfCache")
+    /// A refresh of credentials needs the credentials that it refreshes.
+    public static let refreshThroughItself = Hazard("refreshThroughItself")
+}
+
 /// Signatures.
 extension Hazard {
     /// All attempts carry one signature.

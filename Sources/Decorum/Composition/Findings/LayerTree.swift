@@ -55,6 +55,17 @@ struct LayerTree: Sendable {
         return nodes.filter { $0.outer.contains(index) }.map(\.place)
     }
 
+    /// The layers of the branches through which a layer sends requests of its own, with the branches of those layers.
+    func ownRequests(of node: Node) -> [LayerPlace] {
+        let begins = node.layer.branches.filter { !$0.carriesRequests }.map(\.name)
+        let inside = nodes[node.place.number...].prefix { $0.depth > node.depth }
+        var isOwn = false
+        return inside.filter { inner in
+            if inner.depth == node.depth + 1, let branch = inner.branch { isOwn = begins.contains(branch) }
+            return isOwn
+        }.map(\.place)
+    }
+
     /// Whether a request passes one layer before another.
     func isInside(_ place: LayerPlace, of other: LayerPlace) -> Bool {
         nodes[place.number - 1].outer.contains(other.number - 1)

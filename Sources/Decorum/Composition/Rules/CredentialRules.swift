@@ -16,7 +16,8 @@ extension CompositionRule {
             }),
         tooFarIn(.originSetTooLate, .error) { layer, other in
             layer.has(.setsOrigin)
-                && (other.has(.bindsToOrigins) || other.has(.sharesResponses) || other.role == .redirection)
+                && (other.has(.bindsToOrigins) || other.has(.sharesResponses) || other.role == .redirection
+                    || other.role == .hostPolicy)
         } consequence: { layer, others in
             "A relative request has no origin before it reaches \(layer), so \(others) cannot tell which server it is for: "
                 + "it gets no credentials, and no stored response."

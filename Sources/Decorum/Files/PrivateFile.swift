@@ -1,0 +1,203 @@
+public import Foundation
+import Synchronization
+
+/// A small file that only its user can read, and that is replaced as a whole.
+///
+/// ```swift
+/// let file = PrivateFile(support.appending(path: "cookies.json"))
+/// let jar = CookieJar(file: file)
+/// ```
+///
+/// New content is written to a file beside it, which then takes its place, so that a process may end at any moment and no
+/// reader sees a part. The file has the mode 0600. One that others can read or write, one of another user, and anything
+/// but a plain file, such as a symbolic link, is not read. A missing directory is created for this user alone.
+///
+/// Of two processes that write, the later one wins.
+public final class PrivateFile: Sendable {
+    /// The place of the file.
+    public let url: URL
+
+    private struct State {
+        /// Makes the content that is to be written next.
+        var next: (@Sendable () -> Data)?
+        var writing: Task<Void, Never>?
+        var error: PrivateFileError?
+    }
+
+    private let state = Mutex(State())
+    private let spawner: any TaskSpawner
+
+    /// Creates a value; nothing is read or created yet.
+    ///
+    /// - Parameters:
+    ///   - url: The place of the file.
+    ///   - spawner: Starts the writing in the background.
+    public init(_ url: URL, spawner: any TaskSpawner = SystemSpawner(priority: .utility)) {
+        self.url = url
+        self.spawner = spawner
+    }
+
+    /// The error of the last writing in the background; nil where it succeeded.
+    public var error: PrivateFileError? { state.withLock { $0.error } }
+
+    /// Reads the file; waits for the disk.
+    ///
+    /// - Parameter limit: The largest number of bytes.
+    /// - Returns: The content; nil where there is no file.
+    /// - Throws: ``PrivateFileError`` for a file that is too large, that others can read or write, or that cannot be read.
+    public func contents(upTo limit: Int) throws(PrivateFileError) -> Data? {
+        // Not blocking, since a pipe in the place of the file would wait for a writer.
+        let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw PrivateFileError(errno == ELOOP ? .notPrivate : .system(errno))
+        }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw PrivateFileError(.system(errno)) }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else {
+            throw PrivateFileError(.notPrivate)
+        }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = unsafe read(descriptor, &chunk, chunk.count)
+            if count == 0 { return Data(bytes) }
+            guard count > 0 else {
+                if errno == EINTR { continue }
+                throw PrivateFileError(.system(errno))
+            }
+            bytes += chunk[..<count]
+            guard bytes.count <= limit else { throw PrivateFileError(.tooLarge) }
+        }
+    }
+
+    /// Replaces the content; waits for the disk.
+    ///
+    /// - Parameter data: The new content.
+    /// - Throws: ``PrivateFileError`` where it cannot be written; the earlier content then stays.
+    public func replace(with data: Data) throws(PrivateFileError) {
+        let directory = url.deletingLastPathComponent()
+        do {
+            try FileManager.default.createDirectory(
+                at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw PrivateFileError(.system(ENOENT))
+        }
+        let name = ".\(url.lastPathComponent).\(UInt64.random(in: 0 ... .max))"
+        let temporary = directory.appending(path: name).path(percentEncoded: false)
+        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw PrivateFileError(.system(errno)) }
+        do throws(PrivateFileError) {
+            do throws(PrivateFileError) {
+                try Self.write(data, to: descriptor)
+            } catch {
+                close(descriptor)
+                throw error
+            }
+            close(descriptor)
+            guard unsafe rename(temporary, path) == 0 else { throw PrivateFileError(.system(errno)) }
+        } catch {
+            unsafe unlink(temporary)
+            throw error
+        }
+    }
+
+    /// Replaces the content soon, in the background; several changes in a short time are written once.
+    ///
+    /// - Parameter content: Makes the content when it is written.
+    public func update(_ content: @escaping @Sendable () -> Data) {
+        state.withLock { state in
+            state.next = content
+            if state.writing == nil { state.writing = spawner.spawn { [self] in self.writeAll() } }
+        }
+    }
+
+    /// Waits until the changes so far are written, or could not be.
+    public func waitUntilWritten() async {
+        await state.withLock { $0.writing }?.value
+    }
+
+    private func writeAll() {
+        while true {
+            let content = state.withLock { state in
+                defer { state.next = nil }
+                if state.next == nil { state.writing = nil }
+                return state.next
+            }
+            guard let content else { return }
+            var failure: PrivateFileError?
+            do {
+                try replace(with: content())
+            } catch {
+                failure = error
+            }
+            state.withLock { $0.error = failure }
+        }
+    }
+
+    private var path: String { url.path(percentEncoded: false) }
+
+    private static func write(_ data: Data, to descriptor: Int32) throws(PrivateFileError) {
+        let bytes = [UInt8](data)
+        var done = 0
+        while done < bytes.count {
+            let count = unsafe bytes.withUnsafeBytes { rest in
+                unsafe Foundation.write(descriptor, rest.baseAddress?.advanced(by: done), rest.count - done)
+            }
+            if count > 0 { done += count }
+            guard count > 0 || errno == EINTR else { throw PrivateFileError(.system(errno)) }
+        }
+        // Without it, a loss of power may leave an empty file in the place of the earlier one.
+        guard fsync(descriptor) == 0 else { throw PrivateFileError(.system(errno)) }
+    }
+}
+
+/// A private file was not read or written.
+public struct PrivateFileError: DescribableError, Hashable {
+    /// The reason, as an open set.
+    public struct Reason: Sendable, Hashable {
+        /// The name of the reason, suitable for a metric.
+        public let name: String
+        private let code: Int32
+
+        private init(_ name: String, code: Int32 = 0) {
+            self.name = name
+            self.code = code
+        }
+
+        /// Others can read or write the file, it is another user's, or it is no plain file.
+        public static let notPrivate = Reason("notPrivate")
+        /// The file has more bytes than its reader takes.
+        public static let tooLarge = Reason("tooLarge")
+
+        static func system(_ code: Int32) -> Reason { Reason("system", code: code) }
+
+        /// The number of the system's error; nil for another reason.
+        public var systemCode: Int32? { code == 0 ? nil : code }
+    }
+
+    /// The reason.
+    public let reason: Reason
+
+    /// Creates an error.
+    ///
+    /// - Parameter reason: The reason.
+    public init(_ reason: Reason) {
+        self.reason = reason
+    }
+
+    /// The name of the reason.
+    public var shortDescription: String { reason.name }
+
+    /// The reason and the way to mend it, without the path, which may name a user.
+    public var description: String {
+        switch reason {
+        case .notPrivate:
+            "The file is not read, because it is no plain file of this user alone. Remove it, or take the rights of others "
+                + "away (chmod 600)."
+        case .tooLarge: "The file is not read, because it is too large. Remove it."
+        default: "The file cannot be read or written: error \(reason.systemCode ?? 0) of the system."
+        }
+    }
+}

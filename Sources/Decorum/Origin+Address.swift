@@ -1,0 +1,16 @@
+extension Origin {
+    /// Whether the host is an IP address and not a name.
+    ///
+    /// A last part of digits, or of digits after `0x`, counts as the end of an IPv4 address, since systems read `127.1` and
+    /// `0x7f.1` as addresses too (WHATWG URL, section 3.5).
+    public var hasAddress: Bool { Self.isAddress(host) }
+
+    static func isAddress(_ host: some StringProtocol) -> Bool {
+        if host.utf8.first == UInt8(ascii: "[") { return true }
+        let labels = host.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: true)
+        guard let last = labels.last else { return false }
+        if last.allSatisfy({ (0x30...0x39).contains($0) }) { return true }
+        return last.count > 2 && last.prefix(2).elementsEqual("0x".utf8)
+            && last.dropFirst(2).allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0 | 0x20) }
+    }
+}

@@ -1,0 +1,66 @@
+/// The decision about a cookie that a server sets (RFC 6265bis, section 5.7).
+enum CookieRules {
+    /// The longest time that a cookie lives, in seconds: 400 days.
+    static let longestAge = 400 * 86_400
+
+    /// Decides about a cookie, without regard to those that are there.
+    ///
+    /// - Parameters:
+    ///   - set: The cookie as the server sets it.
+    ///   - place: The URL of the request.
+    ///   - now: The current time, in seconds since 1970.
+    ///   - suffixes: The domains under which anybody can register a name.
+    /// - Returns: The cookie, or the reason to refuse it.
+    static func cookie(
+        _ set: SetCookie, from place: CookiePlace, at now: Int, suffixes: PublicSuffixes
+    ) -> Result<Cookie, RefusedCookie> {
+        var domain = set.domain.flatMap { $0.isEmpty ? nil : $0 }
+        if let wanted = domain {
+            // A domain that is the host itself is allowed for addresses and suffixes, and then means the host alone. No list
+            // has names with a dot at their end, such as `com.`, which are suffixes as well.
+            if place.isAddress || wanted.utf8.last == UInt8(ascii: ".") || suffixes.isPublicSuffix(wanted) {
+                guard wanted == place.host else {
+                    return .failure(RefusedCookie(place.isAddress ? .domain : .publicSuffix))
+                }
+                domain = nil
+            } else if !place.host.matches(domain: wanted) {
+                return .failure(RefusedCookie(.domain))
+            }
+        }
+        let cookie = Cookie(
+            name: set.name, value: set.value, domain: domain ?? place.host, isHostOnly: domain == nil,
+            path: set.path ?? place.defaultPath, isSecure: set.isSecure, isHTTPOnly: set.isHTTPOnly,
+            sameSite: set.sameSite, end: end(of: set, at: now))
+        guard !set.isSecure || place.isSecure else { return .failure(RefusedCookie(.notEncrypted)) }
+        guard set.sameSite != SetCookie.SameSite.none || set.isSecure else {
+            return .failure(RefusedCookie(.sameSiteNone))
+        }
+        guard keepsPromise(cookie, hasRootPath: set.path == "/") else { return .failure(RefusedCookie(.prefix)) }
+        return .success(cookie)
+    }
+
+    /// The end of a cookie: that of `Max-Age`, else that of `Expires`, at most 400 days from now.
+    private static func end(of set: SetCookie, at now: Int) -> Int? {
+        if let age = set.maximumAge { return age > 0 ? now + min(age, longestAge) : .min }
+        return set.expires.map { min($0.seconds, now + longestAge) }
+    }
+
+    /// Whether the attributes are those that the prefix of the name promises, or that of the value of a nameless cookie,
+    /// which a server could not tell from a name.
+    private static func keepsPromise(_ cookie: Cookie, hasRootPath: Bool) -> Bool {
+        let name = ArraySlice((cookie.name.isEmpty ? cookie.value : cookie.name).utf8)
+        let isHost = name.startsIgnoringCase(with: "__host-")
+        guard isHost || name.startsIgnoringCase(with: "__secure-") else { return true }
+        guard !cookie.name.isEmpty, cookie.isSecure else { return false }
+        return !isHost || cookie.isHostOnly && hasRootPath
+    }
+}
+
+/// A cookie is not kept.
+struct RefusedCookie: Error {
+    let refusal: CookieRefusal
+
+    init(_ refusal: CookieRefusal) {
+        self.refusal = refusal
+    }
+}

@@ -1,0 +1,143 @@
+public import HTTPTypes
+
+/// A cookie as a server sets it: the value of a `Set-Cookie` field (RFC 6265bis, sections 4.1 and 5.6).
+///
+/// ```swift
+/// let cookie = SetCookie("session=31d4d96e; Path=/; Secure; HttpOnly; SameSite=Lax")
+/// print(cookie?.name ?? "", cookie?.sameSite == .lax)  // session true
+/// ```
+///
+/// A server makes one with ``init(name:value:)``, sets its attributes, and sends its ``field``. Descriptions and
+/// reflection show no value.
+public struct SetCookie: Sendable, Hashable {
+    /// The kinds of requests that a cookie goes with, by the site that asks for them.
+    public enum SameSite: String, Sendable, Hashable, CaseIterable {
+        /// Only with requests that its own site asks for.
+        case strict = "Strict"
+        /// Also where another site leads there by a safe method.
+        case lax = "Lax"
+        /// With all requests; the cookie has to be ``SetCookie/isSecure``.
+        case none = "None"
+    }
+
+    /// The name, which may be empty.
+    public var name: String
+    /// The value, which may be empty where the name is not; quotation marks are a part of it.
+    public var value: String
+    /// The domain whose hosts all get the cookie, in lower case and without a dot at its start; nil for the host alone.
+    public var domain: String?
+    /// The path below which the cookie goes with requests; nil for the folder of the request.
+    public var path: String?
+    /// The point in time at which the cookie ends; ``maximumAge`` is stronger.
+    public var expires: CookieDate?
+    /// The seconds after which the cookie ends, which is at once where they are not above 0.
+    ///
+    /// A cookie with neither end is for a session.
+    public var maximumAge: Int?
+    /// Whether the cookie goes over https alone.
+    public var isSecure = false
+    /// Whether scripts of a page do not see the cookie, which has no effect here.
+    public var isHTTPOnly = false
+    /// The kinds of requests; nil where the server says nothing.
+    public var sameSite: SameSite?
+
+    /// The largest number of bytes of a name and its value together.
+    static let sizeLimit = 4096
+    /// The largest number of bytes of the value of an attribute.
+    static let attributeLimit = 1024
+
+    /// Creates a cookie without attributes.
+    ///
+    /// - Parameters:
+    ///   - name: The name.
+    ///   - value: The value.
+    public init(name: String, value: String) {
+        self.name = name
+        self.value = value
+    }
+
+    /// Parses the value of a field.
+    ///
+    /// Unknown and faulty attributes are ignored, and so are those of more than 1024 bytes; of several with one name, the
+    /// last one counts.
+    ///
+    /// - Parameter value: The value of one `Set-Cookie` field; nil for one with a control character, with more than 4096
+    ///   bytes of name and value, with neither of them, or that is not UTF-8.
+    public init?(_ value: String) {
+        let bytes = ArraySlice(value.utf8)
+        guard !bytes.contains(where: \.isControl), !value.unicodeScalars.contains("\u{FFFD}") else { return nil }
+        let parts = bytes.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+        let halves = (parts.first ?? []).halves
+        // Without an equals sign, the whole is the value of a cookie without a name.
+        let (nameText, valueText) = halves.second.map { (halves.first, $0) } ?? ([], halves.first)
+        guard nameText.count + valueText.count <= Self.sizeLimit, !nameText.isEmpty || !valueText.isEmpty,
+            let name = nameText.string, let content = valueText.string
+        else { return nil }
+        self.init(name: name, value: content)
+        for part in parts.dropFirst() { take(part) }
+    }
+
+    private mutating func take(_ attribute: CookieText) {
+        let (name, second) = attribute.halves
+        let value = second ?? []
+        guard value.count <= Self.attributeLimit else { return }
+        switch true {
+        case name.equalsIgnoringCase("expires"): expires = CookieDate(value) ?? expires
+        case name.equalsIgnoringCase("max-age"): maximumAge = Self.seconds(of: value) ?? maximumAge
+        case name.equalsIgnoringCase("domain"):
+            let host = value.first == UInt8(ascii: ".") ? value.dropFirst() : value
+            domain = host.isEmpty ? nil : host.string?.lowercased()
+        case name.equalsIgnoringCase("path"):
+            path = value.first == UInt8(ascii: "/") ? value.string : nil
+        case name.equalsIgnoringCase("secure"): isSecure = true
+        case name.equalsIgnoringCase("httponly"): isHTTPOnly = true
+        case name.equalsIgnoringCase("samesite"):
+            sameSite = SameSite.allCases.first { $0.rawValue.lowercased() == value.string?.lowercased() }
+        default: break
+        }
+    }
+
+    /// The seconds of `Max-Age`, the largest number where there are more; nil where it is no number.
+    private static func seconds(of value: CookieText) -> Int? {
+        let isNegative = value.first == UInt8(ascii: "-")
+        let digits = isNegative ? value.dropFirst() : value
+        guard !digits.isEmpty, digits.allSatisfy(\.isDigit) else { return nil }
+        return isNegative ? -1 : Int(digits.string ?? "") ?? .max
+    }
+}
+
+extension SetCookie {
+    /// The field that sets the cookie; nil where a part of it has a character that would end that part.
+    ///
+    /// The name has to be a token, and the value has no blanks, commas, semicolons, quotation marks within or control
+    /// characters (RFC 6265bis, section 4.1.1): encode other content, as in base64.
+    public var field: HTTPField? {
+        guard !name.isEmpty, name.utf8.allSatisfy(\.isToken), CookiePair(name: name, value: value).isSendable,
+            name.utf8.count + value.utf8.count <= Self.sizeLimit
+        else { return nil }
+        var parts = ["\(name)=\(value)"]
+        for (label, text) in [("Domain", domain), ("Path", path)] {
+            guard let text else { continue }
+            guard text.utf8.count <= Self.attributeLimit, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x3B })
+            else { return nil }
+            parts.append("\(label)=\(text)")
+        }
+        if let expires { parts.append("Expires=\(HTTPDate(expires.date))") }
+        if let maximumAge { parts.append("Max-Age=\(maximumAge)") }
+        if isSecure { parts.append("Secure") }
+        if isHTTPOnly { parts.append("HttpOnly") }
+        if let sameSite { parts.append("SameSite=\(sameSite.rawValue)") }
+        return HTTPField(name: .setCookie, value: parts.joined(separator: "; "))
+    }
+}
+
+extension SetCookie: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The name and the domain, without the value.
+    public var description: String { "\(name.debugDescription)" + (domain.map { " for \($0)" } ?? "") }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// A mirror with only the description, since the value is a secret.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
