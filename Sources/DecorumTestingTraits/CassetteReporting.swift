@@ -28,15 +28,16 @@ extension Cassette {
         return warnings
     }
 
-    /// Records the differences that `CassetteMode.verify` has found in a test that has failed for another reason, and
-    /// which file was being recorded where a request has failed.
-    func recordCircumstances(at sourceLocation: SourceLocation) async {
+    /// Records what explains a test that has failed: which file was being recorded, the requests that the cassette failed,
+    /// and the differences that `CassetteMode.verify` has found.
+    ///
+    /// `shown` are the texts of the errors that the test has shown already.
+    func recordCircumstances(shown: [String], at sourceLocation: SourceLocation) async {
         recordNote(at: sourceLocation)
-        guard let drift = await driftOfFailedTest() else { return }
-        Issue.record(drift, sourceLocation: sourceLocation)
+        await reportFailedTest(shown: shown) { Issue.record($0, sourceLocation: sourceLocation) }
     }
 
-    /// Tells of a failed test which file was being recorded, where a request has failed.
+    /// Tells of a failed test which file was being recorded, since nothing is written to it.
     func recordNote(at sourceLocation: SourceLocation) {
         guard let note = noteOfFailedTest else { return }
         Issue.record("\(note)", severity: .warning, sourceLocation: sourceLocation)

@@ -45,10 +45,12 @@ public struct CassetteTrait: TestTrait, TestScoping {
                 try await Cassette.$current.withValue(cassette, operation: function)
             }
         } catch {
-            await cassette.recordCircumstances(at: test.sourceLocation)
+            await cassette.recordCircumstances(shown: watch.errorTexts + ["\(error)"], at: test.sourceLocation)
             throw error
         }
-        guard !watch.hasFailed else { return await cassette.recordCircumstances(at: test.sourceLocation) }
+        guard !watch.hasFailed else {
+            return await cassette.recordCircumstances(shown: watch.errorTexts, at: test.sourceLocation)
+        }
         cassette.warn(at: test.sourceLocation)
         do {
             try await cassette.finish()

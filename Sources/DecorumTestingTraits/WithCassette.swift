@@ -39,12 +39,12 @@ public func withCassette<Result>(
 ) async throws -> Result {
     let part = TestPart(isolation: #isolation, body: body)
     let watch = IssueWatch()
-    let recordDrift: (CassetteDriftError) -> Void = { Issue.record($0, sourceLocation: sourceLocation) }
+    let record: (any Error) -> Void = { Issue.record($0, sourceLocation: sourceLocation) }
     return try await DecorumTesting.withCassette(
         name, rules: rules, mode: mode, clock: clock, hasFailed: watch.hasFailed, filePath: filePath,
         function: function,
         test: Test.currentRecorderName, hasChangingArguments: Test.Case.current?.hasChangingArguments ?? false,
-        onDrift: recordDrift
+        shown: watch.errorTexts, onFault: record
     ) { cassette in
         defer { cassette.attachFailures(at: sourceLocation) }
         do {

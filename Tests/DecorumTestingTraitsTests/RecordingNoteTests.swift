@@ -48,14 +48,46 @@ import Testing
         let purpose = mode == .verify ? "to compare the answers with" : "to record"
         #expect("\(note)".contains("were sent to the server, \(purpose) the cassette "), "\(note)")
         #expect("\(note)".contains("\(name).json, and one failed."), "\(note)")
+        #expect("\(note)".contains("; record while the server can be reached.") == (mode == .once), "\(note)")
+        #expect(!"\(note)".contains("stays as it was"), "\(note)")
+        // The error of the test tells that the server is down, so there is no difference to tell of.
+        #expect(found.count == 1)
     }
 
-    @Test func `A test that fails without a failed request has no such note`() async throws {
-        let found = try await issues(.cassette("sound", mode: .once)) {
+    @Test func `A test that verifies and fails without a failed request has no note`() async throws {
+        defer { try? FileManager.default.removeItem(at: folder.appending(path: "sound.json")) }
+        #expect(try await issues(.cassette("sound", mode: .once)) { try await send("/") }.isEmpty)
+        let found = try await issues(.cassette("sound", mode: .verify)) {
             try await send("/")
             Issue.record("broken")
         }
         #expect(found.map(\.severity) == [.error])
+    }
+
+    @Test func `A test that fails tells that its recordings were not written`() async throws {
+        defer { try? FileManager.default.removeItem(at: folder.appending(path: "kept.json")) }
+        let fresh = try await issues(.cassette("kept", mode: .once)) {
+            try await send("/")
+            Issue.record("broken")
+        }
+        #expect(fresh.map(\.severity) == [.error, .warning])
+        #expect("\(try #require(fresh.last))".contains("was not written. No file was written; it is recorded when"))
+
+        #expect(try await issues(.cassette("kept", mode: .once)) { try await send("/") }.isEmpty)
+        for mode in [CassetteMode.append, .rewrite] {
+            let found = try await issues(.cassette("kept", mode: mode)) {
+                try await send("/new")
+                Issue.record("broken")
+            }
+            #expect(found.map(\.severity) == [.error, .warning])
+            #expect("\(try #require(found.last))".contains("kept.json was not written. The file stays as it was"))
+        }
+        // A test that only plays has recorded nothing.
+        let played = try await issues(.cassette("kept", mode: .append)) {
+            try await send("/")
+            Issue.record("broken")
+        }
+        #expect(played.map(\.severity) == [.error])
     }
 
     @Test func `Adding to a cassette tells of older recordings that the test no longer plays`() async throws {

@@ -38,7 +38,7 @@ import Testing
                 #expect(response.status == .ok)
             }
         }
-        #expect(issues.count == 1)
+        #expect(issues.map(\.severity) == [.error, .warning])
         #expect(!exists("expectation"))
     }
 

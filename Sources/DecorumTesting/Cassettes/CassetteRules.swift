@@ -105,7 +105,7 @@ public struct CassetteRules: Sendable {
     /// Texts and places that stay in the cassette as they are, such as a test's own made-up token.
     public var allowedSecrets: [SecretAllowance]
     /// Receives the values that were replaced by their names each time a cassette is written; by default, they are
-    /// listed on standard error.
+    /// listed on standard error. In a suite whose tests share a file, each value of the file comes once.
     public var reportReplacements: (@Sendable ([SecretReplacement], _ file: URL) -> Void)?
     /// Receives, for each request that is looked for in the cassette, the recording that answered it and the reasons why
     /// others did not; nil for none, or with `CASSETTE=explain` for standard error.

@@ -5,7 +5,8 @@ import Foundation
 ///
 /// The file is `Cassettes/<file of the test>/<name>.json` beside the file of the test. A body that throws leaves the file
 /// as it was. An assertion that fails without throwing does so only if `hasFailed` reports it: in XCTest, pass
-/// `testRun?.totalFailureCount != 0`. In Swift Testing, import `DecorumTestingTraits`, whose function of this name
+/// `testRun?.totalFailureCount != 0`. A request that the cassette failed is then written to standard error, since code that
+/// catches its error leaves the assertion alone. In Swift Testing, import `DecorumTestingTraits`, whose function of this name
 /// observes failures itself.
 ///
 /// ```swift
@@ -37,16 +38,18 @@ public func withCassette<Result>(
 ) async throws -> Result {
     try await withCassette(
         name, rules: rules, mode: mode, clock: clock, hasFailed: hasFailed(), filePath: filePath, function: function,
-        test: nil, onDrift: { FileHandle.standardError.write(Data("\($0)\n".utf8)) }, body)
+        test: nil, onFault: { FileHandle.standardError.write(Data("\($0)\n".utf8)) }, body)
 }
 
 /// Runs a test with a cassette; `test` is its name, if the framework knows more than the function.
 ///
-/// `onDrift` receives the differences that ``CassetteMode/verify`` has found in a test that has failed.
+/// `onFault` receives what the cassette knows of a test that has failed: the requests that it failed, and the differences
+/// that ``CassetteMode/verify`` has found. `shown` are the texts of errors that the test has shown, evaluated after it.
 package func withCassette<Result>(
     _ name: String?, rules: CassetteRules?, mode: CassetteMode?, clock: any DatedClock,
     hasFailed: @autoclosure () -> Bool, filePath: String, function: String, test: String?,
-    hasChangingArguments: Bool = false, onDrift: (CassetteDriftError) -> Void, _ body: (Cassette) async throws -> Result
+    hasChangingArguments: Bool = false, shown: @autoclosure () -> [String] = [], onFault: (any Error) -> Void,
+    _ body: (Cassette) async throws -> Result
 ) async throws -> Result {
     let path = CassettePath.path(name ?? CassettePath.name(ofFunction: function), beside: filePath)
     let cassette = try CassetteDefaults.current.cassette(
@@ -56,11 +59,11 @@ package func withCassette<Result>(
     do {
         result = try await Cassette.$current.withValue(cassette) { try await body(cassette) }
     } catch {
-        if let drift = await cassette.driftOfFailedTest() { onDrift(drift) }
+        await cassette.reportFailedTest(shown: shown() + ["\(error)"], to: onFault)
         throw error
     }
     if hasFailed() {
-        if let drift = await cassette.driftOfFailedTest() { onDrift(drift) }
+        await cassette.reportFailedTest(shown: shown(), to: onFault)
     } else {
         try await cassette.finish()
     }

@@ -31,11 +31,11 @@ import Testing
         (#"{"cassette": 1, "interactions": [] } x"#, "line 1", "text after the end"),
         (
             "{\"cassette\": 1, \"interactions\": [\n{\"request\": {\"method\": \"GET\"}}]}", "line 2",
-            "no method, or no URL"
+            "it has no `url`"
         ),
         (
             "{\"cassette\": 1, \"interactions\": [\n{\"request\": {\"method\": \"GET\", \"url\": \"/\"}}]}", "line 2",
-            "neither a response nor an error"
+            "neither a `response` nor an `error`"
         ),
     ])
     func `An invalid file throws an error with the place and the cause`(text: String, place: String, reason: String) {
@@ -151,10 +151,10 @@ import Testing
     @Test func `An empty file is refused`() throws {
         try folder.write("", to: "empty.json")
         for mode in [CassetteMode.replay, .append, .rewrite, .verify] {
-            let error = #expect(throws: CassetteImportError.self) {
+            let error = #expect(throws: CassetteError.self) {
                 try Cassette(at: folder.path("empty.json"), mode: mode)
             }
-            #expect(error?.reason == "it is empty")
+            #expect(error?.reason == "it is empty; delete it and record it again")
             #expect(error?.file.contains("empty.json") == true)
         }
         #expect(try folder.text("empty.json").isEmpty)

@@ -55,7 +55,7 @@ import Testing
                   url  same
                   body  differs
                     $.page  1  →  2
-                fix: `CASSETTE=append` records it, `CASSETTE=rewrite` records everything anew
+                fix: `CASSETTE=rewrite swift test` records the test anew
                 file: feed.json:8
                 """)
     }
@@ -149,7 +149,10 @@ import Testing
     @Test func `A repeat tells of the one that is played`() async throws {
         let request = try Request.get("https://api.example.com/feed")
         let text = try await miss(request, after: [request])
-        #expect(text.contains("interaction 1 matches, but is already played (`rules.repeats = .last`"))
+        #expect(
+            text.contains(
+                "interaction 1 matches, but is already played (if its answer is the same each time, `rules.repeats = .last` plays it again)"
+            ), "\(text)")
     }
 
     @Test(arguments: [(2, "1 and 2"), (3, "1, 2 and 3"), (9, "1, 2, 3, … and 9")])
@@ -159,7 +162,10 @@ import Testing
         try folder.write(#"{"cassette": 1, "interactions": [\#(list)]}"#, to: "feed.json")
         let request = try Request.get("https://a.example/")
         let text = try await miss(request, after: Array(repeating: request, count: count))
-        #expect(text.contains("interactions \(numbers) match, but are already played (`rules."), "\(text)")
+        #expect(
+            text.contains(
+                "interactions \(numbers) match, but are already played (if the answer stays the same, `rules."),
+            "\(text)")
     }
 
     @Test func `A request out of order says so`() async throws {

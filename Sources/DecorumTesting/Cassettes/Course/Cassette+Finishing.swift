@@ -69,20 +69,19 @@ extension Cassette {
                 let matchable = redactor.matchable(request)
                 return scanner.masked("\(matchable.method) \(matchable.url)")
             },
-            places: ordinals.map { place(of: $0, in: content) },
-            advice: adviceToRecordOrShare(
-                or: test == nil
-                    ? "`CASSETTE=rewrite` records it anew"
-                    : "`CASSETTE=rewrite` records each test anew; delete what belongs to a test that no longer exists"))
+            places: ordinals.map { InteractionPlace.words(line: content.line(of: $0), tests: content.tests(of: $0)) },
+            isVerified: mode == .verify,
+            advice: adviceToRecordOrShare(or: adviceForUnused(ordinals, of: content)))
     }
 
-    /// The line of an interaction, and the tests that recorded it; empty if neither is known.
-    private func place(of ordinal: Int, in content: CassetteContent) -> String {
-        let tests = content.tests(of: ordinal)
-        let parts =
-            (content.line(of: ordinal).map { ["line \($0)"] } ?? [])
-            + (tests.isEmpty ? [] : ["recorded by \(tests.joined(separator: ", "))"])
-        return parts.joined(separator: ", ")
+    /// How to remove interactions that are not used: the command for the test that has recorded all of them, if it is one.
+    private func adviceForUnused(_ ordinals: [Int], of content: CassetteContent) -> String {
+        guard test != nil else { return "`\(rewriteCommand)` records the test anew without them" }
+        let owners = Set(ordinals.flatMap(content.tests(of:)))
+        let remedy = "delete what belongs to a test that no longer exists"
+        guard owners.count == 1, let owner = owners.first, !ordinals.contains(where: { content.tests(of: $0).isEmpty })
+        else { return "`CASSETTE=rewrite` records each test anew; \(remedy)" }
+        return "`\(Self.command(.rewrite, for: owner))` records the test anew without them; \(remedy)"
     }
 }
 

@@ -3,15 +3,32 @@ import Foundation
 import Synchronization
 
 extension Cassette {
-    /// The note for a test that has failed while the cassette sent its requests: a failure of the connection then needs a
-    /// server, and no recording; nil if no request has failed.
+    /// The note for a test that has failed while the cassette sent its requests: nothing was recorded, and a failure of the
+    /// connection needs a server; nil if no request was sent, or if ``CassetteMode/verify`` has reached the server.
     package var noteOfFailedTest: String? {
         let recordings = state.withLock { $0.recordings }
-        guard recordings.contains(where: \.hasFailed) else { return nil }
-        let purpose = mode == .verify ? "compare the answers with" : "record"
-        return
-            "The requests of this test were sent to the server, to \(purpose) the cassette \(file.relativePath), and one "
-            + "failed. The file stays as it was; record while the server can be reached."
+        guard !recordings.isEmpty else { return nil }
+        let hasFailed = recordings.contains(where: \.hasFailed)
+        let path = file.relativePath
+        let sent = "The requests of this test were sent to the server, to"
+        switch mode {
+        case .verify:
+            guard hasFailed else { return nil }
+            return
+                "\(sent) compare the answers with the cassette \(path), and one failed. Run it again while the server can "
+                + "be reached."
+        case .append, .rewrite:
+            let consequence = stamp == nil ? "No file was written" : "The file stays as it was"
+            guard !hasFailed else {
+                return
+                    "\(sent) record the cassette \(path), and one failed. \(consequence); record while the server can be "
+                    + "reached."
+            }
+            return
+                "This test has failed, so what it recorded for the cassette \(path) was not written. \(consequence); it is "
+                + "recorded when the test passes."
+        case .replay, .live, .once: return nil
+        }
     }
 
     /// The note for a test that has recorded in ``CassetteMode/append``, and left recordings of its own; nil if it left none.

@@ -10,6 +10,8 @@ public final class SharedCassettes: Sendable {
     private let courses = Mutex<[String: SharedCourse]>([:])
     /// The version of each file that was read last, and its content.
     private let contents = Mutex<[String: (stamp: FileStamp, content: CassetteContent)]>([:])
+    /// The values of each file that were reported as replaced.
+    private let reported = Mutex<[String: Set<SecretReplacement>]>([:])
     /// Whether only some tests of the suite run.
     let isPartial: Bool
 
@@ -99,6 +101,18 @@ public final class SharedCassettes: Sendable {
         courses.withLock { courses in
             defer { courses[file.path]?.isWritten = true }
             return courses[file.path]?.isWritten ?? false
+        }
+    }
+
+    /// The replaced values of a file that no test of the suite has reported before; how often a value stands in the
+    /// recordings of one test makes no difference.
+    func unreported(_ replacements: [SecretReplacement], of file: URL) -> [SecretReplacement] {
+        reported.withLock { reported in
+            replacements.filter { replacement in
+                var replacement = replacement
+                replacement.count = 1
+                return reported[file.path, default: []].insert(replacement).inserted
+            }
         }
     }
 

@@ -33,17 +33,21 @@ struct CassetteFiles {
 
     /// Reads the file of a path, which must be one in the folder.
     func read(_ path: String, _ members: CassetteMembers) throws -> Data {
-        guard contains(path) else { throw members.fault("its file is not in the folder \(folder)") }
+        guard contains(path) else { throw members.fault("its file is not in the folder \(folder)", at: "file") }
         let file = directory.appending(path: path)
         let inside = directory.appending(path: folder).resolvingSymlinksInPath().path + "/"
         guard file.resolvingSymlinksInPath().path.hasPrefix(inside) else {
-            throw members.fault("its file leads out of the folder \(folder)")
+            throw members.fault("its file leads out of the folder \(folder)", at: "file")
         }
-        guard let content = try? Data(contentsOf: file) else { throw members.fault("its file \(path) cannot be read") }
+        guard let content = try? Data(contentsOf: file) else {
+            throw members.fault(
+                "its file \(path) cannot be read; delete the interaction, or record the test again with `CASSETTE=rewrite`",
+                at: "file")
+        }
         // The checksum detects files that were mixed up, not attacks: an attacker can change the cassette as well.
         let checksum = path.dropFirst(folder.count + 1).prefix { $0 != "." }
         guard checksum.elementsEqual(Self.checksum(content)) else {
-            throw members.fault("its file \(path) is not the one that was recorded")
+            throw members.fault("its file \(path) is not the one that was recorded", at: "file")
         }
         return content
     }

@@ -84,6 +84,20 @@ struct CassetteMembers {
     /// An error at the object.
     func fault(_ reason: String) -> JSONSyntaxError { JSONSyntaxError(reason: reason, offset: start) }
 
+    /// An error at the value of a member.
+    func fault(_ reason: String, at name: MemberName) -> JSONSyntaxError {
+        JSONSyntaxError(reason: reason, offset: self[name]?.lowerBound ?? start)
+    }
+
+    /// An error for a member that is missing, which names a member that looks like it with a wrong name.
+    func missing(_ names: String..., reason: String? = nil) -> JSONSyntaxError {
+        let misspelled = members.map { text($0.text) }.first { name in
+            names.contains { SimilarName.isMisspelled(name, for: $0) }
+        }
+        let cause = misspelled.map { ", and the member `\($0)` is unknown" } ?? ""
+        return fault((reason ?? "it has no `\(names.joined(separator: "` and no `"))`") + cause)
+    }
+
     /// Whether a member has a name, which is compared as text only if it is none of the format.
     private func holds(_ name: MemberName?, _ text: Range<Int>) -> Bool {
         if let name { return self[name] != nil }

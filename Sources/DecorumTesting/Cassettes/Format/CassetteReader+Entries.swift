@@ -76,11 +76,13 @@ extension CassetteReader {
                 default: _ = try scanner.skipValue()
                 }
             }
-            guard var found, response != nil || failure != nil else {
-                throw JSONSyntaxError(
-                    reason: "an interaction has no request, or neither a response nor an error", offset: start)
+            let range = start..<scanner.position
+            guard var found else { throw try CassetteMembers(scanner.bytes, in: range).missing("request") }
+            guard response != nil || failure != nil else {
+                throw try CassetteMembers(scanner.bytes, in: range)
+                    .missing("response", "error", reason: "it has neither a `response` nor an `error`")
             }
-            found.range = start..<scanner.position
+            found.range = range
             found.response = response
             found.failure = failure
             found.day = day
@@ -114,10 +116,10 @@ extension CassetteReader {
                 _ = try scanner.skipValue()
             }
         }
-        guard let method, let url else {
-            throw JSONSyntaxError(reason: "a request has no method, or no URL", offset: start)
-        }
         let range = start..<scanner.position
+        guard let method, let url else {
+            throw try CassetteMembers(scanner.bytes, in: range).missing(method == nil ? "method" : "url")
+        }
         return Entry(range: range, request: range, method: method, url: url, hasContent: hasContent)
     }
 

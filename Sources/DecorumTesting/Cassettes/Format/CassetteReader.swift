@@ -51,7 +51,9 @@ final class CassetteReader: Sendable {
                 response: try members.members("response").map { try Self.response($0, files) },
                 failure: try members.members("error").map(Self.failure),
                 recordedAt: try members.text("at").map { text in
-                    guard let day = RecordedDay(text) else { throw members.fault("its day is not a valid date") }
+                    guard let day = RecordedDay(text) else {
+                        throw members.fault("its day is not a valid date", at: "at")
+                    }
                     return day.date
                 })
             interaction.tests = try members.lines("tests")
@@ -114,7 +116,7 @@ final class CassetteReader: Sendable {
         do {
             return try read()
         } catch {
-            let syntax = error as? JSONSyntaxError
+            let syntax = (error as? JSONSyntaxError).map { ExpectedName.told(in: $0, of: bytes) }
             let line = syntax.map { "line \($0.line(in: bytes))" }
             let place = index.map { "interactions[\($0)]" }
             throw CassetteError(
@@ -126,17 +128,17 @@ final class CassetteReader: Sendable {
 
 extension CassetteReader {
     private static func request(_ members: CassetteMembers, _ files: CassetteFiles) throws -> RecordedRequest {
-        guard let method = try members.text("method"), let url = try members.text("url") else {
-            throw members.fault("a request has no method, or no URL")
-        }
+        guard let method = try members.text("method") else { throw members.missing("method") }
+        guard let url = try members.text("url") else { throw members.missing("url") }
         return RecordedRequest(
             method: method, url: url, fields: try fields("headers", members),
             body: try RecordedContent.read(members, files: files), trailers: try fields("trailers", members))
     }
 
     private static func response(_ members: CassetteMembers, _ files: CassetteFiles) throws -> RecordedResponse {
-        guard let status = try members.integer("status"), (100...999).contains(status) else {
-            throw members.fault("its status is not valid")
+        guard let status = try members.integer("status") else { throw members.missing("status") }
+        guard (100...999).contains(status) else {
+            throw members.fault("its status is not a number from 100 to 999", at: "status")
         }
         return RecordedResponse(
             status: status,
@@ -161,8 +163,10 @@ extension CassetteReader {
         var responses: [RecordedResponse.Interim] = []
         try scanner.array { scanner in
             let response = try CassetteMembers(&scanner)
-            guard let status = try response.integer("status"), (100...199).contains(status) else {
-                throw response.fault("the status of an interim response is not valid")
+            guard let status = try response.integer("status") else { throw response.missing("status") }
+            guard (100...199).contains(status) else {
+                throw response.fault(
+                    "the status of an interim response is not a number from 100 to 199", at: "status")
             }
             responses.append(.init(status: status, fields: try fields("headers", response)))
         }
@@ -187,9 +191,10 @@ extension CassetteReader {
     }
 
     private static func failure(_ members: CassetteMembers) throws -> RecordedFailure {
-        guard let kind = try members.text("kind"),
-            let stage = RecordedFailure.Stage(rawValue: try members.text("after") ?? "head")
-        else { throw members.fault("its error has no kind, or its stage is unknown") }
+        guard let kind = try members.text("kind") else { throw members.missing("kind") }
+        guard let stage = RecordedFailure.Stage(rawValue: try members.text("after") ?? "head") else {
+            throw members.fault("the stage of its error is unknown", at: "after")
+        }
         return RecordedFailure(kind: kind, stage: stage)
     }
 }

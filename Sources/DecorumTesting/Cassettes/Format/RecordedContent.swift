@@ -114,7 +114,7 @@ extension RecordedContent {
 
         let exactness = try members.text("format").map { name in
             guard let exactness = RecordedBody.Exactness(rawValue: name) else {
-                throw members.fault("its format is unknown")
+                throw members.fault("its format is unknown", at: "format")
             }
             return exactness
         }
@@ -126,19 +126,19 @@ extension RecordedContent {
         case .json:
             guard let layout = try members.text("layout").map(JSONLayout.init(rawValue:)) ?? .compact,
                 let range = members[kind.member]
-            else { throw members.fault("its layout is unknown") }
+            else { throw members.fault("its layout is unknown", at: "layout") }
             let content = layout.written(JSONTokens(members.bytes, in: range))
             return Data(try members.text("ending").map { content + $0.utf8 } ?? content)
         case .text:
             let text = try members.lines(kind.member).joined(separator: "\n")
             guard let charset = try members.text("charset") else { return Data(text.utf8) }
             guard charset == latin, text.unicodeScalars.allSatisfy({ $0.value < 0x100 }) else {
-                throw members.fault("its charset is unknown, or its text has other characters")
+                throw members.fault("its charset is unknown, or its text has other characters", at: "charset")
             }
             return Data(text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) })
         case .base64:
             guard let data = Data(base64Encoded: try members.lines(kind.member).joined()) else {
-                throw members.fault("its base64 is not valid")
+                throw members.fault("its base64 is not valid", at: "base64")
             }
             return data
         case .file:

@@ -28,6 +28,8 @@ extension CassetteMissError {
         }
         let address = URLNearness.address(of: live.url)
         let isAdditional = recorded.allSatisfy { URLNearness.address(of: $0.url) != address }
+        // A recording of this test that is left is that of this request before it changed.
+        let hasChanged = nearest.map { unplayed.contains($0) && !cassette.owners.foreign.contains($0) } ?? false
         let line = nearest.flatMap { cassette.content.line(of: $0) }.map { ":\($0)" } ?? ""
         let report = MissReport(scanner: scanner).text(
             live, number: number, nearest: nearest.map { recorded[$0] },
@@ -50,10 +52,7 @@ extension CassetteMissError {
             report: report,
             advice: (difference?.hasRandomValue == true ? Self.randomAdvice : "")
                 + cassette.adviceToRecordOrShare(
-                    or: holdsPlaceholder
-                        ? "`CASSETTE=append` cannot record it, since the secret that it needs is a placeholder in the "
-                            + "cassette; `\(cassette.rewriteCommand)` records the test anew"
-                        : "`CASSETTE=append` records it, `CASSETTE=rewrite` records everything anew"))
+                    or: cassette.adviceForMiss(holdsPlaceholder: holdsPlaceholder, hasChanged: hasChanged)))
     }
 
     private static let additional =
@@ -67,14 +66,17 @@ extension CassetteMissError {
         guard case .played(let ordinals) = finding else {
             return "interaction \(nearest + 1) matches, but is not the next one in order (the rules ask for `.strict`)"
         }
-        let remedy = "(`rules.repeats = .last` plays the last one again)"
         let numbers = ordinals.map { String($0 + 1) }
         guard let last = numbers.last, numbers.count > 1 else {
-            return "interaction \(numbers.joined()) matches, but is already played \(remedy)"
+            return
+                "interaction \(numbers.joined()) matches, but is already played (if its answer is the same each time, "
+                + "`rules.repeats = .last` plays it again)"
         }
         // A client that polls may have played thousands.
         let others = numbers.count > 6 ? numbers.prefix(3) + ["…"] : numbers.dropLast()[...]
-        return "interactions \(others.joined(separator: ", ")) and \(last) match, but are already played \(remedy)"
+        return
+            "interactions \(others.joined(separator: ", ")) and \(last) match, but are already played (if the answer stays the "
+            + "same, `rules.repeats = .last` plays the last one again)"
     }
 
     private static func compared(
@@ -92,41 +94,5 @@ extension CassetteMissError {
             lines += details.map { "    \($0)" }
         }
         return lines.joined(separator: "\n")
-    }
-}
-
-extension Cassette {
-    /// The command that records the test anew; its filter names the suite if the name of the test has other characters than
-    /// a name in code.
-    var rewriteCommand: String {
-        let name = testName.map { TestCase($0)?.test ?? $0 } ?? ""
-        let parts = name.split(separator: ".").prefix { $0.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" } }
-        let filter = parts.isEmpty ? "" : " --filter \(parts.joined(separator: "."))"
-        return "CASSETTE=rewrite swift test\(filter)"
-    }
-
-    /// How to fix a cassette: a mode that records it, or another file if this one is only replayed.
-    func adviceToRecord(or modes: String) -> String {
-        guard let format = opened.readOnlyFormat else { return modes }
-        return "record on another file, since a cassette of \(format) is only replayed"
-    }
-
-    /// The advice to record: for a test that has recorded nothing in a shared file, how to begin, and for a file that a
-    /// test has named, how several tests share it.
-    func adviceToRecordOrShare(or modes: String) -> String {
-        if let test, owners.isNewTest, opened.readOnlyFormat == nil {
-            let advice =
-                "record it: run the test without `CI`, or with `CASSETTE=once`; \(test) has no recording of its own yet"
-            guard let other = TestCase.others(of: test, in: opened.testNames).first else {
-                return advice + ", so if it was renamed, rename it in the file too"
-            }
-            return hasChangingArguments
-                ? "\(advice), but another case has (\(other)). Also, \(TestCase.steadyText)." : advice
-        }
-        guard isNamedAlone else { return adviceToRecord(or: modes) }
-        let name = file.deletingPathExtension().lastPathComponent
-        return adviceToRecord(or: modes)
-            + "; if several tests share the cassette \(name.debugDescription), first put the trait `.cassettes()` on "
-            + "their suite, as in `@Suite(.cassettes()) struct FeedTests`: without it, each test takes the file for its own"
     }
 }

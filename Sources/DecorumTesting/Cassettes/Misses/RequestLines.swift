@@ -71,7 +71,7 @@ struct RequestLines {
 
 extension String {
     /// The text with an escape in place of each character that would break a line or control a terminal.
-    fileprivate var withoutControls: String {
+    var withoutControls: String {
         unicodeScalars.map { scalar in
             switch scalar.properties.generalCategory {
             case .control, .format, .lineSeparator, .paragraphSeparator, .unassigned: scalar.escaped(asASCII: true)

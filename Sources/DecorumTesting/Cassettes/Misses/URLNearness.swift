@@ -9,7 +9,10 @@ struct URLNearness: Comparable {
     init(_ recorded: String, _ live: String) {
         guard Self.address(of: recorded) == Self.address(of: live) else {
             rank = 0
-            detail = zip(recorded.utf8, live.utf8).prefix { $0 == $1 }.count
+            // A path may have changed at its start, as from `/items` to `/v2/items`, and at its end.
+            let start = zip(recorded.utf8, live.utf8).prefix { $0 == $1 }.count
+            let end = zip(recorded.utf8.reversed(), live.utf8.reversed()).prefix { $0 == $1 }.count
+            detail = min(start + end, recorded.utf8.count, live.utf8.count)
             return
         }
         let (old, new) = (QueryItems(recorded[...]), QueryItems(live[...]))

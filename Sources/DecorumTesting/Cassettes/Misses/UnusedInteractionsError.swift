@@ -11,6 +11,8 @@ public struct UnusedInteractionsError: Error, Hashable, Sendable {
     public let requests: [String]
     /// The line of each in the file, and the tests that recorded it.
     let places: [String]
+    /// Whether the test has run in ``CassetteMode/verify``, where nothing is played.
+    let isVerified: Bool
     /// How to fix the cassette.
     private(set) var advice: String
 
@@ -37,9 +39,12 @@ extension UnusedInteractionsError: DescribableError {
     /// Their number, their requests, and how to fix the cassette.
     public var description: String {
         let lines = zip(requests, places).map { $1.isEmpty ? $0 : "\($0)  (\($1))" }
-        return
-            "Of the cassette \(file), \(requests.count) recorded interaction\(requests.count == 1 ? " was" : "s were") never "
-            + "played:\(listed(lines))\n"
+        let count = "\(requests.count) recorded interaction\(requests.count == 1 ? "" : "s")"
+        let fault =
+            isVerified
+            ? "\(requests.count == 1 ? "is" : "are") no longer requested"
+            : "\(requests.count == 1 ? "was" : "were") never played"
+        return "Of the cassette \(file), \(count) \(fault):\(listed(lines))\n"
             + "fix: \(advice); or set `rules.unused = .allow`"
     }
 }

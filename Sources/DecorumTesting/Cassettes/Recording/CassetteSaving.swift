@@ -71,7 +71,8 @@ extension Cassette {
                 try FileManager.default.removeItem(at: directory.appending(path: path))
             }
         }
-        if !secrets.replacements.isEmpty { rules.reportReplacements?(secrets.replacements, file) }
+        let replacements = shared?.unreported(secrets.replacements, of: file) ?? secrets.replacements
+        if !replacements.isEmpty { rules.reportReplacements?(replacements, file) }
         if !document.losses.isEmpty { rules.reportLosses?(document.losses, file) }
     }
 

@@ -5,11 +5,12 @@ import HTTPTypes
 /// The part of an interaction that stays when the same traffic is recorded again.
 ///
 /// A recording leaves out what is made anew for each run: dates, the order of the members of a JSON body, the boundary of
-/// a multipart body, and identifiers of requests. Without placeholders it also leaves out their form, since random secrets
-/// of one kind may differ in it.
+/// a multipart body, and identifiers of requests. Without placeholders it also leaves out their form, so far as random
+/// secrets of one kind may differ in it.
 struct InteractionEssence: Equatable {
     private let interaction: Interaction
     private let requestBody: [UInt8]
+    private let placeholders: ErasedPlaceholders
 
     init(_ interaction: Interaction, _ rules: CassetteRules, erasingPlaceholders: Bool) {
         var interaction = interaction
@@ -25,10 +26,12 @@ struct InteractionEssence: Equatable {
         for name in Self.requestFields.union(rules.ignoredFields) { interaction.request.fields[name] = nil }
         interaction.response?.chunks = []
         for name in Self.responseFields { interaction.response?.fields[name] = nil }
+        var erased = ErasedPlaceholders()
         if erasingPlaceholders {
-            interaction.erasePlaceholders()
-            body = Pseudonym.erased(in: body) ?? body
+            interaction.erasePlaceholders(into: &erased)
+            body = erased.erase(in: body) ?? body
         }
+        placeholders = erased
         self.interaction = interaction
         requestBody = body
     }
@@ -38,26 +41,4 @@ struct InteractionEssence: Equatable {
     private static let requestFields = Set(
         ["Idempotency-Key", "X-Request-Id", "X-Correlation-Id", "Traceparent", "Tracestate", "Date"]
             .compactMap { HTTPField.Name($0) })
-}
-
-extension Interaction {
-    fileprivate mutating func erasePlaceholders() {
-        request.url = Pseudonym.erased(in: request.url)
-        request.fields.erasePlaceholders()
-        request.fields[.contentLength] = nil
-        guard var answer = response else { return }
-        answer.fields.erasePlaceholders()
-        answer.trailers.erasePlaceholders()
-        if let content = Pseudonym.erased(in: Array(answer.body.bytes)) {
-            answer.body.bytes = Data(content)
-            answer.fields[.contentLength] = nil
-        }
-        response = answer
-    }
-}
-
-extension HTTPFields {
-    fileprivate mutating func erasePlaceholders() {
-        for index in indices { self[index].value = Pseudonym.erased(in: self[index].value) }
-    }
 }

@@ -45,8 +45,10 @@ struct RecordingMerge {
     /// The interactions of the new file.
     ///
     /// If all recordings are the same as earlier ones except for the form of their placeholders, the earlier ones stay.
-    /// If not, those with another placeholder are replaced, so that a secret has one placeholder.
+    /// If not, those with another placeholder are replaced, so that a secret has one placeholder. A request that has not
+    /// changed stays as it is recorded, also where its answer has.
     func merged(_ recorded: [Interaction], _ way: CassetteCourse.Merge) throws -> [SavedInteraction] {
+        let recorded = keepingRequests(of: recorded, way)
         let (unchanged, addedCount) = try joined(recorded, way)
         guard addedCount > 0 else { return unchanged }
         var merge = self

@@ -44,7 +44,8 @@ extension Cassette {
             ordinals.map { ordinal in
                 let request = (try? content.request(at: ordinal)).map(redactor.matchable)
                 return .init(
-                    number: ordinal + 1, request: request.map { scanner.masked("\($0.method) \($0.url)") } ?? "")
+                    number: ordinal + 1, request: request.map { scanner.masked("\($0.method) \($0.url)") } ?? "",
+                    line: content.line(of: ordinal), tests: content.tests(of: ordinal))
             }
         }
         let (replayed, saved, failures, drifts) = state.withLock {

@@ -10,13 +10,18 @@ public struct CassetteReport: Sendable, Hashable, Codable {
         public let number: Int
         /// The method and the URL, redacted.
         public let request: String
+        /// Its line in the file, counted from 1; nil if the format of the file has no lines.
+        public let line: Int?
+        /// The tests of a suite that have recorded it, where the suite shares the cassette.
+        public let tests: [String]
     }
 
     /// A request to which the server no longer answers as recorded, found by ``CassetteMode/verify``.
     public struct Change: Sendable, Hashable, Codable {
         /// The method and the URL, redacted.
         public let request: String
-        /// The changes, with JSON paths and without values.
+        /// The changes, with JSON paths and without values, and the beginning of the redacted content where the status is of
+        /// another class.
         public let changes: [String]
     }
 
@@ -151,10 +156,18 @@ extension CassetteReport.Cassette {
         lines += changed.flatMap { change in
             ["  changed   \(change.request)"] + change.changes.map { "              \($0)" }
         }
-        lines += outdated.map { "  outdated  interaction \($0.number)  \($0.request)" }
-        lines += unused.map { "  unused    interaction \($0.number)  \($0.request)" }
+        lines += outdated.map { "  outdated  \($0)" }
+        lines += unused.map { "  unused    \($0)" }
         if !changedTests.isEmpty { lines.append("  cases     \(TestCase.remedy(for: changedTests))") }
         lines += masked.map { "  masked    \($0.place): \($0.placeholder)" }
         return lines
+    }
+}
+
+extension CassetteReport.Recording: CustomStringConvertible {
+    /// The number, the request, the line, and the tests.
+    public var description: String {
+        let place = InteractionPlace.words(line: line, tests: tests)
+        return "interaction \(number)  \(request)\(place.isEmpty ? "" : "  (\(place))")"
     }
 }

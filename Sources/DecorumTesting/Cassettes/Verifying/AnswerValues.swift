@@ -5,64 +5,94 @@ import HTTPTypes
 /// The values in the answers of a run that stand in place of recorded ones, such as the identifier of a new item.
 ///
 /// A server gives another one in each run, and requests repeat it in their paths, queries or contents. With the recorded
-/// value in its place, such a request is the recorded one.
+/// value in its place, such a request is the recorded one. A short value, such as a count or a price, may equal an
+/// identifier by chance, so it is learned only where its place says that it is one.
 struct AnswerValues {
     /// Longer texts are no identifiers and no paths.
     private static let lengthLimit = 128
+    /// A value of fewer bytes may equal another one by chance.
+    private static let longLength = 6
+    private static let names = ["id", "number", "uuid"]
 
     /// The recorded values by the live ones.
     private var recorded: [[UInt8]: [UInt8]] = [:]
 
     /// Learns the values at the same places of a recorded answer and of the live one.
     mutating func learn(from recorded: RecordedResponse, _ live: RecordedResponse) {
-        if let old = recorded.fields[.location], let new = live.fields[.location] { learn(from: old, new) }
+        if let old = recorded.fields[.location], let new = live.fields[.location] {
+            learn(from: old, new, isIdentifier: true)
+        }
         guard let old = try? JSONValue(parsing: Array(recorded.body.bytes)),
             let new = try? JSONValue(parsing: Array(live.body.bytes))
         else { return }
-        learn(from: old, new)
+        learn(from: old, new, isIdentifier: false)
     }
 
-    private mutating func learn(from old: JSONValue, _ new: JSONValue) {
+    /// Learns from two values; `isIdentifier` tells whether their place is that of an identifier.
+    private mutating func learn(from old: JSONValue, _ new: JSONValue, isIdentifier: Bool) {
         switch (old, new) {
-        case (.string(let old), .string(let new)), (.number(let old), .number(let new)): learn(from: old, new)
-        case (.array(let old), .array(let new)): for (old, new) in zip(old, new) { learn(from: old, new) }
+        case (.string(let old), .string(let new)):
+            learn(from: old, new, isIdentifier: isIdentifier || Self.isURL(old) && Self.isURL(new))
+        case (.number(let old), .number(let new)): learn(from: old, new, isIdentifier: isIdentifier)
+        case (.array(let old), .array(let new)):
+            for (old, new) in zip(old, new) { learn(from: old, new, isIdentifier: isIdentifier) }
         case (.object(let old), .object(let new)):
             let members = Dictionary(new.map { ($0.name, $0.value) }) { first, _ in first }
-            for member in old { members[member.name].map { learn(from: member.value, $0) } }
+            for member in old {
+                let name = member.name.lowercased()
+                let isIdentifier = Self.names.contains(where: name.hasSuffix)
+                members[member.name].map { learn(from: member.value, $0, isIdentifier: isIdentifier) }
+            }
         default: break
         }
     }
 
-    /// Learns the words that differ between two texts, such as the last part of a path.
-    private mutating func learn(from old: String, _ new: String) {
+    private static func isURL(_ text: String) -> Bool { text.hasPrefix("/") || text.contains("://") }
+
+    /// Learns the words that differ between two texts, such as the last part of a path; a value that was learned first stays.
+    private mutating func learn(from old: String, _ new: String, isIdentifier: Bool) {
         guard old != new, old.utf8.count <= Self.lengthLimit, new.utf8.count <= Self.lengthLimit else { return }
-        let (oldWords, newWords) = (Self.words(in: Array(old.utf8)), Self.words(in: Array(new.utf8)))
+        let (oldText, newText) = (Array(old.utf8), Array(new.utf8))
+        let oldWords = Self.words(in: oldText[Self.startOfPath(in: oldText)...])
+        let newWords = Self.words(in: newText[Self.startOfPath(in: newText)...])
         guard oldWords.count == newWords.count else { return }
-        for (old, new) in zip(oldWords, newWords) where old != new && Self.isIdentifier(old) && Self.isIdentifier(new) {
+        for (old, new) in zip(oldWords, newWords) where old != new && Self.hasDigit(old) && Self.hasDigit(new) {
+            guard isIdentifier || min(old.count, new.count) >= Self.longLength, recorded[Array(new)] == nil else {
+                continue
+            }
             recorded[Array(new)] = Array(old)
         }
     }
 
     /// Whether a word may be made by a server for one item: a word without a digit, such as a state, may also be one that the
     /// client chooses.
-    private static func isIdentifier(_ word: ArraySlice<UInt8>) -> Bool { word.contains(where: \.isDigit) }
+    private static func hasDigit(_ word: ArraySlice<UInt8>) -> Bool { word.contains(where: \.isDigit) }
 
-    /// A request with the recorded values in place of the live ones; nil if it has none of them.
-    func applied(to request: RecordedRequest) -> RecordedRequest? {
+    /// The versions of a request with recorded values in place of live ones: first of long ones alone, which equal no other
+    /// value by chance, and then of all; empty if it has none of them.
+    func versions(of request: RecordedRequest) -> [RecordedRequest] {
+        let long = applied(to: request) { $0.count >= Self.longLength }
+        let all = applied(to: request) { _ in true }
+        return long == all ? [long].compactMap(\.self) : [long, all].compactMap(\.self)
+    }
+
+    private func applied(to request: RecordedRequest, where isUsed: (ArraySlice<UInt8>) -> Bool) -> RecordedRequest? {
         guard !recorded.isEmpty else { return nil }
         var request = request
-        let url = replaced(in: Array(request.url.utf8))
-        let content = request.fields.contains(.contentEncoding) ? nil : replaced(in: Array(request.body.bytes))
+        let url = replaced(in: Array(request.url.utf8), isURL: true, where: isUsed)
+        let isCoded = request.fields.contains(.contentEncoding)
+        let content = isCoded ? nil : replaced(in: Array(request.body.bytes), isURL: false, where: isUsed)
         guard url != nil || content != nil else { return nil }
         if let url { request.url = String(decoding: url, as: UTF8.self) }
         if let content { request.body.bytes = Data(content) }
         return request
     }
 
-    private func replaced(in text: [UInt8]) -> [UInt8]? {
+    /// The text with recorded values; nil if it has no live one. The scheme and the authority of a URL stay.
+    private func replaced(in text: [UInt8], isURL: Bool, where isUsed: (ArraySlice<UInt8>) -> Bool) -> [UInt8]? {
         var output: [UInt8] = []
         var copied = 0
-        for word in Self.words(in: text) {
+        for word in Self.words(in: text[(isURL ? Self.startOfPath(in: text) : 0)...]) where isUsed(word) {
             guard let value = recorded[Array(word)] else { continue }
             output += text[copied..<word.startIndex]
             output += value
@@ -71,7 +101,15 @@ struct AnswerValues {
         return copied == 0 ? nil : output + text[copied...]
     }
 
-    private static func words(in text: [UInt8]) -> [ArraySlice<UInt8>] {
+    /// The place behind the scheme and the authority of a URL; that of the beginning in any other text (RFC 3986, section 3).
+    private static func startOfPath(in text: [UInt8]) -> Int {
+        let scheme = text.prefix { $0.isLetterOrDigit }.count
+        guard text[scheme...].starts(with: "://".utf8) else { return 0 }
+        let authority = scheme + 3
+        return text[authority...].firstIndex { "/?#".utf8.contains($0) } ?? text.count
+    }
+
+    private static func words(in text: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
         text.split { !$0.isLetterOrDigit && $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: "_") }
     }
 }

@@ -7,8 +7,12 @@ public struct CassetteDriftError: Error, Hashable, Sendable {
     public struct Drift: Hashable, Sendable {
         /// The method and the URL, redacted.
         public let request: String
-        /// The changes, with JSON paths and without values.
+        /// The changes, with JSON paths and without values, and the beginning of the redacted content where the status is of
+        /// another class.
         public let changes: [String]
+        /// The line of the recorded interaction in the file, counted from 1; nil if there is none, or if the format of the
+        /// file has no lines.
+        public let line: Int?
     }
 
     /// The path of the cassette.
@@ -22,7 +26,8 @@ extension CassetteDriftError: DescribableError {
     /// Every change, by request.
     public var description: String {
         let list = drifts.map { drift in
-            "\n  \(drift.request)" + drift.changes.map { "\n    \($0)" }.joined()
+            "\n  \(drift.request)" + (drift.line.map { "  (line \($0))" } ?? "")
+                + drift.changes.map { "\n    \($0)" }.joined()
         }
         return "The server no longer answers as the cassette \(file) has it:\(list.joined())\n"
             + "fix: \(advice)"

@@ -8,14 +8,14 @@ extension Cassette {
     ///
     /// - Returns: The recorded interactions whose requests were not made; other tests of the suite may make them.
     func verify() throws -> Set<Int> {
-        var (drifts, unmade) = try drifts()
+        var (drifts, unmade) = try drifts(ofFailedTest: false)
         if !isShared, rules.unused == .fail {
             let scanner = SecretScanner(rules)
             drifts += try unmade.sorted().map { ordinal in
                 let request = redactor.matchable(try content.request(at: ordinal))
                 return .init(
                     request: scanner.masked("\(request.method) \(request.url)"),
-                    changes: ["is recorded, and no longer requested"])
+                    changes: ["is recorded, and no longer requested"], line: content.line(of: ordinal))
             }
         }
         if let error = error(of: drifts) { throw error }
@@ -25,11 +25,12 @@ extension Cassette {
     /// The differences of the live answers in ``CassetteMode/verify``, for a test that has failed and so does not finish
     /// its cassette; nil if there are none.
     ///
-    /// A request that was not made is no difference then, since the test may have ended early.
-    package func driftOfFailedTest() async -> CassetteDriftError? {
+    /// A request that was not made is no difference then, since the test may have ended early, and neither is a failure of
+    /// the connection, which the test tells itself.
+    func driftOfFailedTest() async -> CassetteDriftError? {
         guard mode == .verify else { return nil }
         await endRecordings()
-        return (try? drifts()).flatMap { error(of: $0.drifts) }
+        return (try? drifts(ofFailedTest: true)).flatMap { error(of: $0.drifts) }
     }
 
     /// The error for differences, which are kept for the report of the run.
@@ -37,41 +38,57 @@ extension Cassette {
         guard !drifts.isEmpty else { return nil }
         state.withLock { $0.drifts = drifts }
         return CassetteDriftError(
-            file: file.relativePath, drifts: drifts, advice: adviceToRecord(or: "`CASSETTE=rewrite` records it anew"))
+            file: file.relativePath, drifts: drifts,
+            advice: adviceToRecord(
+                or:
+                    "if the change is meant, change the code that reads it, then `\(rewriteCommand)` records the test anew"
+            ))
     }
 
-    private func drifts() throws -> (drifts: [CassetteDriftError.Drift], unmade: Set<Int>) {
+    private func drifts(
+        ofFailedTest: Bool
+    ) throws -> (drifts: [CassetteDriftError.Drift], unmade: Set<Int>) {
         let live = try matchable(recorded().interactions)
         let recorded = try matchable(content.interactions())
         // An identifier of this run may by chance be that of another recorded item, so both readings are tried.
-        let readings = try [false, true].map { try drifts(live, recorded, preferringRecordedValues: $0) }
+        let readings = try [false, true].map {
+            try drifts(live, recorded, ofFailedTest: ofFailedTest, preferringRecordedValues: $0)
+        }
         return readings[1].findingCount < readings[0].findingCount ? readings[1].result : readings[0].result
     }
 
     /// The differences, with the identifiers that the server gave in this run in place of the recorded ones: where a
     /// request has no recording as it is, or wherever that gives a request that has one.
     private func drifts(
-        _ live: [Interaction], _ recorded: [Interaction], preferringRecordedValues: Bool
+        _ live: [Interaction], _ recorded: [Interaction], ofFailedTest: Bool, preferringRecordedValues: Bool
     ) throws -> (result: (drifts: [CassetteDriftError.Drift], unmade: Set<Int>), findingCount: Int) {
         var index = PlaybackIndex(
             recorded.lazy.map(\.request), rules: rules, owners: owners)
         let scanner = SecretScanner(rules)
         var values = AnswerValues()
         var drifts: [CassetteDriftError.Drift] = []
-        for interaction in live {
+        for (place, interaction) in live.enumerated() {
             let request = scanner.masked("\(interaction.request.method) \(interaction.request.url)")
-            let versions = [interaction.request, values.applied(to: interaction.request)].compactMap(\.self)
-            guard
-                let ordinal = try index.take(
-                    firstOf: preferringRecordedValues ? versions.reversed() : versions,
-                    recorded: { recorded[$0].request })
-            else {
-                drifts.append(.init(request: request, changes: ["is not recorded"]))
+            let versions = values.versions(of: interaction.request)
+            let ordinal = try index.take(
+                firstOf: preferringRecordedValues
+                    ? versions + [interaction.request] : [interaction.request] + versions,
+                recorded: { recorded[$0].request })
+            if ofFailedTest, interaction.response == nil { continue }
+            guard let ordinal else {
+                let unrecorded = UnrecordedRequest(interaction.request, after: live[..<place], redactor, scanner)
+                let line = unrecorded.nearest(of: recorded, played: index.played, rules: rules).map { nearest in
+                    unrecorded.line(naming: recorded[nearest].request, at: content.line(of: nearest))
+                }
+                let lines = [line, unrecorded.redirection].compactMap(\.self)
+                drifts.append(.init(request: request, changes: ["is not recorded"] + lines, line: nil))
                 continue
             }
             if let old = recorded[ordinal].response, let new = interaction.response { values.learn(from: old, new) }
-            let changes = recorded[ordinal].drift(to: interaction)
-            if !changes.isEmpty { drifts.append(.init(request: request, changes: changes.map(scanner.masked))) }
+            let changes = recorded[ordinal].drift(to: interaction, masking: scanner)
+            guard !changes.isEmpty else { continue }
+            drifts.append(
+                .init(request: request, changes: changes.map(scanner.masked), line: content.line(of: ordinal)))
         }
         let unmade = Set(recorded.indices).subtracting(index.played)
         return ((drifts, unmade), drifts.count + unmade.count)
@@ -84,34 +101,4 @@ extension Cassette {
             return interaction
         }
     }
-}
-
-extension Interaction {
-    /// The differences in kind between a live exchange and the recorded one: status, media type, shape of JSON,
-    /// failure.
-    fileprivate func drift(to live: Interaction) -> [String] {
-        var changes: [String] = []
-        if exchangeFailure != live.exchangeFailure {
-            changes.append("outcome  was \(failure?.kind ?? "a response"), is \(live.failure?.kind ?? "a response")")
-        }
-        guard let old = response, let new = live.response else { return changes }
-        if old.status != new.status { changes.append("status  was \(old.status), is \(new.status)") }
-        let types = [old, new].map { ($0.fields[.contentType] ?? "nothing").prefix { $0 != ";" }.lowercased() }
-        if types[0] != types[1] { changes.append("media type  was \(types[0]), is \(types[1])") }
-        // Another media type tells already that the content is JSON now, or no longer.
-        let isOtherType = types[0] != types[1]
-        let isStream = types.allSatisfy { $0 == "text/event-stream" }
-        let shapes = [old, new].map { isStream ? JSONShape(ofEvents: $0.body.bytes) : JSONShape(of: $0.body.bytes) }
-        switch (shapes[0], shapes[1]) {
-        case (let old?, let new?): changes += old.drift(to: new, path: isStream ? "events" : "$")
-        case (_?, nil) where isOtherType, (nil, _?) where isOtherType: break
-        case (_?, nil): changes.append((isStream ? "events  are" : "content  is") + " no JSON any more")
-        case (nil, _?): changes.append((isStream ? "events  are" : "content  is") + " JSON now")
-        case (nil, nil): break
-        }
-        return changes
-    }
-
-    /// The failure of the exchange itself; the end of a recording is not one.
-    private var exchangeFailure: RecordedFailure? { failure?.isCut == true ? nil : failure }
 }

@@ -51,6 +51,23 @@ import Testing
         #expect(!(try await miss(get("/items/1?a=b"), recorded: recorded).contains(additional)))
     }
 
+    @Test func `A path that has changed at its start is near by its end`() async throws {
+        let recorded = try ["/items?page=2&per_page=3", "/items?per_page=3"].map(get)
+        let text = try await miss(get("/v2/items?per_page=3"), recorded: recorded)
+        #expect(text.contains("closest: interaction 2, never played"), "\(text)")
+    }
+
+    @Test func `A request that has changed is recorded anew, and an additional one may be added`() async throws {
+        let rewriting = "`CASSETTE=rewrite swift test` records the test anew"
+        let changed = try await miss(get("/items?page=2"), recorded: [get("/items?page=1")])
+        #expect(changed.contains("\nfix: \(rewriting)\n"), "\(changed)")
+        #expect(!changed.contains("append"), "\(changed)")
+        let additional = try await miss(get("/items?page=2"), recorded: [get("/items?page=1")], played: 1)
+        #expect(
+            additional.contains("\nfix: `CASSETTE=append swift test` records it in addition; \(rewriting)\n"),
+            "\(additional)")
+    }
+
     @Test(arguments: [
         ("/a?id=3f2b8c1e-5d4a-4b6f-9e7d-2a1c0b9f8e7d", "/a?id=0e1d8c1e-5d4a-4b6f-9e7d-0b9f8e7d2a1c", true),
         ("/a?at=1793300000123", "/a?at=1793300000999", true), ("/a?page=2", "/a?page=3", false),

@@ -157,15 +157,16 @@ import Testing
             let stub = StubConnection(Response(status: .ok))
             _ = try await CassetteConnection(cassette, recording: stub).send(.get("https://example.com/a"))
         }
-        let drifts = Mutex<[CassetteDriftError]>([])
+        let drifts = Mutex<[any Error]>([])
         try await withCassette(
             "feed", rules: nil, mode: .verify, clock: SystemClock(), hasFailed: true, filePath: file,
-            function: "one()", test: nil, onDrift: { drift in drifts.withLock { $0.append(drift) } },
+            function: "one()", test: nil, onFault: { drift in drifts.withLock { $0.append(drift) } },
             { cassette in
                 let stub = StubConnection(Response(status: .notFound))
                 _ = try await CassetteConnection(cassette, recording: stub).send(.get("https://example.com/a"))
             })
-        #expect(drifts.withLock { $0.first?.drifts.first?.changes } == ["status  was 200, is 404"])
+        let drift = try #require(drifts.withLock { $0.first } as? CassetteDriftError)
+        #expect(drift.drifts.first?.changes == ["status  was 200, is 404"])
     }
 
     @Test func `A miss and an explanation name the tests`() async throws {

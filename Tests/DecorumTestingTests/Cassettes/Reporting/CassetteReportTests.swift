@@ -90,7 +90,7 @@ import Testing
                 "3 cassettes in 4 tests: 2 recorded, 4 replayed, 1 missed, 0 changed, 1 outdated, 0 unused, 1 secrets"))
         #expect(text.contains("  missed    GET https://api.example.com/missing\n"))
         #expect(text.contains("  not finished by 1 of 2 tests\n"))
-        #expect(text.contains("  outdated  interaction 1  GET https://api.example.com/old\n"))
+        #expect(text.contains("  outdated  interaction 1  GET https://api.example.com/old  (line 1)\n"))
         #expect(text.contains("\nopened by no test:\n"))
         let json = try JSONSerialization.jsonObject(with: Data(contentsOf: report.json)) as? [String: Any]
         #expect((json?["counts"] as? [String: Int])?["missed"] == 1)
@@ -106,7 +106,23 @@ import Testing
         let found = try report.report()
         #expect(found.unused.map { $0.recordings.map(\.number) } == [[3]])
         #expect(found.counts.unused == 1)
-        #expect(try folder.text("report.txt").contains("  unused    interaction 3  GET https://api.example.com/c\n"))
+        let text = try folder.text("report.txt")
+        #expect(text.contains("  unused    interaction 3  GET https://api.example.com/c  (line 5)\n"), "\(text)")
+    }
+
+    @Test func `An unused recording is reported with the tests that recorded it`() async throws {
+        try write(["/a", "/b"], to: "feed.json")
+        let file = folder.path("Cassettes/FeedTests/feed.json")
+        let text = try String(contentsOf: URL(filePath: file), encoding: .utf8)
+        try Data(text.replacing(#""at":"#, with: #""tests": ["FeedTests.feed"], "at":"#).utf8)
+            .write(to: URL(filePath: file))
+        try await test("feed.json", ["/a"])
+        let found = try #require(try report.report().unused.first?.recordings.first)
+        #expect(found.line == 3)
+        #expect(found.tests == ["FeedTests.feed"])
+        #expect(
+            try folder.text("report.txt").contains(
+                "  unused    interaction 2  GET https://api.example.com/b  (line 3, recorded by FeedTests.feed)\n"))
     }
 
     @Test func `Unused interactions that fail their test are reported too`() async throws {

@@ -21,6 +21,11 @@ package enum Pseudonym: Sendable {
         return PseudonymPlaces.all(in: bytes) == [0..<bytes.count]
     }
 
+    /// The number of parts between dots, such as the three of a JSON Web Token (RFC 7519, section 3).
+    static func partCount(of text: some Collection<UInt8>) -> Int {
+        text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).count
+    }
+
     /// Replaces all pseudonyms by ``erasedText``, so that texts that differ only in pseudonyms become equal.
     ///
     /// - Parameter text: A redacted text.

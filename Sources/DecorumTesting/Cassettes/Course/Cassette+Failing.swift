@@ -1,0 +1,23 @@
+import Foundation
+
+extension Cassette {
+    /// Reports what the cassette knows of a test that has failed, and what its own error or expectations may not tell: the
+    /// requests that the cassette failed, and the differences that ``CassetteMode/verify`` has found.
+    ///
+    /// `shown` are the texts of the errors that the test has shown already.
+    package func reportFailedTest(shown: [String], to report: (any Error) -> Void) async {
+        if let failure = failure(hiddenFrom: shown) { report(failure) }
+        if let drift = await driftOfFailedTest() { report(drift) }
+    }
+
+    /// The failures of requests that no shown text tells of, as one error; nil if there are none.
+    ///
+    /// Code that catches errors leaves a test with its expectation alone, which does not tell why an answer was missing.
+    private func failure(hiddenFrom shown: [String]) -> (any Error)? {
+        let hidden = failures.filter { failure in
+            let text = "\(failure)"
+            return !shown.contains { $0.contains(text) }
+        }
+        return hidden.count > 1 ? CassetteFailuresError(file: file.relativePath, failures: hidden) : hidden.first
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+
+extension Cassette {
+    /// The command that records the test anew.
+    var rewriteCommand: String { Self.command(.rewrite, for: testName) }
+
+    /// The command that runs a test in a mode; its filter names the suite if the name of the test has other characters than a
+    /// name in code.
+    static func command(_ mode: CassetteMode, for test: String?) -> String {
+        let name = test.map { TestCase($0)?.test ?? $0 } ?? ""
+        let parts = name.split(separator: ".").prefix { $0.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" } }
+        let filter = parts.isEmpty ? "" : " --filter \(parts.joined(separator: "."))"
+        return "CASSETTE=\(mode.rawValue) swift test\(filter)"
+    }
+
+    /// How to record a request that has no recording.
+    ///
+    /// `append` would keep the old recording of a request that has changed, which fails the next replay.
+    func adviceForMiss(holdsPlaceholder: Bool, hasChanged: Bool) -> String {
+        let rewriting = "`\(rewriteCommand)` records the test anew"
+        if holdsPlaceholder {
+            return
+                "\(rewriting); `CASSETTE=append` cannot, since the secret that the request needs is a placeholder in the "
+                + "cassette"
+        }
+        return hasChanged
+            ? rewriting : "`\(Self.command(.append, for: testName))` records it in addition; \(rewriting)"
+    }
+
+    /// How to fix a cassette: a mode that records it, or another file if this one is only replayed.
+    func adviceToRecord(or modes: String) -> String {
+        guard let format = opened.readOnlyFormat else { return modes }
+        return "record on another file, since a cassette of \(format) is only replayed"
+    }
+
+    /// The advice to record: for a test that has recorded nothing in a shared file, how to begin, and for a file that a
+    /// test has named, how several tests share it.
+    func adviceToRecordOrShare(or modes: String) -> String {
+        if let test, owners.isNewTest, opened.readOnlyFormat == nil {
+            let advice =
+                "record it: run the test without `CI`, or with `CASSETTE=once`; \(test) has no recording of its own yet"
+            guard let other = TestCase.others(of: test, in: opened.testNames).first else {
+                return advice + ", so if it was renamed, rename it in the file too"
+            }
+            return hasChangingArguments
+                ? "\(advice), but another case has (\(other)). Also, \(TestCase.steadyText)." : advice
+        }
+        guard isNamedAlone else { return adviceToRecord(or: modes) }
+        let name = file.deletingPathExtension().lastPathComponent
+        return adviceToRecord(or: modes)
+            + "; if several tests share the cassette \(name.debugDescription), first put the trait `.cassettes()` on "
+            + "their suite, as in `@Suite(.cassettes()) struct FeedTests`: without it, each test takes the file for its own"
+    }
+}

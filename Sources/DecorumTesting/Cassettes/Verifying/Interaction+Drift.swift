@@ -1,0 +1,57 @@
+import Decorum
+import DecorumArchive
+import Foundation
+import HTTPTypes
+
+extension Interaction {
+    /// The differences in kind between a live exchange and the recorded one: status, media type, shape of JSON, failure, and
+    /// the number of parts of secrets.
+    ///
+    /// Where the status is of another class (RFC 9110, section 15), the answer has another meaning, so its content is shown
+    /// in place of the members in which its shape differs.
+    func drift(to live: Interaction, masking scanner: SecretScanner) -> [String] {
+        var changes: [String] = []
+        if exchangeFailure != live.exchangeFailure {
+            changes.append("outcome  was \(failure?.kind ?? "a response"), is \(live.failure?.kind ?? "a response")")
+        }
+        guard let old = response, let new = live.response else { return changes }
+        if old.status != new.status { changes.append("status  was \(old.status), is \(new.status)") }
+        let types = [old, new].map { ($0.fields[.contentType] ?? "nothing").prefix { $0 != ";" }.lowercased() }
+        let isOtherType = types[0] != types[1]
+        if isOtherType { changes.append("media type  was \(types[0]), is \(types[1])") }
+        guard old.status / 100 == new.status / 100 else {
+            return changes + [new.excerpt(masking: scanner)].compactMap(\.self).map { "content  \($0)" }
+        }
+        let isStream = types.allSatisfy { $0 == "text/event-stream" }
+        let shapes = [old, new].map { isStream ? JSONShape(ofEvents: $0.body.bytes) : JSONShape(of: $0.body.bytes) }
+        switch (shapes[0], shapes[1]) {
+        case (let old?, let new?): changes += old.drift(to: new, path: isStream ? "events" : "$")
+        // Another media type tells already that the content is JSON now, or no longer.
+        case (_?, nil) where isOtherType, (nil, _?) where isOtherType: break
+        case (_?, nil): changes.append((isStream ? "events  are" : "content  is") + " no JSON any more")
+        case (nil, _?): changes.append((isStream ? "events  are" : "content  is") + " JSON now")
+        case (nil, nil): break
+        }
+        return changes + SecretParts.drift(from: old.body.bytes, to: new.body.bytes)
+    }
+
+    /// The failure of the exchange itself; the end of a recording is not one.
+    private var exchangeFailure: RecordedFailure? { failure?.isCut == true ? nil : failure }
+}
+
+extension RecordedResponse {
+    /// The largest number of characters that are shown.
+    private static let excerptLimit = 160
+
+    /// The beginning of the redacted content on one line, masked; nil without content.
+    fileprivate func excerpt(masking scanner: SecretScanner) -> String? {
+        guard !body.bytes.isEmpty else { return nil }
+        guard !fields.contains(.contentEncoding), !body.bytes.contains(0),
+            let text = String(validating: body.bytes, as: UTF8.self)
+        else { return "\(body.bytes.count) bytes" }
+        // Nothing may be cut off before secrets are masked.
+        let words = scanner.masked(text).split(whereSeparator: \.isWhitespace)
+        let line = words.joined(separator: " ").withoutControls
+        return line.count > Self.excerptLimit ? String(line.prefix(Self.excerptLimit - 1)) + "…" : line
+    }
+}

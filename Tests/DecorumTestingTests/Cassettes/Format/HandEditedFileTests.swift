@@ -1,0 +1,76 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import Testing
+
+/// Mistakes of a person who has edited a cassette, each told with its line and its cause.
+@Suite struct HandEditedFileTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// The error of a file whose request has two lines, beginning with line 3, and whose response has two, beginning with
+    /// line 5.
+    private func error(request: String, response: String) throws -> CassetteError? {
+        try folder.write(
+            """
+            {"cassette": 1,
+            "interactions": [{
+            "request": {"method": "GET",
+            \(request)},
+            "response": {"headers": {},
+            \(response)}}
+            ]}
+            """, to: "a.json")
+        return #expect(throws: CassetteError.self) {
+            try Cassette(at: folder.path("a.json"), mode: .replay).interactions()
+        }
+    }
+
+    @Test(arguments: [
+        (#""statsu": 200"#, "it has no `status`, and the member `statsu` is unknown", 5),
+        (#""Status": 200"#, "it has no `status`, and the member `Status` is unknown", 5),
+        (#""reason": "OK""#, "it has no `status`", 5), (#""code": 200"#, "it has no `status`", 5),
+        (#""status": 20"#, "its status is not a number from 100 to 999", 6),
+        (#""status": 200, "text": "a", "format": "odd""#, "its format is unknown", 6),
+        (#""status": 200,"#, "the name of a member is expected behind the comma", 6),
+        (#""status": 200, text: "a""#, "the name of a member is expected", 6),
+        (#""status": 200, "text": ["a", 1]"#, "a string is expected", 6),
+    ])
+    func `A response that was edited wrongly is told`(members: String, reason: String, line: Int) throws {
+        let error = try error(request: #""url": "/""#, response: members)
+        #expect(error?.reason == reason)
+        #expect(error?.place.hasPrefix("line \(line)") == true, "\(error?.place ?? "")")
+    }
+
+    @Test(arguments: [
+        (#""uri": "/""#, "it has no `url`, and the member `uri` is unknown"), (#""link": "/""#, "it has no `url`"),
+        (#""url": 1"#, "a string is expected"),
+    ])
+    func `A request that was edited wrongly is told`(members: String, reason: String) throws {
+        #expect(try error(request: members, response: #""status": 200"#)?.reason == reason)
+    }
+
+    @Test func `An interaction whose response has a wrong name is told`() throws {
+        try folder.write(
+            #"{"cassette": 1, "interactions": [{"request": {"method": "GET", "url": "/"}, "respnse": {"status": 200}}]}"#,
+            to: "a.json")
+        let error = #expect(throws: CassetteError.self) { try Cassette(at: folder.path("a.json"), mode: .replay) }
+        #expect(
+            error?.reason == "it has neither a `response` nor an `error`, and the member `respnse` is unknown")
+    }
+
+    @Test func `A content file that is lost is told with the remedy`() throws {
+        let error = try error(request: #""url": "/""#, response: #""status": 200, "file": "a.tape/lost.png""#)
+        #expect(
+            error?.reason.hasSuffix("; delete the interaction, or record the test again with `CASSETTE=rewrite`")
+                == true)
+        #expect(error?.place.hasPrefix("line 6") == true)
+    }
+
+    @Test(arguments: ["", "\n  \n"]) func `An empty file is told as a cassette`(text: String) throws {
+        try folder.write(text, to: "a.json")
+        let error = #expect(throws: CassetteError.self) { try Cassette(at: folder.path("a.json"), mode: .replay) }
+        #expect(error?.description.hasSuffix("cannot be used: it is empty; delete it and record it again.") == true)
+    }
+}

@@ -1,0 +1,83 @@
+import Decorum
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// The text of a difference that verifying has found, and its remedy.
+@Suite(.timeLimit(.minutes(3))) struct DriftTextTests {
+    private let recorder: TestRecorder
+
+    init() throws { recorder = try TestRecorder() }
+
+    private func drift(
+        from recorded: Response, to live: Response, rules: CassetteRules = .silent
+    ) async throws -> CassetteDriftError {
+        let requests = [try Request.get("https://example.com/items")]
+        _ = try await recorder.run(.once, requests, rules: rules) { _ in recorded }
+        let error = await #expect(throws: CassetteDriftError.self) {
+            try await recorder.run(.verify, requests, rules: rules) { _ in live }
+        }
+        return try #require(error)
+    }
+
+    private static func refusal(_ text: String) -> Response {
+        Response(
+            status: .unprocessableContent, fields: [.contentType: "application/json"], body: Body(Data(text.utf8)))
+    }
+
+    @Test func `An answer of another class is shown, and not the shape that it lacks`() async throws {
+        let token = "ghp_" + "x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1o"
+        let live = Self.refusal(#"{"error": "missing",\#n "message": "region is required", "token": "\#(token)"}"#)
+        let error = try await drift(from: TestRecorder.json(#"{"items":[1],"next":"x"}"#), to: live)
+        let changes = try #require(error.drifts.first?.changes)
+        #expect(changes.first == "status  was 200, is 422")
+        #expect(changes.count == 2)
+        #expect(
+            changes.last?.hasPrefix(#"content  {"error": "missing", "message": "region is required", "tok"#) == true)
+        #expect(!error.description.contains(token.dropFirst(4).prefix(8)), "\(error)")
+    }
+
+    @Test func `A long answer is cut off after its secrets are masked`() async throws {
+        let token = "ghp_" + "x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1o"
+        let live = Self.refusal(String(repeating: "no. ", count: 36) + token)
+        let error = try await drift(from: TestRecorder.json("{}"), to: live)
+        let content = try #require(error.drifts.first?.changes.last)
+        #expect(content.count == "content  ".count + 160)
+        #expect(content.hasSuffix("…"))
+        #expect(!content.contains("x7Rq2"), "\(content)")
+    }
+
+    @Test func `A difference names its line and how to record`() async throws {
+        let error = try await drift(from: TestRecorder.json(#"{"a":1}"#), to: TestRecorder.json(#"{"a":"1"}"#))
+        #expect(error.drifts.map(\.line) == [4])
+        #expect(error.description.contains("\n  GET https://example.com/items  (line 4)\n    $.a  was"), "\(error)")
+        #expect(
+            error.description.hasSuffix(
+                "fix: if the change is meant, change the code that reads it, then `CASSETTE=rewrite swift test` records the "
+                    + "test anew"), "\(error)")
+    }
+
+    @Test func `A token with another number of parts is a difference`() async throws {
+        let digits = "9f86d081884c7d65" + "9a2feaa0c55ad015"
+        let token = "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJlMTIz"
+        @Sendable func login(_ token: String) -> Response { TestRecorder.json(#"{"access_token":"\#(token)"}"#) }
+        let error = try await drift(from: login(digits), to: login(token))
+        #expect(error.drifts.first?.changes == ["$.access_token  was a secret of 1 part, is one of 3 parts"])
+        _ = try await recorder.run(.verify, [.get("https://example.com/items")], rules: .silent) { _ in
+            login(String(digits.reversed()))
+        }
+    }
+
+    @Test func `A test that passes although the server is down is told`() async throws {
+        let request = try Request.get("https://example.com/items")
+        _ = try await recorder.run(.once, [request]) { _ in TestRecorder.json("{}") }
+        let cassette = try recorder.cassette(.verify)
+        let down = StubConnection { _ in throw TransportError(.connectionRefused, at: .connecting) }
+        await #expect(throws: TransportError.self) {
+            try await CassetteConnection(cassette, recording: down).send(request)
+        }
+        let error = await #expect(throws: CassetteDriftError.self) { try await cassette.finish() }
+        #expect(error?.drifts.first?.changes == ["outcome  was a response, is connectionRefused"])
+    }
+}
