@@ -3,6 +3,8 @@
 import PackageDescription
 
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let crypto: Target.Dependency = .product(
+    name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Cryptography"]))
 let asyncHTTPClient: [Target.Dependency] = [
     ("AsyncHTTPClient", "async-http-client"), ("NIOConcurrencyHelpers", "swift-nio"), ("NIOCore", "swift-nio"),
     ("NIOHTTP1", "swift-nio"), ("NIOHTTP2", "swift-nio-http2"), ("NIOPosix", "swift-nio"), ("NIOSSL", "swift-nio-ssl"),
@@ -15,6 +17,7 @@ let package = Package(
         .library(name: "Decorum", targets: ["Decorum"]),
         .library(name: "DecorumArchive", targets: ["DecorumArchive"]),
         .library(name: "DecorumEndpoints", targets: ["DecorumEndpoints"]),
+        .library(name: "DecorumAuthentication", targets: ["DecorumAuthentication"]),
         .library(name: "DecorumAsyncHTTPClient", targets: ["DecorumAsyncHTTPClient"]),
         .library(name: "DecorumTesting", targets: ["DecorumTesting"]),
         .library(name: "DecorumTestingTraits", targets: ["DecorumTestingTraits"]),
@@ -25,11 +28,15 @@ let package = Package(
         .trait(
             name: "AsyncHTTPClient", description: "A transport over AsyncHTTPClient, for apps that run on SwiftNIO."),
         .trait(
+            name: "Cryptography",
+            description: "Proof keys of OAuth (PKCE) over swift-crypto, for apps that have no SHA-256 of their own."),
+        .trait(
             name: "YAMLOracle", description: "Tests of the reader of YAML against Yams, for work on this package only."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.40.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
@@ -44,6 +51,10 @@ let package = Package(
                 .target(name: "DecorumSystem", condition: .when(platforms: [.linux])),
                 httpTypes,
             ]
+        ),
+        .target(
+            name: "DecorumAuthentication",
+            dependencies: ["Decorum", httpTypes, crypto]
         ),
         .target(name: "DecorumEndpoints", dependencies: ["Decorum", httpTypes]),
         .target(name: "DecorumAsyncHTTPClient", dependencies: ["Decorum"] + asyncHTTPClient),
@@ -116,6 +127,12 @@ let package = Package(
                 .product(
                     name: "NIOEmbedded", package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"])),
             ] + asyncHTTPClient
+        ),
+        .testTarget(
+            name: "DecorumAuthenticationTests",
+            dependencies: [
+                "DecorumAuthentication", "DecorumTestSupport", "DecorumTesting", httpTypes, crypto,
+            ]
         ),
         .testTarget(
             name: "DecorumEndpointsTests",
