@@ -75,12 +75,18 @@ struct Refresh: Sendable {
     private func conclude(from answer: Result<Token, any Error>, using used: Token?) async throws -> RefreshResult {
         let kind: RefreshAnswer
         switch answer {
-        case .success(let token): kind = .token(token)
+        case .success(let token): kind = .token(token.completed(by: used))
         case .failure(let error): kind = RefreshAnswer(error)
         }
-        while true {
-            // A store that fails now must not lose the new token.
-            let held = kind.token == nil ? try await store.token() : (try? await store.token()) ?? used
+        for _ in 0..<TokenStoreError.attemptLimit {
+            let held: Token?
+            do {
+                held = try await store.token()
+            } catch {
+                // A store that fails now must not lose the new token.
+                guard case .token(let token) = kind else { throw error }
+                return .new(token, unsaved: UnsavedToken(replaced: used, token: token))
+            }
             switch RefreshDecision(after: kind, using: used, holding: held) {
             case .adopt(let token): return .adopted(token)
             case .stayOut: return .signedOut(.signedOut)
@@ -97,12 +103,6 @@ struct Refresh: Sendable {
             }
             // The store has changed in between, so the decision is another one now.
         }
-    }
-}
-
-extension RefreshAnswer {
-    fileprivate var token: Token? {
-        guard case .token(let token) = self else { return nil }
-        return token
+        throw TokenStoreError(.neverReplaces)
     }
 }

@@ -61,7 +61,7 @@ enum RefreshDecision: Equatable {
 
 extension Token {
     /// The token with the parts of the old one that a server leaves out when they have not changed (RFC 6749, section 6).
-    fileprivate func completed(by old: Token?) -> Token {
+    func completed(by old: Token?) -> Token {
         guard let old, refreshToken == nil || scope == nil else { return self }
         // All parts are those of tokens, so they are valid.
         let whole = try? Token(

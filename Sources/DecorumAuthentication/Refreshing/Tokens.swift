@@ -204,12 +204,12 @@ public final class Tokens: Sendable {
 
     /// Replaces the token in the store, whatever it is.
     private func exchange(for token: Token?) async throws -> Token? {
-        while true {
+        for _ in 0..<TokenStoreError.attemptLimit {
             // A token that cannot be read is replaced as if there were none.
             let held = try? await store.token()
             if try await store.replace(held, with: token) { return held }
-            try Task.checkCancellation()
         }
+        throw TokenStoreError(.neverReplaces)
     }
 
     /// How long before its expiry a token is replaced; nil for one that can only be used to its end.

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// ```swift
 /// let requests = RequestsUnderWay()
-/// let connection = try SystemConnection()
+/// let connection = SystemConnection()
 ///     .authenticating(with: tokens, for: api)
 ///     .ending(with: requests)
 ///     .acting(for: Principal("user-42"))

@@ -34,6 +34,11 @@ public struct TokenStoreError: DescribableError, Hashable {
         public static let isLocked = Reason(
             "Another process has used the stored token for longer than the limit of the wait.", mayPass: true)
 
+        /// The store replaces not even the token that it has just read.
+        public static let neverReplaces = Reason(
+            "The store of the token did not replace the token that it had just given, many times in a row.",
+            mayPass: true)
+
         /// A call of the system failed.
         ///
         /// - Parameter code: The number of the error.
@@ -42,6 +47,9 @@ public struct TokenStoreError: DescribableError, Hashable {
             Reason("The stored token cannot be used: the system reports error \(code).", mayPass: true)
         }
     }
+
+    /// How often a replacement is tried while other tasks and processes change the store.
+    static let attemptLimit = 100
 
     /// The reason.
     public let reason: Reason
