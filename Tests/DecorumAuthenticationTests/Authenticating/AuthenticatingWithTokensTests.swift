@@ -170,8 +170,11 @@ import Testing
             in: MemoryTokenStore(try server.token(1, expiry: clock.date - 1)), from: server, clock: clock)
         let connection = api.authenticating(with: tokens, for: try .api()).retrying(clock: clock)
         let call = Task { try await connection.send(.post(RotatingServer.apiURL, body: "x")) }
-        try await clock.waitForSleepers()
-        clock.advance(by: .seconds(30))
+        // The clock moves only until the second refresh, so that nothing else comes to its limit.
+        while server.facts.refreshes < 2 {
+            if server.facts.refreshes == 1 { clock.advance(by: .seconds(1)) }
+            await Task.yield()
+        }
         #expect(try await call.value.status == .ok)
         #expect(server.facts.refreshes == 2 && api.requests.count == 1)
     }

@@ -5,7 +5,7 @@ import Testing
 
 /// The laws that every decorator keeps.
 @Suite(.timeLimit(.minutes(5))) struct DecoratorLawTests {
-    @Test(arguments: DecoratorLaw.all.excluding(.shownDeclarations, because: "No exchange of the laws rejects a token."))
+    @Test(arguments: DecoratorLaw.all.excluding(.shownDeclarations, because: "No exchange rejects a token."))
     func `The layer of tokens keeps the laws`(law: DecoratorLaw) async throws {
         try await law.check(adding: [.authorization]) { base, conditions in
             let tokens = Tokens(
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test(arguments: DecoratorLaw.all.excluding(.shownDeclarations, because: "No exchange of the laws has a challenge."))
+    @Test(arguments: DecoratorLaw.all.excluding(.shownDeclarations, because: "No exchange has a challenge."))
     func `The layer that answers challenges keeps the laws`(law: DecoratorLaw) async throws {
         try await law.check { base in
             base.answeringChallenges(with: DecliningHandler(), for: [try Origin(DecoratorLaw.origin)])
