@@ -14,6 +14,7 @@ let package = Package(
     products: [
         .library(name: "Decorum", targets: ["Decorum"]),
         .library(name: "DecorumArchive", targets: ["DecorumArchive"]),
+        .library(name: "DecorumAuthentication", targets: ["DecorumAuthentication"]),
         .library(name: "DecorumCookies", targets: ["DecorumCookies"]),
         .library(name: "DecorumEndpoints", targets: ["DecorumEndpoints"]),
         .library(name: "DecorumAsyncHTTPClient", targets: ["DecorumAsyncHTTPClient"]),
@@ -46,6 +47,7 @@ let package = Package(
                 httpTypes,
             ]
         ),
+        .target(name: "DecorumAuthentication", dependencies: ["Decorum", httpTypes]),
         .target(name: "DecorumCookies", dependencies: ["Decorum", httpTypes]),
         .target(name: "DecorumEndpoints", dependencies: ["Decorum", httpTypes]),
         .target(name: "DecorumAsyncHTTPClient", dependencies: ["Decorum"] + asyncHTTPClient),
@@ -118,6 +120,10 @@ let package = Package(
                 .product(
                     name: "NIOEmbedded", package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"])),
             ] + asyncHTTPClient
+        ),
+        .testTarget(
+            name: "DecorumAuthenticationTests",
+            dependencies: ["DecorumAuthentication", "DecorumTestSupport", "DecorumTesting", httpTypes]
         ),
         .testTarget(
             name: "DecorumCookiesTests",

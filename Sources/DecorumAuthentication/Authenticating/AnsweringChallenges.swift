@@ -1,0 +1,128 @@
+public import Decorum
+import Foundation
+public import HTTPTypes
+
+/// Answers challenges of servers, such as by asking the user for a password.
+///
+/// ```swift
+/// struct PasswordHandler: ChallengeHandler {
+///     let ask: @Sendable (_ realm: String) async -> (name: String, password: String)?
+///
+///     func answer(_ request: ChallengedRequest) async throws -> ChallengeAnswer {
+///         guard let basic = request.challenges.first(where: { $0.scheme == "basic" }) else { return .declined }
+///         guard let (name, password) = await ask(basic.realm ?? "") else { return .cancelled("There is no password.") }
+///         return .credentials(try .basic(user: name, password: password))
+///     }
+/// }
+/// ```
+public protocol ChallengeHandler: Sendable {
+    /// Answers the challenges of one response.
+    ///
+    /// - Parameter request: The request that was refused, and its challenges.
+    /// - Returns: Credentials to send the request with, or the reason for none.
+    /// - Throws: An error, which the caller of the connection gets.
+    nonisolated(nonsending) func answer(_ request: ChallengedRequest) async throws -> ChallengeAnswer
+}
+
+/// A request that a server has answered with `401 Unauthorized`.
+public struct ChallengedRequest: Sendable {
+    /// The head of the request.
+    public let head: HTTPRequest
+    /// The server.
+    public let origin: Origin
+    /// The challenges of the response, in order.
+    public let challenges: [Challenge]
+}
+
+extension ChallengedRequest: CustomStringConvertible, CustomReflectable {
+    /// The method and the server.
+    public var description: String { "\(head.method) to \(origin)" }
+
+    /// A mirror with only the description, since the head may have a secret.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+/// The answer of a handler to a challenge.
+public enum ChallengeAnswer: Sendable {
+    /// The request is sent once more with these credentials.
+    case credentials(Credentials)
+    /// The handler has nothing to say; the next one is asked, and after the last one the `401` is returned.
+    case declined
+    /// The request ends with ``ChallengeCancelledError`` and this reason, which must not be a secret.
+    case cancelled(_ reason: String)
+}
+
+/// A handler has ended a request, such as because the user gave no password.
+public struct ChallengeCancelledError: DescribableError {
+    /// The reason of the handler.
+    public let reason: String
+    /// The response with the challenge, whose body can still be read.
+    public let response: Response
+
+    /// The reason.
+    public var description: String { "The request ended at a challenge of the server: \(reason)" }
+}
+
+extension Connection {
+    /// Answers the challenges of the given origins with credentials of handlers.
+    ///
+    /// On a `401` with challenges, the handlers are asked in order until one gives credentials or cancels. The request is then
+    /// sent once more, with the rules of ``Connection/authenticating(with:for:_:)``; a second `401` is returned. The body of
+    /// a `401` that is returned can be read.
+    ///
+    /// No handler is asked for another origin, for a request that another origin has redirected, for one with
+    /// ``RequestOptions/skipsAuthentication`` or an `Authorization` field of its own, and for one whose body can be read once.
+    ///
+    /// Place it like ``Connection/authenticating(with:for:_:)``.
+    ///
+    /// - Parameters:
+    ///   - handlers: The handlers, in the order in which they are asked.
+    ///   - origins: The origins whose challenges are answered.
+    /// - Returns: A connection that throws ``ChallengeCancelledError``, and the errors of the handlers.
+    public func answeringChallenges(
+        with handlers: any ChallengeHandler..., for origins: Set<Origin>
+    ) -> some Connection {
+        ChallengedConnection(base: self, handlers: handlers, scope: OriginScope(origins: origins))
+    }
+}
+
+struct ChallengedConnection<Base: Connection>: ComposedConnection {
+    let base: Base
+    let handlers: [any ChallengeHandler]
+    let scope: OriginScope
+
+    var layer: Layer {
+        Layer(
+            name: "answeringChallenges", role: .authentication,
+            settings: [Layer.Setting("with", "\(handlers.count) handlers"), scope.setting],
+            facts: [
+                .addsCredentials, .bindsToOrigins, .changesSignedParts, .variesPerSend, .readsStatus, .changesUsers,
+            ],
+            secretFields: [.authorization], sends: 1...2, longestWait: .unbounded)
+    }
+
+    func send(_ request: consuming Request) async throws -> Response {
+        request.options.secretFields.insert(.authorization)
+        guard scope.reasonToSkip(request) == nil, request.body.replay > .once || request.body.isEmpty else {
+            return try await base.send(request)
+        }
+        let first = try await base.send(copy request)
+        guard first.status == .unauthorized else { return first }
+        let challenges = first.challenges
+        guard !challenges.isEmpty else { return first }
+        let challenged = ChallengedRequest(
+            head: request.head, origin: try Origin(request.head), challenges: challenges)
+        for handler in handlers {
+            switch try await handler.answer(challenged) {
+            case .declined: continue
+            case .cancelled(let reason): throw ChallengeCancelledError(reason: reason, response: first)
+            case .credentials(let credentials):
+                request.options = request.options.travelling(.attempts)
+                var response = try await base.authenticating(with: credentials, for: scope.origins).send(request)
+                response.metadata.attempts += first.metadata.attempts
+                return response
+            }
+        }
+        return first
+    }
+}

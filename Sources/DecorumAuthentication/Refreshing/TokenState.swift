@@ -1,0 +1,121 @@
+import Foundation
+
+/// A token as it is sent, and the sign-in that it belongs to.
+struct TokenLease: Sendable {
+    let token: Token
+    let fieldValue: String
+    let generation: Int
+}
+
+/// A token in memory.
+struct HeldToken: Sendable {
+    let token: Token
+    let fieldValue: String
+    /// The date from which on it is replaced in the background; nil where it is not.
+    let replacing: Date?
+    /// The instant at which the server gave it to this process; nil where it came from elsewhere.
+    var arrival: ContinuousClock.Instant?
+
+    init(_ token: Token, lead: Duration?, arrival: ContinuousClock.Instant? = nil) {
+        self.token = token
+        // A server may write `bearer`, but some know the scheme with a capital only.
+        fieldValue = "\(token.type.lowercased() == "bearer" ? "Bearer" : token.type) \(token.accessToken)"
+        replacing = lead.flatMap { lead in token.expiry.map { $0 - lead / .seconds(1) } }
+        self.arrival = arrival
+    }
+}
+
+/// What ``Tokens`` knows of the token, without the store.
+struct TokenState: Sendable {
+    enum Session: Sendable {
+        case unknown
+        case signedIn(HeldToken)
+        case signedOut(SignedOutError.Reason)
+    }
+
+    enum Step {
+        case use(TokenLease, early: RefreshUnderWay?)
+        case wait(RefreshUnderWay, isNew: Bool)
+        case giveUp
+        case fail(any Error)
+    }
+
+    var generation = 0
+    var session = Session.unknown
+    var refresh: RefreshUnderWay?
+    var failure: TokenRefreshError?
+    var failures = 0
+    /// A token that the server gave and the store could not take, and the one that it replaces.
+    var unsaved: UnsavedToken?
+
+    /// Decides the next step of a caller, and notes a refresh that it has to start.
+    ///
+    /// - Parameters:
+    ///   - rejected: The token that the server has rejected.
+    ///   - hasWaited: Whether the caller has waited for the end of a refresh.
+    ///   - now: The current instant.
+    ///   - date: The current date.
+    ///   - minimumInterval: How long a token that the server has just given is used in any case.
+    ///   - mayStart: Whether the caller may wait for a refresh; false for one that is a part of it.
+    /// - Returns: The step.
+    mutating func step(
+        insteadOf rejected: TokenLease?, hasWaited: Bool, now: @autoclosure () -> ContinuousClock.Instant,
+        date: @autoclosure () -> Date, minimumInterval: Duration, mayStart: @autoclosure () -> Bool
+    ) -> Step {
+        // A request of one user is never sent again with the token of another.
+        if let rejected, rejected.generation != generation { return .fail(SignedOutError(.signedOut)) }
+        switch session {
+        case .unknown:
+            return waiting(replacing: nil, mayStart: mayStart(), now: now())
+        case .signedOut(let reason):
+            // Another process may have signed in since.
+            return hasWaited
+                ? .fail(SignedOutError(reason)) : waiting(replacing: nil, mayStart: mayStart(), now: now())
+        case .signedIn(let held):
+            let isRejected = rejected?.token.accessToken == held.token.accessToken
+            let isNew = hasWaited || held.arrival.map { now() - $0 < minimumInterval } ?? false
+            if isRejected, isNew { return .giveUp }
+            let today = date()
+            if !isRejected, isNew || held.token.isValid(at: today) {
+                let lease = TokenLease(token: held.token, fieldValue: held.fieldValue, generation: generation)
+                let isEarly = !isNew && held.replacing.map { today >= $0 } ?? false
+                return .use(
+                    lease, early: isEarly && mayStart() ? early(replacing: held.token, now: now()) : nil)
+            }
+            return waiting(replacing: held.token, mayStart: mayStart(), now: now())
+        }
+    }
+
+    private mutating func waiting(replacing token: Token?, mayStart: Bool, now: ContinuousClock.Instant) -> Step {
+        guard mayStart else { return .fail(RefreshRecursionError()) }
+        if let refresh { return .wait(refresh, isNew: false) }
+        if let failure, let end = failure.earliestRetry, now < end { return .fail(failure) }
+        let refresh = RefreshUnderWay(generation: generation, replacing: token)
+        self.refresh = refresh
+        return .wait(refresh, isNew: true)
+    }
+
+    private mutating func early(replacing token: Token, now: ContinuousClock.Instant) -> RefreshUnderWay? {
+        guard refresh == nil, failure?.earliestRetry.map({ now >= $0 }) ?? true else { return nil }
+        let refresh = RefreshUnderWay(generation: generation, replacing: token)
+        self.refresh = refresh
+        return refresh
+    }
+
+    /// Takes the result of a refresh.
+    mutating func take(_ result: RefreshResult, lead: (Token) -> Duration?, now: ContinuousClock.Instant) {
+        failure = nil
+        failures = 0
+        unsaved = nil
+        switch result {
+        case .adopted(let token): session = .signedIn(HeldToken(token, lead: lead(token)))
+        case .new(let token, let unsaved):
+            self.unsaved = unsaved
+            session = .signedIn(HeldToken(token, lead: lead(token), arrival: now))
+        case .signedOut(let reason):
+            // The first reason is the one that tells why the store is empty.
+            if case .signedOut = session, reason == .noToken { return }
+            session = .signedOut(reason)
+        }
+    }
+}

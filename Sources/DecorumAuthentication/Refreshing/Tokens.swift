@@ -1,0 +1,236 @@
+public import Decorum
+import Foundation
+import Synchronization
+
+/// The token of one user, which is replaced once for all requests that need a new one.
+///
+/// ```swift
+/// let tokens = Tokens(in: store, from: client.refreshing())
+/// let connection = try SystemConnection()
+///     .authenticating(with: tokens, for: Origin("https://api.example.com"))
+///     .retrying()
+///     .limitingTime()
+/// ```
+///
+/// - A token is replaced in the background shortly before it expires, and when a server rejects it.
+/// - However many callers need a new token, one refresh is sent, by all processes that share the store together. It goes on
+///   when the caller who caused it is cancelled.
+/// - The user is signed out only where the authorization server says `invalid_grant` about the very refresh token that the
+///   store holds. After every other failure the token is kept, and no caller sends a further refresh until
+///   ``TokenRefreshError/earliestRetry``.
+///
+/// A process that is ended between the server's answer and the write to the store leaves a refresh token that a server with
+/// rotation does not accept any more. The next refresh then gets `invalid_grant`, the token is removed, and each call
+/// throws ``SignedOutError`` without a further request.
+///
+/// Share one value between all stacks of a process that send for the same user.
+public final class Tokens: Sendable {
+    let store: any TokenStore
+    let source: any TokenSource
+    let servesOneUser: Bool
+    let policy: RefreshPolicy
+    let clock: any DatedClock
+    let generator: any RandomGenerator
+    private let spawner: any TaskSpawner
+    private let watch: TimeLimitWatch
+    private let state = Mutex(TokenState())
+
+    /// Creates the tokens of a user.
+    ///
+    /// - Parameters:
+    ///   - store: Keeps the token.
+    ///   - source: Gets new tokens, through a stack of its own.
+    ///   - servesOneUser: Whether all tokens are of one user, so that a stack with these tokens may have a fixed principal.
+    ///   - policy: When a new token is got, and how long to wait after a failure.
+    ///   - clock: The clock that has the dates of expiry; it must be that of the stacks that use the tokens.
+    ///   - generator: The source of the random parts of waits.
+    ///   - spawner: Starts the refreshes, which no caller cancels.
+    public init(
+        in store: some TokenStore, from source: some TokenSource, servesOneUser: Bool = false,
+        policy: RefreshPolicy = RefreshPolicy(),
+        clock: any DatedClock = SystemClock(), generator: any RandomGenerator = SystemGenerator(),
+        spawner: any TaskSpawner = SystemSpawner()
+    ) {
+        self.store = store
+        self.source = source
+        self.servesOneUser = servesOneUser
+        self.policy = policy
+        self.clock = clock
+        self.generator = generator
+        self.spawner = spawner
+        watch = TimeLimitWatch(clock: clock)
+    }
+
+    /// Returns a valid token, such as for a connection that is no HTTP; it gets a new one where needed.
+    ///
+    /// - Returns: The token.
+    /// - Throws: ``SignedOutError``, ``TokenRefreshError``, ``RefreshRecursionError``, or `CancellationError`.
+    public func token() async throws -> Token {
+        guard let lease = try await lease() else { throw SignedOutError(.noToken) }
+        return lease.token
+    }
+
+    /// Stores the token of a user who has signed in, in place of any other.
+    ///
+    /// Requests that are under way for another user end with ``SignedOutError``, as with ``signOut()``.
+    ///
+    /// - Parameter token: The token.
+    /// - Throws: The error of the store.
+    public func signIn(with token: Token) async throws {
+        _ = try await exchange(for: token)
+        change(to: .signedIn(HeldToken(token, lead: lead(of: token))))
+    }
+
+    /// Removes the token, and ends all waits for a new one.
+    ///
+    /// The layers that use these tokens deliver no answer to a request that was sent before. A refresh that is under way
+    /// stores nothing. The token is still valid for the server: give it to ``OAuthClient/revoke(_:)``.
+    ///
+    /// - Returns: The token that was removed; nil where there was none.
+    /// - Throws: The error of the store, which then still holds the token, so that the next request may find it: call this
+    ///   again.
+    @discardableResult public func signOut() async throws -> Token? {
+        change(to: .signedOut(.noToken))
+        return try await exchange(for: nil)
+    }
+
+    /// The number of the current sign-in, which is another one after each sign-in and sign-out.
+    var generation: Int { state.withLock { $0.generation } }
+
+    /// Returns the token to send.
+    ///
+    /// - Parameters:
+    ///   - rejected: The token that the server has rejected; nil for the first attempt.
+    ///   - deadline: The instant at which the wait for a new token ends.
+    /// - Returns: The token; nil where the server has rejected a token that was just given, so that a further one is of no use.
+    /// - Throws: As ``token()``.
+    func lease(insteadOf rejected: TokenLease? = nil, until deadline: ContinuousClock.Instant? = nil) async throws
+        -> TokenLease?
+    {
+        var hasWaited = false
+        while true {
+            let step = state.withLock { state in
+                state.step(
+                    insteadOf: rejected, hasWaited: hasWaited, now: clock.now, date: clock.date,
+                    minimumInterval: policy.minimumInterval,
+                    mayStart: !RefreshScope.underWay.contains(ObjectIdentifier(self)))
+            }
+            switch step {
+            case .use(let lease, let early):
+                if let early { start(early) }
+                return lease
+            case .giveUp: return nil
+            case .fail(let error): throw error
+            case .wait(let refresh, let isNew):
+                if isNew { start(refresh) }
+                try await wait(for: refresh, until: deadline)
+                hasWaited = true
+            }
+        }
+    }
+
+    /// Gets a new token in the background, since the server has rejected one whose request cannot be sent again.
+    func replaceInBackground(_ rejected: TokenLease) {
+        let step = state.withLock { state in
+            state.step(
+                insteadOf: rejected, hasWaited: false, now: clock.now, date: clock.date,
+                minimumInterval: policy.minimumInterval,
+                mayStart: !RefreshScope.underWay.contains(ObjectIdentifier(self)))
+        }
+        if case .wait(let refresh, true) = step { start(refresh) }
+    }
+
+    private func wait(for refresh: RefreshUnderWay, until deadline: ContinuousClock.Instant?) async throws {
+        guard let deadline else { return try await refresh.wait() }
+        guard try await watch.value(until: deadline, of: { try await refresh.wait() }) != nil else {
+            throw TokenRefreshError(underlying: nil)
+        }
+    }
+
+    private func start(_ refresh: RefreshUnderWay) {
+        spawner.spawn {
+            let result = await RefreshScope.$underWay.withValue(
+                RefreshScope.underWay.union([ObjectIdentifier(self)])
+            ) { await self.outcome(of: refresh) }
+            self.finish(refresh, with: result)
+        }
+    }
+
+    private func outcome(of refresh: RefreshUnderWay) async -> Result<RefreshResult, any Error> {
+        let unsaved = state.withLock { $0.generation == refresh.generation ? $0.unsaved : nil }
+        do {
+            return .success(
+                try await Refresh(
+                    store: store, source: source, clock: clock, watch: watch, timeLimit: policy.timeLimit,
+                    replaced: refresh.replaced, unsaved: unsaved
+                ).perform())
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Notes the outcome before the callers wake, so that none of them starts another refresh.
+    private func finish(_ refresh: RefreshUnderWay, with outcome: Result<RefreshResult, any Error>) {
+        let now = clock.now
+        let random = generator.uniform()
+        let result = state.withLock { state -> Result<Void, any Error> in
+            guard state.generation == refresh.generation else { return .failure(SignedOutError(.signedOut)) }
+            state.refresh = nil
+            switch outcome {
+            case .success(let result):
+                state.take(result, lead: { lead(of: $0) }, now: now)
+                return .success(())
+            case .failure(let error):
+                let delay = policy.backoff(
+                    after: state.failures + 1, asked: (error as? OAuthError)?.retryAfter, random: random)
+                let failure = TokenRefreshError(
+                    underlying: error is RefreshTimeoutError ? nil : error, earliestRetry: now + delay)
+                state.failures += 1
+                state.failure = failure
+                return .failure(failure)
+            }
+        }
+        refresh.end(with: result)
+    }
+
+    private func change(to session: TokenState.Session) {
+        let refresh = state.withLock { state in
+            let refresh = state.refresh
+            state = TokenState(generation: state.generation + 1, session: session)
+            return refresh
+        }
+        refresh?.end(with: .failure(SignedOutError(.signedOut)))
+    }
+
+    /// Replaces the token in the store, whatever it is.
+    private func exchange(for token: Token?) async throws -> Token? {
+        for _ in 0..<TokenStoreError.attemptLimit {
+            // A token that cannot be read is replaced as if there were none.
+            let held = try? await store.token()
+            if try await store.replace(held, with: token) { return held }
+        }
+        throw TokenStoreError(.neverReplaces)
+    }
+
+    /// How long before its expiry a token is replaced; nil for one that can only be used to its end.
+    private func lead(of token: Token) -> Duration? {
+        guard token.refreshToken != nil || source.startsWithoutToken else { return nil }
+        return token.expiry.map { expiry in
+            let remaining = Duration.seconds(max(0, min(expiry.timeIntervalSince(clock.date), 0x1p31)))
+            return policy.lead(ofRemaining: remaining, random: generator.uniform())
+        }
+    }
+}
+
+extension Tokens: CustomStringConvertible, CustomReflectable {
+    /// The name of the store's type.
+    public var description: String { "Tokens in a \(type(of: store))" }
+
+    /// A mirror with only the description.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+/// The refreshes that the current task is a part of.
+enum RefreshScope {
+    @TaskLocal static var underWay: Set<ObjectIdentifier> = []
+}

@@ -1,0 +1,106 @@
+public import Decorum
+public import Foundation
+
+/// A store that keeps the token in a file, for all processes of one user on one machine.
+///
+/// ```swift
+/// let store = try FileTokenStore(directory: applicationSupport.appending(path: "Tokens"), name: "account-1")
+/// ```
+///
+/// The file has mode 0600 and is replaced in one step, so that a process that ends at any moment leaves a whole token. Its
+/// directory must be the user's own, must not be a symbolic link, and no other user may read it; it is created with
+/// mode 0700 if it does not exist. Two further files with the same name are locks (`flock`), which the system releases when
+/// a process ends. The file system must be a local one.
+///
+/// The token is not encrypted: whoever can read the user's files can read it. On Apple's systems, keep tokens in the
+/// Keychain.
+public final class FileTokenStore: TokenStore {
+    private let files: TokenFiles
+    private let clock: any DatedClock
+    private let refreshWait: Duration
+    private let pollingInterval: Duration
+
+    /// Creates a store in a directory.
+    ///
+    /// - Parameters:
+    ///   - directory: The directory, which is created if it does not exist; its parent must exist.
+    ///   - name: The name of the token in the directory, such as that of an account: letters, digits, `-`, `_` and `.`.
+    ///   - refreshWait: How long ``exclusively(_:)`` waits for another process; longer than ``RefreshPolicy/timeLimit``.
+    ///   - pollingInterval: How often ``changes()`` looks for changes by other processes.
+    ///   - clock: The clock of these waits.
+    /// - Throws: ``TokenStoreError`` for a directory that other users can reach, and for a name with other characters.
+    public init(
+        directory: URL, name: String = "token", refreshWait: Duration = .seconds(60),
+        pollingInterval: Duration = .seconds(1), clock: any DatedClock = SystemClock()
+    ) throws {
+        files = try TokenFiles(directory: directory.path, name: name)
+        self.clock = clock
+        self.refreshWait = refreshWait
+        self.pollingInterval = pollingInterval
+    }
+
+    /// Reads the token.
+    @concurrent public func token() async throws -> Token? {
+        try files.read().map { try Token(storedForm: $0) }
+    }
+
+    /// Replaces the token, if it is still the one that is expected.
+    ///
+    /// A file that is damaged counts as no token, so that signing in replaces it.
+    @concurrent public func replace(_ expected: Token?, with token: Token?) async throws -> Bool {
+        let lock = try await lock(.changes, within: .seconds(10))
+        defer { lock.release() }
+        let held = try files.read().flatMap { try? Token(storedForm: $0) }
+        guard held == expected else { return false }
+        try files.write(try token?.storedForm)
+        return true
+    }
+
+    /// Performs work while no other process does.
+    public func exclusively<Result: Sendable>(
+        _ work: nonisolated(nonsending) () async throws -> Result
+    ) async throws -> Result {
+        let lock = try await lock(.refresh, within: refreshWait)
+        defer { lock.release() }
+        return try await work()
+    }
+
+    /// Returns the tokens that are stored from now on, by this process or another one.
+    public func changes() -> AsyncStream<Token?> {
+        let before = files.mark
+        let (stream, continuation) = AsyncStream.makeStream(of: Token?.self, bufferingPolicy: .bufferingNewest(1))
+        let polling = Task.detached { [files, clock, pollingInterval] in
+            var mark = before
+            while !Task.isCancelled {
+                try? await clock.sleep(until: clock.now + pollingInterval, tolerance: nil)
+                let current = files.mark
+                guard current != mark, !Task.isCancelled else { continue }
+                mark = current
+                // A file that cannot be read now is reported by the next reader, who can do something about it.
+                if let data = try? files.read() { continuation.yield(try? Token(storedForm: data)) }
+                if current == nil { continuation.yield(nil) }
+            }
+        }
+        continuation.onTermination = { _ in polling.cancel() }
+        return stream
+    }
+
+    private func lock(_ kind: TokenFiles.Lock, within limit: Duration) async throws -> FileLock {
+        let end = clock.now + limit
+        var pause = Duration.milliseconds(1)
+        while true {
+            if let lock = try files.tryLock(kind) { return lock }
+            guard clock.now < end else { throw TokenStoreError(.isLocked) }
+            try await clock.sleep(until: min(end, clock.now + pause), tolerance: nil)
+            pause = min(pause * 2, .milliseconds(20))
+        }
+    }
+}
+
+extension FileTokenStore: CustomStringConvertible, CustomReflectable {
+    /// A fixed name.
+    public var description: String { "FileTokenStore" }
+
+    /// A mirror with only the description.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}

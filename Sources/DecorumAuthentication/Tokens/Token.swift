@@ -1,0 +1,127 @@
+public import Decorum
+public import Foundation
+
+/// An access token, and with it the refresh token that gets the next one.
+///
+/// ```swift
+/// let token = try Token("mF_9.B5f-4.1JqM", expiry: clock.date + 3600, refreshToken: "tGzv3JOkF0XG5Qx2TlKWIA")
+/// ```
+///
+/// Neither its description nor its reflection shows a secret. It is not `Codable`, so that no encoder of an app writes it by
+/// accident; a store of your own uses ``storedForm``.
+///
+/// See RFC 6749, sections 1.4, 1.5 and 5.1.
+public struct Token: Sendable, Hashable {
+    /// The largest number of bytes of an access token, a refresh token and a scope.
+    public static let lengthLimit = 32 << 10
+
+    /// The access token.
+    public let accessToken: String
+    /// The type, such as `Bearer`, in the letter case in which the server gave it.
+    public let type: String
+    /// The end of the access token's validity, in whole seconds; nil where the server has not told it.
+    public let expiry: Date?
+    /// The refresh token; nil where there is none.
+    public let refreshToken: String?
+    /// The scope that was granted; nil where the server has not told it.
+    public let scope: String?
+
+    /// Creates a token.
+    ///
+    /// - Parameters:
+    ///   - accessToken: The access token: visible ASCII characters.
+    ///   - type: The type of the token.
+    ///   - expiry: The end of its validity, which is rounded down to a whole second; nil where it is not known.
+    ///   - refreshToken: The refresh token: ASCII characters without controls.
+    ///   - scope: The scope, with blanks between its parts.
+    /// - Throws: ``InvalidTokenError`` for a part that is empty, longer than ``lengthLimit``, or has other characters.
+    public init(
+        _ accessToken: String, type: String = "Bearer", expiry: Date? = nil, refreshToken: String? = nil,
+        scope: String? = nil
+    ) throws(InvalidTokenError) {
+        try Self.check(accessToken, .accessToken, allowing: 0x21...0x7E)
+        try Self.check(type, .type, allowing: 0x21...0x7E)
+        if let refreshToken { try Self.check(refreshToken, .refreshToken, allowing: 0x20...0x7E) }
+        if let scope, !scope.isEmpty { try Self.check(scope, .scope, allowing: 0x20...0x7E) }
+        self.accessToken = accessToken
+        self.type = type
+        self.expiry = expiry.map(Self.rounded)
+        self.refreshToken = refreshToken
+        self.scope = scope
+    }
+
+    /// Returns whether the access token is still valid at a date.
+    ///
+    /// - Parameter date: The date.
+    /// - Returns: Whether the expiry is later; true where it is not known.
+    public func isValid(at date: Date) -> Bool {
+        expiry.map { date < $0 } ?? true
+    }
+
+    private static func check(
+        _ text: String, _ part: InvalidTokenError.Part, allowing bytes: ClosedRange<UInt8>
+    ) throws(InvalidTokenError) {
+        guard !text.isEmpty else { throw InvalidTokenError(part, .isEmpty) }
+        guard text.utf8.count <= lengthLimit else { throw InvalidTokenError(part, .isTooLong) }
+        guard text.utf8.allSatisfy(bytes.contains) else { throw InvalidTokenError(part, .hasOtherCharacters) }
+    }
+
+    /// A date in whole seconds, no earlier than 1970 and no later than the year 9999.
+    private static func rounded(_ date: Date) -> Date {
+        let seconds = date.timeIntervalSince1970
+        guard !seconds.isNaN else { return Date(timeIntervalSince1970: 0) }
+        return Date(timeIntervalSince1970: min(max(0, seconds.rounded(.down)), 253_402_300_799))
+    }
+}
+
+extension Token: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The expiry, and whether there is a refresh token.
+    public var description: String {
+        let end = expiry.map { "valid until \($0)" } ?? "without a known expiry"
+        return "a token \(end), with\(refreshToken == nil ? "out" : "") a refresh token"
+    }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// A mirror with only the description.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+/// A text that cannot be a part of a token.
+public struct InvalidTokenError: DescribableError, Hashable {
+    /// A part of a token.
+    public enum Part: String, Sendable, Hashable {
+        /// The access token.
+        case accessToken = "access token"
+        /// The type of the token.
+        case type = "type of the token"
+        /// The refresh token.
+        case refreshToken = "refresh token"
+        /// The scope.
+        case scope
+    }
+
+    /// The reason why a text cannot be a part of a token.
+    public enum Reason: String, Sendable, Hashable {
+        /// There is no character.
+        case isEmpty = "is empty"
+        /// There are more characters than a field of a request has room for.
+        case isTooLong = "is longer than 32 KiB"
+        /// There are control characters, blanks or characters outside of ASCII.
+        case hasOtherCharacters = "has a line break, a blank or another character that no token has"
+    }
+
+    /// The part.
+    public let part: Part
+    /// The reason.
+    public let reason: Reason
+
+    init(_ part: Part, _ reason: Reason) {
+        self.part = part
+        self.reason = reason
+    }
+
+    /// The part and the reason; never the text.
+    public var description: String { "The \(part.rawValue) \(reason.rawValue)." }
+}

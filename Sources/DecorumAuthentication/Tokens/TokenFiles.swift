@@ -1,0 +1,132 @@
+import Foundation
+
+/// The files of one token: its content, and the locks beside it.
+struct TokenFiles: Sendable {
+    enum Lock: String {
+        case changes = ".lock"
+        case refresh = ".refresh"
+    }
+
+    /// The state of the file, which is another one after each change.
+    struct Mark: Equatable {
+        let file: UInt64
+        let seconds: Int
+        let nanoseconds: Int
+    }
+
+    private let directory: String
+    private let name: String
+
+    init(directory: String, name: String) throws {
+        let isPlain = name.utf8.allSatisfy { byte in
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "-_.".utf8.contains(byte)
+        }
+        guard isPlain, !name.isEmpty, !name.hasPrefix("."), name.utf8.count <= 200 else {
+            throw TokenStoreError(.invalidName)
+        }
+        self.directory = directory
+        self.name = name
+        guard unsafe mkdir(directory, 0o700) == 0 || errno == EEXIST else { throw TokenStoreError(.system(errno)) }
+        close(try openDirectory())
+    }
+
+    /// The state of the file; nil where there is none.
+    var mark: Mark? {
+        var status = stat()
+        guard unsafe lstat(directory + "/" + name, &status) == 0 else { return nil }
+        #if os(Linux)
+        let time = status.st_mtim
+        #else
+        let time = status.st_mtimespec
+        #endif
+        return Mark(file: UInt64(status.st_ino), seconds: Int(time.tv_sec), nanoseconds: Int(time.tv_nsec))
+    }
+
+    /// Reads the file; nil where there is none.
+    func read() throws -> Data? {
+        let folder = try openDirectory()
+        defer { close(folder) }
+        // Not blocking, since a pipe in the place of the file would wait for a writer.
+        let file = unsafe openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard file >= 0 else {
+            guard errno == ENOENT else { throw TokenStoreError(errno == ELOOP ? .unsafeFile : .system(errno)) }
+            return nil
+        }
+        let handle = FileHandle(fileDescriptor: file, closeOnDealloc: true)
+        var status = stat()
+        guard unsafe fstat(file, &status) == 0 else { throw TokenStoreError(.system(errno)) }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else {
+            throw TokenStoreError(.unsafeFile)
+        }
+        // One byte more than a token has shows that the file has too many.
+        return try handle.read(upToCount: Token.storedFormLimit + 1) ?? Data()
+    }
+
+    /// Replaces the file in one step, or removes it; the caller has the lock of changes.
+    func write(_ content: Data?) throws {
+        let folder = try openDirectory()
+        defer { close(folder) }
+        guard let content else {
+            guard unsafe unlinkat(folder, name, 0) == 0 || errno == ENOENT else {
+                throw TokenStoreError(.system(errno))
+            }
+            return
+        }
+        let unfinished = name + ".new"
+        // One that a process has left behind when it was ended.
+        unsafe unlinkat(folder, unfinished, 0)
+        let file = unsafe openat(folder, unfinished, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw TokenStoreError(.system(errno)) }
+        do {
+            let handle = FileHandle(fileDescriptor: file, closeOnDealloc: true)
+            try handle.write(contentsOf: content)
+            // The old refresh token is of no use once a new one is given, so the new one has to outlast a loss of power.
+            guard fsync(file) == 0 else { throw TokenStoreError(.system(errno)) }
+            guard unsafe renameat(folder, unfinished, folder, name) == 0 else { throw TokenStoreError(.system(errno)) }
+        } catch {
+            unsafe unlinkat(folder, unfinished, 0)
+            throw error as? TokenStoreError ?? TokenStoreError(.system(EIO))
+        }
+        fsync(folder)
+    }
+
+    /// Takes a lock; nil while another holder has it.
+    func tryLock(_ lock: Lock) throws -> FileLock? {
+        let folder = try openDirectory()
+        defer { close(folder) }
+        let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+        let file = unsafe openat(folder, name + lock.rawValue, flags, 0o600)
+        guard file >= 0 else { throw TokenStoreError(errno == ELOOP ? .unsafeFile : .system(errno)) }
+        guard flock(file, LOCK_EX | LOCK_NB) != 0 else { return FileLock(descriptor: file) }
+        let code = errno
+        close(file)
+        guard code == EWOULDBLOCK || code == EINTR else { throw TokenStoreError(.system(code)) }
+        return nil
+    }
+
+    /// Opens the directory, which must be this user's alone.
+    private func openDirectory() throws -> Int32 {
+        let folder = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard folder >= 0 else {
+            let isOther = errno == ELOOP || errno == ENOTDIR
+            throw TokenStoreError(isOther ? .isNoDirectory : .system(errno))
+        }
+        var status = stat()
+        let isRead = unsafe fstat(folder, &status) == 0
+        guard isRead, status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else {
+            close(folder)
+            throw TokenStoreError(isRead && status.st_uid == geteuid() ? .isReadableByOthers : .isOfAnotherUser)
+        }
+        return folder
+    }
+}
+
+/// A lock of a file, which every process of the machine respects.
+struct FileLock: Sendable {
+    let descriptor: Int32
+
+    func release() {
+        close(descriptor)
+    }
+}

@@ -1,0 +1,71 @@
+import DecorumAuthentication
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite struct AnsweringChallengesTests {
+    private struct Handler: ChallengeHandler {
+        let asked: Counter
+        let give: @Sendable (ChallengedRequest) throws -> ChallengeAnswer
+
+        func answer(_ request: ChallengedRequest) async throws -> ChallengeAnswer {
+            asked.add(1)
+            return try give(request)
+        }
+    }
+
+    private let asked = Counter()
+    private let api = StubConnection { request in
+        request.head.headerFields[.authorization] == "Basic dTpw"
+            ? Response(status: .ok, body: "in")
+            : Response(status: .unauthorized, fields: [.wwwAuthenticate: #"Basic realm="door""#], body: "out")
+    }
+
+    private func handler(_ give: @escaping @Sendable (ChallengedRequest) throws -> ChallengeAnswer) -> Handler {
+        Handler(asked: asked, give: give)
+    }
+
+    @Test func `Handlers are asked in order until one answers`() async throws {
+        let connection = api.answeringChallenges(
+            with: handler { _ in .declined },
+            handler { request in
+                #expect(request.challenges.first?.realm == "door")
+                return .credentials(try .basic(user: "u", password: "p"))
+            },
+            handler { _ in .cancelled("never") }, for: [try .api()])
+        let response = try await connection.send(.get(RotatingServer.apiURL))
+        #expect(response.status == .ok && asked.value == 2 && response.metadata.attempts == 2)
+    }
+
+    @Test func `When all decline, the 401 has its body`() async throws {
+        let connection = api.answeringChallenges(with: handler { _ in .declined }, for: [try .api()])
+        let response = try await connection.send(.get(RotatingServer.apiURL))
+        #expect(try await response.body.text(upTo: 10) == "out")
+    }
+
+    @Test func `A handler that cancels gives its reason and the response`() async throws {
+        let connection = api.answeringChallenges(
+            with: handler { _ in .cancelled("The user gave no password.") }, for: [try .api()])
+        let error = try await #require(throws: ChallengeCancelledError.self) {
+            try await connection.send(.get(RotatingServer.apiURL))
+        }
+        #expect(error.description == "The request ended at a challenge of the server: The user gave no password.")
+        #expect(try await error.response.body.text(upTo: 10) == "out")
+    }
+
+    @Test func `A second 401 is returned`() async throws {
+        let connection = api.answeringChallenges(
+            with: handler { _ in .credentials(try .basic(user: "u", password: "wrong")) }, for: [try .api()])
+        let response = try await connection.send(.get(RotatingServer.apiURL))
+        #expect(response.status == .unauthorized && asked.value == 1 && api.requests.count == 2)
+    }
+
+    @Test func `Another origin asks no handler`() async throws {
+        let connection = api.answeringChallenges(
+            with: handler { _ in .credentials(try .basic(user: "u", password: "p")) }, for: [try .api()])
+        let response = try await connection.send(.get("https://evil.example/"))
+        #expect(response.status == .unauthorized && asked.value == 0)
+        #expect(api.requests.allSatisfy { $0.head.headerFields[.authorization] == nil })
+    }
+}

@@ -1,0 +1,60 @@
+#if os(macOS) || os(Linux)
+import DecorumAuthentication
+import DecorumTestSupport
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// A server by other authors, with rotation and detection of reuse, over a socket.
+@Suite(
+    .timeLimit(.minutes(30)),
+    .enabled(if: AuthlibServer.python != nil, "authlib of PyPI cannot be installed on this machine"))
+struct AuthlibTests {
+    private struct Facts: Decodable {
+        let refreshes: Int
+        let reuses: Int
+    }
+
+    @Test func `In many rounds of several callers, no refresh token is sent twice`() async throws {
+        let python = try #require(AuthlibServer.python)
+        let process = Process()
+        process.executableURL = URL(filePath: python)
+        process.arguments = ["-u", Fixtures.url("OAuth/authlib_server.py").path]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        defer { process.terminate() }
+        let line = try #require(String(data: output.fileHandleForReading.availableData, encoding: .utf8))
+        let port = try #require(Int(line.filter(\.isNumber)))
+        let url = "http://127.0.0.1:\(port)"
+
+        let transport = SystemConnection()
+        let client = OAuthClient("app", of: try AuthorizationServer(token: url + "/token"), over: transport)
+        let tokens = Tokens(
+            in: MemoryTokenStore(try Token("access-1", refreshToken: "refresh-1")), from: client.refreshing(),
+            policy: RefreshPolicy(minimumInterval: .zero))
+        let connection = transport.authenticating(with: tokens, for: try Origin(url))
+        let generator = SeededGenerator(seed: 3)
+        let rounds = Footprint.isSoak ? 10_000 : 200
+        for _ in 0..<rounds {
+            _ = try await transport.send(.get(url + "/expire"))
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 0..<5 {
+                    let call = Task { try await connection.send(.get(url + "/notes")).status.code }
+                    let isCancelled = number > 0 && generator.next() % 3 == 0
+                    if isCancelled { call.cancel() }
+                    group.addTask {
+                        do { return try await call.value } catch is CancellationError where isCancelled { return 200 }
+                    }
+                }
+                for try await status in group { #expect(status == 200) }
+            }
+        }
+        let data = try await transport.send(.get(url + "/facts")).body.data(upTo: 1000)
+        let facts = try JSONDecoder().decode(Facts.self, from: data)
+        #expect(facts.refreshes == rounds && facts.reuses == 0)
+    }
+}
+#endif

@@ -1,0 +1,40 @@
+import DecorumAuthentication
+import Synchronization
+
+/// A store that fails where a test wants it.
+final class FailingStore: TokenStore {
+    private let base: MemoryTokenStore
+    private let flags = Mutex((reading: false, writing: false))
+
+    init(_ token: Token?) {
+        base = MemoryTokenStore(token)
+    }
+
+    var failsReading: Bool {
+        get { flags.withLock { $0.reading } }
+        set { flags.withLock { $0.reading = newValue } }
+    }
+
+    var failsWriting: Bool {
+        get { flags.withLock { $0.writing } }
+        set { flags.withLock { $0.writing = newValue } }
+    }
+
+    func token() async throws -> Token? {
+        if failsReading { throw TokenStoreError(.system(5)) }
+        return await base.token()
+    }
+
+    func replace(_ expected: Token?, with token: Token?) async throws -> Bool {
+        if failsWriting { throw TokenStoreError(.system(28)) }
+        return await base.replace(expected, with: token)
+    }
+
+    func changes() -> AsyncStream<Token?> { base.changes() }
+
+    func exclusively<Result: Sendable>(
+        _ work: nonisolated(nonsending) () async throws -> Result
+    ) async throws -> Result {
+        try await base.exclusively(work)
+    }
+}

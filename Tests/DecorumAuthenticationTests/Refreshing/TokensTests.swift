@@ -1,0 +1,286 @@
+import DecorumAuthentication
+import DecorumTesting
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(3))) struct TokensTests {
+    private let clock = VirtualClock()
+    private let spawner = TrackingSpawner()
+    private let generator = SeededGenerator(seed: 1)
+
+    private func tokens(
+        in store: some TokenStore, from server: some TokenSource, policy: RefreshPolicy = RefreshPolicy()
+    ) -> Tokens {
+        Tokens(in: store, from: server, policy: policy, clock: clock, generator: generator, spawner: spawner)
+    }
+
+    private func expired(_ server: RotatingServer) throws -> Token { try server.token(1, expiry: clock.date - 1) }
+
+    @Test func `A valid token needs no refresh`() async throws {
+        let server = RotatingServer(clock: clock)
+        let tokens = tokens(in: MemoryTokenStore(try server.token(1)), from: server)
+        for _ in 0..<3 { #expect(try await tokens.token().accessToken == "access-1") }
+        #expect(server.facts.refreshes == 0)
+    }
+
+    @Test func `Many callers with an expired token cause one refresh`() async throws {
+        let server = RotatingServer(clock: clock)
+        let store = MemoryTokenStore(try expired(server))
+        let tokens = tokens(in: store, from: server)
+        try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<100 { group.addTask { try await tokens.token().accessToken } }
+            for try await token in group { #expect(token == "access-2") }
+        }
+        #expect(server.facts.refreshes == 1 && server.facts.reuses == 0)
+        #expect(await store.token()?.refreshToken == "refresh-2")
+    }
+
+    @Test func `The caller who caused the refresh may be cancelled`() async throws {
+        let server = RotatingServer(clock: clock, gate: Gate())
+        let tokens = tokens(in: MemoryTokenStore(try expired(server)), from: server)
+        let first = Task { try await tokens.token() }
+        try await server.gate?.waitForWaiting(1)
+        let second = Task { try await tokens.token() }
+        first.cancel()
+        await #expect(throws: CancellationError.self) { try await first.value }
+        server.gate?.open()
+        #expect(try await second.value.accessToken == "access-2")
+        #expect(server.facts.refreshes == 1)
+    }
+
+    @Test func `A caller leaves at its deadline, and the refresh goes on`() async throws {
+        let server = RotatingServer(clock: clock, gate: Gate())
+        let connection = server.api.authenticating(
+            with: tokens(in: MemoryTokenStore(try expired(server)), from: server), for: try .api())
+        var request = try Request.get(RotatingServer.apiURL)
+        request.options.deadline = clock.now + .seconds(5)
+        let call = Task { [request] in try await connection.send(request) }
+        try await server.gate?.waitForWaiting(1)
+        try await clock.waitForSleepers()
+        clock.advance(by: .seconds(5))
+        let error = try await #require(throws: TokenRefreshError.self) { try await call.value }
+        #expect(error.underlying == nil && error.mayPass && error.meansNotProcessed && error.meansServerNotReached)
+        server.gate?.open()
+        let response = try await connection.send(.get(RotatingServer.apiURL))
+        #expect(response.status == .ok)
+        #expect(server.facts.refreshes == 1)
+    }
+
+    @Test func `A refresh that never ends fails its callers and keeps the token`() async throws {
+        let server = RotatingServer(clock: clock, gate: Gate())
+        let store = MemoryTokenStore(try expired(server))
+        let tokens = tokens(in: store, from: server)
+        let call = Task { try await tokens.token() }
+        try await server.gate?.waitForWaiting(1)
+        try await clock.waitForSleepers()
+        clock.advance(by: .seconds(30))
+        let error = try await #require(throws: TokenRefreshError.self) { try await call.value }
+        #expect(error.description.hasSuffix("the authorization server did not answer in time."))
+        #expect(await store.token()?.accessToken == "access-1")
+    }
+
+    @Test func `A token is replaced in the background before it expires, at a random moment`() async throws {
+        var leads: Set<Duration> = []
+        for seed in 0..<20 {
+            let clock = VirtualClock()
+            let server = RotatingServer(lifetime: 600, clock: clock)
+            let tokens = Tokens(
+                in: MemoryTokenStore(try server.token(1)), from: server, clock: clock,
+                generator: SeededGenerator(seed: UInt64(seed)), spawner: spawner)
+            var lead = Duration.seconds(600)
+            while server.facts.refreshes == 0, lead > .zero {
+                #expect(try await tokens.token().accessToken == "access-1")
+                try await spawner.finished()
+                clock.advance(by: .seconds(1))
+                lead -= .seconds(1)
+            }
+            leads.insert(lead)
+            #expect(lead <= .seconds(60) && lead >= .seconds(29))
+            #expect(try await tokens.token().accessToken == "access-2")
+        }
+        #expect(leads.count > 5)
+    }
+
+    @Test func `An early refresh that fails keeps a token that is still valid`() async throws {
+        let server = RotatingServer(lifetime: 600, clock: clock)
+        server.fail(with: TransportError(.timedOut, at: .head), OAuthError(answering: .init(status: .badGateway)))
+        let tokens = tokens(in: MemoryTokenStore(try server.token(1)), from: server)
+        #expect(try await tokens.token().accessToken == "access-1")
+        clock.advance(by: .seconds(595))
+        for _ in 0..<10 { #expect(try await tokens.token().accessToken == "access-1") }
+        try await spawner.finished()
+        for _ in 0..<10 { #expect(try await tokens.token().accessToken == "access-1") }
+        #expect(server.facts.refreshes == 1)
+        clock.advance(by: .seconds(5))
+        _ = try? await tokens.token()
+        #expect(server.facts.refreshes == 2)
+    }
+
+    @Test func `A failure holds back all callers, for longer each time, and Retry-After counts`() async throws {
+        let server = RotatingServer(clock: clock)
+        let store = MemoryTokenStore(try expired(server))
+        let tokens = tokens(in: store, from: server)
+        var waits: [Duration] = []
+        let failures: [OAuthError] = [
+            .init(answering: .init(status: .serviceUnavailable)), .init(answering: .init(status: .found)),
+            .init(answering: .init(status: .ok)), .init(.invalidClient, status: .unauthorized),
+            .init(answering: .init(status: .tooManyRequests), retryAfter: .seconds(90)),
+        ]
+        for failure in failures {
+            server.fail(with: failure)
+            let before = server.facts.refreshes
+            let error = try await #require(throws: TokenRefreshError.self) { try await tokens.token() }
+            #expect(error.mayPass == failure.mayPass)
+            for _ in 0..<5 {
+                let other = try await #require(throws: TokenRefreshError.self) { try await tokens.token() }
+                #expect(other.earliestRetry == error.earliestRetry)
+            }
+            #expect(server.facts.refreshes == before + 1)
+            let wait = clock.now.duration(to: try #require(error.earliestRetry))
+            waits.append(wait)
+            clock.advance(by: wait)
+        }
+        #expect(waits[0] >= .seconds(0.5) && waits[0] <= .seconds(1) && waits[3] > waits[0])
+        #expect(waits[4] == .seconds(90))
+        #expect(try await tokens.token().accessToken == "access-2")
+        #expect(server.facts.reuses == 0)
+    }
+
+    @Test func `invalid_grant signs out, and no further refresh is sent`() async throws {
+        let server = RotatingServer(clock: clock)
+        server.skip()
+        let store = MemoryTokenStore(try expired(server))
+        let tokens = tokens(in: store, from: server)
+        for _ in 0..<5 {
+            let error = try await #require(throws: SignedOutError.self) { try await tokens.token() }
+            #expect(error == SignedOutError(.refused))
+        }
+        #expect(server.facts.refreshes == 1)
+        #expect(await store.token() == nil)
+        try await tokens.signIn(with: Token("again"))
+        #expect(try await tokens.token().accessToken == "again")
+    }
+
+    @Test func `A token that another process has stored is adopted without a refresh`() async throws {
+        let server = RotatingServer(clock: clock)
+        let store = MemoryTokenStore(try expired(server))
+        let (first, second) = (tokens(in: store, from: server), tokens(in: store, from: server))
+        #expect(try await first.token().accessToken == "access-2")
+        #expect(try await second.token().accessToken == "access-2")
+        #expect(server.facts.refreshes == 1)
+    }
+
+    @Test func `invalid_grant with a newer token in the store is no logout`() async throws {
+        let server = RotatingServer(clock: clock, gate: Gate())
+        let store = MemoryTokenStore(try expired(server))
+        let tokens = tokens(in: store, from: server)
+        let call = Task { try await tokens.token() }
+        try await server.gate?.waitForWaiting(1)
+        // A process that does not respect the lock of the store.
+        server.skip()
+        #expect(await store.replace(try expired(server), with: try server.token(2)))
+        server.gate?.open()
+        #expect(try await call.value.accessToken == "access-2")
+        #expect(server.facts.refreshes == 1 && server.facts.reuses == 1)
+    }
+
+    @Test func `Signing out during a refresh stores nothing and ends the wait`() async throws {
+        let server = RotatingServer(clock: clock, gate: Gate())
+        let store = MemoryTokenStore(try expired(server))
+        let tokens = tokens(in: store, from: server)
+        let call = Task { try await tokens.token() }
+        try await server.gate?.waitForWaiting(1)
+        #expect(try await tokens.signOut()?.accessToken == "access-1")
+        let error = try await #require(throws: SignedOutError.self) { try await call.value }
+        #expect(error.reason == .signedOut)
+        server.gate?.open()
+        try await spawner.finished()
+        #expect(await store.token() == nil)
+        await #expect(throws: SignedOutError(.noToken)) { try await tokens.token() }
+    }
+
+    @Test func `Signing in as another user during a refresh keeps the new user's token`() async throws {
+        let server = RotatingServer(clock: clock, gate: Gate())
+        let store = MemoryTokenStore(try expired(server))
+        let tokens = tokens(in: store, from: server)
+        let call = Task { try await tokens.token() }
+        try await server.gate?.waitForWaiting(1)
+        try await tokens.signIn(with: Token("other-user"))
+        await #expect(throws: SignedOutError(.signedOut)) { try await call.value }
+        server.gate?.open()
+        try await spawner.finished()
+        #expect(try await tokens.token().accessToken == "other-user")
+        #expect(await store.token()?.accessToken == "other-user")
+    }
+
+    @Test func `A process that ends between the server's answer and the write is signed out, without a loop`()
+        async throws
+    {
+        let server = RotatingServer(clock: clock)
+        let store = MemoryTokenStore(try expired(server))
+        // The server has rotated, and the store has the old token.
+        server.skip()
+        let restarted = tokens(in: store, from: server)
+        for _ in 0..<20 { await #expect(throws: SignedOutError(.refused)) { try await restarted.token() } }
+        #expect(server.facts.refreshes == 1)
+    }
+
+    @Test func `A store that cannot write loses no token`() async throws {
+        let server = RotatingServer(lifetime: 100, clock: clock)
+        let store = FailingStore(try expired(server))
+        let tokens = tokens(in: store, from: server)
+        store.failsWriting = true
+        #expect(try await tokens.token().accessToken == "access-2")
+        #expect(try await store.token()?.accessToken == "access-1")
+        clock.advance(by: .seconds(101))
+        await #expect(throws: TokenRefreshError.self) { try await tokens.token() }
+        store.failsWriting = false
+        clock.advance(by: .seconds(2))
+        #expect(try await tokens.token().accessToken == "access-3")
+        #expect(server.facts.refreshes == 2 && server.facts.reuses == 0)
+        #expect(try await store.token()?.accessToken == "access-3")
+    }
+
+    @Test func `A store that cannot read fails the callers, and keeps what it has`() async throws {
+        let server = RotatingServer(clock: clock)
+        let store = FailingStore(try server.token(1))
+        store.failsReading = true
+        let tokens = tokens(in: store, from: server)
+        let error = try await #require(throws: TokenRefreshError.self) { try await tokens.token() }
+        #expect(error.mayPass && server.facts.refreshes == 0)
+        store.failsReading = false
+        clock.advance(by: .seconds(2))
+        #expect(try await tokens.token().accessToken == "access-1")
+    }
+
+    @Test func `A server whose tokens have expired already is not asked by each caller`() async throws {
+        let server = RotatingServer(lifetime: 0, clock: clock)
+        let tokens = tokens(in: MemoryTokenStore(try expired(server)), from: server)
+        for _ in 0..<10 { #expect(try await tokens.token().accessToken == "access-2") }
+        #expect(server.facts.refreshes == 1)
+        clock.advance(by: .seconds(10))
+        #expect(try await tokens.token().accessToken == "access-3")
+    }
+
+    @Test func `A source that starts without a token needs no sign-in`() async throws {
+        let source = StartingSource()
+        let store = MemoryTokenStore()
+        let tokens = tokens(in: store, from: source)
+        #expect(try await tokens.token().accessToken == "started")
+        #expect(await store.token()?.accessToken == "started")
+    }
+
+    @Test func `Without a sign-in, no refresh is sent`() async throws {
+        let server = RotatingServer(clock: clock)
+        let tokens = tokens(in: MemoryTokenStore(), from: server)
+        let error = try await #require(throws: SignedOutError.self) { try await tokens.token() }
+        #expect(error.reason == .noToken && !error.mayPass)
+        #expect(server.facts.refreshes == 0)
+    }
+}
+
+private struct StartingSource: TokenSource {
+    var layers: [Layer] { [] }
+    var startsWithoutToken: Bool { true }
+    func token(replacing token: Token?) async throws -> Token { try Token("started") }
+}

@@ -1,0 +1,108 @@
+import DecorumAuthentication
+import DecorumTesting
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(3))) struct FileTokenStoreTests {
+    private let folder = TokenFolder()
+
+    private func mode(_ path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+
+    private func reason(_ work: () async throws -> Void) async throws -> TokenStoreError.Reason? {
+        try await #require(throws: TokenStoreError.self) { try await work() }.reason
+    }
+
+    @Test func `The directory and all files are the user's alone`() async throws {
+        let directory = folder.url.appending(path: "new")
+        let store = try FileTokenStore(directory: directory)
+        #expect(try await store.replace(nil, with: Token("a")))
+        try await store.exclusively {}
+        #expect(try mode(directory.path) == 0o700)
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+        #expect(names == ["token", "token.lock", "token.refresh"])
+        for name in names { #expect(try mode(directory.appending(path: name).path) == 0o600) }
+    }
+
+    @Test func `A directory that others can reach is refused, also later`() async throws {
+        let store = try FileTokenStore(directory: folder.url)
+        for mode in [0o755, 0o710, 0o701, 0o770] {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder.url.path)
+            #expect(try await reason { _ = try FileTokenStore(directory: folder.url) } == .isReadableByOthers)
+            #expect(try await reason { _ = try await store.token() } == .isReadableByOthers)
+            #expect(try await reason { _ = try await store.replace(nil, with: Token("a")) } == .isReadableByOthers)
+        }
+    }
+
+    @Test func `Links and files in the place of the directory are refused`() async throws {
+        let link = folder.url.appending(path: "link")
+        let file = folder.url.appending(path: "file")
+        try FileManager.default.createSymbolicLink(at: link, withDestinationURL: folder.url)
+        try Data().write(to: file)
+        for url in [link, file] {
+            #expect(try await reason { _ = try FileTokenStore(directory: url) } == .isNoDirectory)
+        }
+    }
+
+    @Test func `A directory of another user is refused`() async throws {
+        guard getuid() == 0 else { return }
+        let other = folder.url.appending(path: "other")
+        try FileManager.default.createDirectory(
+            at: other, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        try FileManager.default.setAttributes([.ownerAccountID: 65534], ofItemAtPath: other.path)
+        #expect(try await reason { _ = try FileTokenStore(directory: other) } == .isOfAnotherUser)
+    }
+
+    @Test func `A link or a readable file in the place of the token is refused`() async throws {
+        let store = try FileTokenStore(directory: folder.url)
+        let file = folder.url.appending(path: "token")
+        try Data("{}".utf8).write(to: file)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
+        #expect(try await reason { _ = try await store.token() } == .unsafeFile)
+        try FileManager.default.removeItem(at: file)
+        try FileManager.default.createSymbolicLink(at: file, withDestinationURL: URL(filePath: "/etc/passwd"))
+        #expect(try await reason { _ = try await store.token() } == .unsafeFile)
+    }
+
+    @Test(arguments: ["", ".", "..", "a/b", ".hidden", "a b", "ä"])
+    func `A name that leads elsewhere is refused`(name: String) async throws {
+        #expect(try await reason { _ = try FileTokenStore(directory: folder.url, name: name) } == .invalidName)
+    }
+
+    @Test func `A damaged file is an error, and signing in replaces it`() async throws {
+        let store = try FileTokenStore(directory: folder.url)
+        let file = folder.url.appending(path: "token")
+        for content in ["", "{", "null", String(repeating: "x", count: Token.storedFormLimit + 10)] {
+            try Data(content.utf8).write(to: file)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+            await #expect(throws: DamagedTokenError.self) { try await store.token() }
+        }
+        #expect(try await store.replace(nil, with: Token("a")))
+        #expect(try await store.token()?.accessToken == "a")
+    }
+
+    @Test func `A write that another process left unfinished does no harm`() async throws {
+        let store = try FileTokenStore(directory: folder.url)
+        try Data("half".utf8).write(to: folder.url.appending(path: "token.new"))
+        #expect(try await store.token() == nil)
+        #expect(try await store.replace(nil, with: Token("a")))
+        #expect(try await store.token()?.accessToken == "a")
+    }
+
+    @Test func `The wait for another process has an end`() async throws {
+        let clock = VirtualClock()
+        let store = try FileTokenStore(directory: folder.url, refreshWait: .seconds(2), clock: clock)
+        let other = try FileTokenStore(directory: folder.url)
+        let gate = Gate()
+        async let work: Void = other.exclusively { try await gate.wait() }
+        try await gate.waitForWaiting(1)
+        let waiting = Task { try await store.exclusively {} }
+        try await clock.waitForSleepers()
+        clock.advance(by: .seconds(3))
+        #expect(try await reason { try await waiting.value } == .isLocked)
+        gate.open()
+        try await work
+        try await store.exclusively {}
+    }
+}
