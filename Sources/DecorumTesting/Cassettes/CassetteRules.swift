@@ -104,8 +104,10 @@ public struct CassetteRules: Sendable {
     public var onMiss: (@Sendable (_ miss: CassetteMissError, _ request: RecordedRequest) -> MissReaction)?
     /// Texts and places that stay in the cassette as they are, such as a test's own made-up token.
     public var allowedSecrets: [SecretAllowance]
-    /// Receives the values that were replaced by their names each time a cassette is written; by default, they are
-    /// listed on standard error. In a suite whose tests share a file, each value of the file comes once.
+    /// Receives the values that were replaced by their names each time a cassette is written; by default, they are listed
+    /// on standard error.
+    ///
+    /// In a suite whose tests share a file, each value of the file comes once.
     public var reportReplacements: (@Sendable ([SecretReplacement], _ file: URL) -> Void)?
     /// Receives, for each request that is looked for in the cassette, the recording that answered it and the reasons why
     /// others did not; nil for none, or with `CASSETTE=explain` for standard error.

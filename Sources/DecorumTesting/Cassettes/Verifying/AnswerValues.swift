@@ -88,7 +88,9 @@ struct AnswerValues {
         return request
     }
 
-    /// The text with recorded values; nil if it has no live one. The scheme and the authority of a URL stay.
+    /// The text with recorded values, or nil if it has no live one.
+    ///
+    /// The scheme and the authority of a URL stay.
     private func replaced(in text: [UInt8], isURL: Bool, where isUsed: (ArraySlice<UInt8>) -> Bool) -> [UInt8]? {
         var output: [UInt8] = []
         var copied = 0
