@@ -40,7 +40,7 @@ struct CookieKeepingConnection<Base: Connection>: ComposedConnection {
     let jar: CookieJar
 
     var layer: Layer {
-        let facts: Set<Layer.Fact> = [.addsCredentials, .bindsToOrigins, .changesSignedParts]
+        let facts: Set<Layer.Fact> = [.addsCredentials, .bindsToOrigins]
         return Layer(
             name: "keepingCookies", role: .cookies, settings: [Layer.Setting("in", jar)],
             facts: jar.clock is SystemClock ? facts.union([.readsClock]) : facts,
@@ -59,7 +59,9 @@ struct CookieKeepingConnection<Base: Connection>: ComposedConnection {
                 !isFromOtherSite || cookie.goesFromOtherSites(byMethodThatIsSafe: isSafe)
             }
             if !cookies.isEmpty {
-                request.head.headerFields[.cookie] = cookies.map(\.pair.text).joined(separator: "; ")
+                // Setting it by its name would make a field of each pair, and HTTP/1.1 allows one field alone.
+                let value = cookies.map(\.pair.text).joined(separator: "; ")
+                request.head.headerFields.append(HTTPField(name: .cookie, value: value))
             }
         }
         let head = request.head

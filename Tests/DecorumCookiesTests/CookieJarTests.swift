@@ -33,12 +33,12 @@ import Testing
         let jar = jar()
         let (secure, plain) = (try url("https://a.example.com/"), try url("http://a.example.com/"))
         jar.set(try cookie("n=good; Secure; Path=/a; Domain=example.com"), from: secure)
-        #expect(jar.set(try cookie("n=bad; Path=/a"), from: plain) == .hidesSecure)
-        #expect(jar.set(try cookie("n=bad; Path=/a/b; Domain=example.com"), from: plain) == .hidesSecure)
-        #expect(jar.set(try cookie("n=other; Path=/"), from: plain) == nil)
-        #expect(jar.set(try cookie("n=bad; Path=/a"), from: url("http://b.example.com/")) == .hidesSecure)
-        #expect(jar.set(try cookie("n=new; Secure; Path=/a; Domain=example.com"), from: secure) == nil)
-        #expect(jar.cookies(for: try url("https://a.example.com/a")).map(\.value) == ["new", "other"])
+        #expect(try jar.set(cookie("n=bad; Path=/a"), from: plain) == .hidesSecure)
+        #expect(try jar.set(cookie("n=bad; Path=/a/b; Domain=example.com"), from: plain) == .hidesSecure)
+        #expect(try jar.set(cookie("n=other; Path=/"), from: plain) == nil)
+        #expect(try jar.set(cookie("n=bad; Path=/a"), from: url("http://b.example.com/")) == .hidesSecure)
+        #expect(try jar.set(cookie("n=new; Secure; Path=/a; Domain=example.com"), from: secure) == nil)
+        #expect(try jar.cookies(for: url("https://a.example.com/a")).map(\.value) == ["new", "other"])
     }
 
     @Test func `A cookie ends in time, after 400 days at most`() async throws {
@@ -66,7 +66,7 @@ import Testing
         for number in 0..<200 { jar.set(try cookie("c=\(number)"), from: try url("https://h\(number).example.com/")) }
         #expect(jar.count == 11)
         #expect(jar.cookies(for: other).count == 1 && jar.cookies(for: mine).map(\.name) == ["old"])
-        #expect(jar.cookies(for: try url("https://h199.example.com/")).count == 1)
+        #expect(try jar.cookies(for: url("https://h199.example.com/")).count == 1)
     }
 
     @Test func `A full jar loses the cookies that were not used for longest`() throws {
@@ -77,7 +77,7 @@ import Testing
             #expect(jar.count <= 100)
             if number > 0 { #expect(jar.cookies(for: first).count == 1) }
         }
-        #expect(jar.cookies(for: try url("https://site500.com/")).isEmpty)
+        #expect(try jar.cookies(for: url("https://site500.com/")).isEmpty)
         for limits in [CookieJar.Limits(perSite: 0), .init(total: 0), .init(perSite: -1, total: -1)] {
             let empty = CookieJar(suffixes: .conservative, limits: limits, clock: clock)
             empty.set(try cookie("c=1"), from: first)

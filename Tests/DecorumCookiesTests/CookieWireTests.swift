@@ -82,6 +82,9 @@ import Testing
         #expect(try await connection.send(.get("\(server.url)/login")).body.text(upTo: 100) == "session=1|theme=a, b")
         #expect(try await connection.send(.get("\(server.url)/")).body.text(upTo: 100) == "session=1|theme=a, b")
 
+        let head = String(decoding: server.requests.last?.rawHead ?? Data(), as: UTF8.self)
+        #expect(head.contains("ookie: session=1; theme=a, b\r\n"))
+
         jar.removeCookies(of: nil)
         #expect(try await connection.send(.get("\(server.url)/")).body.text(upTo: 100) == "")
     }

@@ -235,7 +235,7 @@ import Testing
         let jar = jar()
         let layer = try #require(StubConnection().keepingCookies(in: jar).layers.first)
         #expect(layer.role == .cookies && layer.secretFields.contains(.cookie))
-        #expect(layer.facts.isSuperset(of: [.addsCredentials, .bindsToOrigins, .changesSignedParts]))
+        #expect(layer.facts.isSuperset(of: [.addsCredentials, .bindsToOrigins]))
         #expect(layer.sharedState == [Layer.StateIdentity(jar)] && "\(layer)" == "keepingCookies(in: 0 cookies)")
     }
 

@@ -42,7 +42,7 @@ import Testing
         #expect(leaking.requests.first?.head.authority == "staging.example")
         #expect(leaking.values(of: .authorization) == ["Bearer t"] && kept.values(of: .authorization) == [nil])
         expectFinding(
-            of: .hostChangedTooLate, in: wrong, naming: ["restrictingHosts", "authenticating"], notIn: mended)
+            of: .hostChangedTooLate, in: wrong, naming: ["authenticating", "restrictingHosts"], notIn: mended)
         let checking = leaking.restrictingHosts(to: .httpsOnly).authenticating(with: try .bearer("t"), for: site)
         #expect(checking.findings.isEmpty)
     }
@@ -148,7 +148,7 @@ import Testing
                 .inside(of: .redirects) { $0.keepingCookies(in: jar) },
                 .inside(of: .redirects) { $0.restrictingHosts(to: .httpsOnly) },
                 .inside(of: .redirects) { $0.upgradingToHTTPS(remembering: StrictTransportHosts()) },
-            ])
+            ], clock: VirtualClock())
         #expect(
             connection.findings.isEmpty && connection.composition.unknownLayers.isEmpty, "\(connection.composition)")
         let names = connection.layers.map(\.name)

@@ -1,6 +1,7 @@
 import Decorum
 import DecorumTesting
 import Foundation
+import Synchronization
 import Testing
 
 /// A small file for one user, which is replaced as a whole.
@@ -35,15 +36,19 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["taken"])
     }
 
+    private final class Count: Sendable {
+        let value = Atomic(0)
+    }
+
     @Test func `Many changes at the same time end with the last content`() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = PrivateFile(folder.appending(path: "count"))
-        let count = Monitor(0)
+        let count = Count()
         await withTaskGroup { group in
             for _ in 0..<200 {
                 group.addTask {
-                    count.update { $0 += 1 }
-                    file.update { Data("\(count.state)".utf8) }
+                    count.value.add(1, ordering: .sequentiallyConsistent)
+                    file.update { Data("\(count.value.load(ordering: .sequentiallyConsistent))".utf8) }
                 }
             }
         }

@@ -117,9 +117,13 @@ import Testing
     @Test(arguments: DecoratorLaw.all)
     func `The layers keep the laws of decorators`(law: DecoratorLaw) async throws {
         try await law.check { $0.restrictingHosts(to: .httpsOnly) }
-        let asking = DecoratorLaw.ActivePath("a server that asks for https", times: 2) { _, _ in
+        let plain = DecoratorLaw.ActivePath(
+            "a known host over http", sending: try .get("http://origin.example/"), changing: [.target]
+        ) { _, _ in
             Response(status: .ok, fields: [.strictTransportSecurity: "max-age=60"])
         }
-        try await law.check(answering: [asking]) { $0.upgradingToHTTPS(remembering: StrictTransportHosts()) }
+        try await law.check(answering: [plain]) {
+            $0.upgradingToHTTPS(remembering: StrictTransportHosts(preloading: "origin.example"))
+        }
     }
 }

@@ -7,12 +7,12 @@ extension CompositionRule {
             "\(layer) sees the first request of a call alone, so that the redirections that \(others) follows lead to any "
                 + "host, also over http."
         },
-        tooFarIn(.hostChangedTooLate, .error) { layer, other in
-            layer.role == .hostPolicy && layer.has(.changesSignedParts)
-                && (other.has(.addsCredentials) || other.has(.sharesResponses))
+        tooFarOut(.hostChangedTooLate, .error) { layer, other in
+            (layer.has(.addsCredentials) || layer.has(.sharesResponses))
+                && other.role == .hostPolicy && other.has(.changesSignedParts)
         } consequence: { layer, others in
-            "\(layer) changes the origin of a request for which \(others) has already chosen a credential or a stored "
-                + "response, so that another server gets the credential."
+            "\(layer) chooses a credential or a stored response for the origin that the request has before \(others) changes "
+                + "it, so that another server gets the credential."
         },
         tooFarOut(.cookiesOutsideOfRedirections, .error) { layer, other in
             layer.role == .cookies && other.role == .redirection
