@@ -67,13 +67,13 @@ extension Connection {
     /// Answers the challenges of the given origins with credentials of handlers.
     ///
     /// On a `401` with challenges, the handlers are asked in order until one gives credentials or cancels. The request is then
-    /// sent once more, with the rules of ``Connection/authenticating(with:for:_:)``; a second `401` is returned. The body of
+    /// sent once more, with the rules of `authenticating(with:for:_:)`; a second `401` is returned. The body of
     /// a `401` that is returned can be read.
     ///
     /// No handler is asked for another origin, for a request that another origin has redirected, for one with
-    /// ``RequestOptions/skipsAuthentication`` or an `Authorization` field of its own, and for one whose body can be read once.
+    /// `RequestOptions.skipsAuthentication` or an `Authorization` field of its own, and for one whose body can be read once.
     ///
-    /// Place it like ``Connection/authenticating(with:for:_:)``.
+    /// Place it like `authenticating(with:for:_:)`.
     ///
     /// - Parameters:
     ///   - handlers: The handlers, in the order in which they are asked.

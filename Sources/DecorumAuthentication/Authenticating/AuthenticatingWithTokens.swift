@@ -18,7 +18,7 @@ extension Connection {
     /// its `401` is returned, and the token is replaced in the background.
     ///
     /// A request to any other origin passes without the token, and so does one that another origin has redirected, one
-    /// with ``RequestOptions/skipsAuthentication``, and one that has an `Authorization` field already.
+    /// with `RequestOptions.skipsAuthentication`, and one that has an `Authorization` field already.
     ///
     /// Place it inside of `retrying`, of redirects and of the cache, and outside of logs of each attempt. The
     /// second attempt is not taken from the budget of retries, since it is the only one. See RFC 6750, section 3.

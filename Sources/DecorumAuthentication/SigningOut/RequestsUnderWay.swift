@@ -59,7 +59,7 @@ extension Connection {
     /// Ends each request of a user when the user signs out, and the body of its response at its next chunk.
     ///
     /// A request without a principal passes unchanged. Each other one is sent in a task of its own. Place it inside of
-    /// ``Connection/acting(for:)``, and outside of all layers that wait, such as `retrying`.
+    /// `acting(for:)`, and outside of all layers that wait, such as `retrying`.
     ///
     /// - Parameter requests: The list of the requests, which ``SigningOut`` signs out of.
     /// - Returns: A connection that throws ``SignedOutError`` too.
