@@ -185,6 +185,3 @@ package.targets.append(
         swiftSettings: [.defaultIsolation(MainActor.self), .treatAllWarnings(as: .error)]
     )
 )
-let keptTests: Set = ["DecorumCookiesTests", "DecorumCompositionTests"]
-package.targets.removeAll { ($0.isTest && !keptTests.contains($0.name)) || $0.type == .executable }
-package.products.removeAll { ["tour", "benchmarks"].contains($0.name) }
