@@ -15,7 +15,7 @@ enum AuthlibServer {
     static let python: String? = {
         let python = environment.appending(path: "bin/python").path
         if works(python) { return python }
-        let interpreters = ["/usr/bin/python3", "/usr/local/bin/python3", "/root/.pyenv/shims/python3"]
+        let interpreters = ["/usr/bin/python3", "/usr/local/bin/python3"]
         guard let system = interpreters.first(where: FileManager.default.isExecutableFile) else { return nil }
         let install = ["-m", "pip", "install", "--quiet", "--retries", "1", "--timeout", "20", "authlib==\(version)"]
         guard run(system, ["-m", "venv", environment.path]), run(python, install), works(python) else { return nil }

@@ -8,7 +8,7 @@ import Testing
 
 /// A server by other authors, with rotation and detection of reuse, over a socket.
 @Suite(
-    .timeLimit(.minutes(30)),
+    .timeLimit(.minutes(Footprint.isSoak ? 120 : 10)),
     .enabled(if: AuthlibServer.python != nil, "authlib of PyPI cannot be installed on this machine"))
 struct AuthlibTests {
     private struct Facts: Decodable {
@@ -37,7 +37,7 @@ struct AuthlibTests {
             policy: RefreshPolicy(minimumInterval: .zero))
         let connection = transport.authenticating(with: tokens, for: try Origin(url))
         let generator = SeededGenerator(seed: 3)
-        let rounds = Footprint.isSoak ? 10_000 : 200
+        let rounds = Footprint.isSoak ? 10_000 : 50
         for _ in 0..<rounds {
             _ = try await transport.send(.get(url + "/expire"))
             try await withThrowingTaskGroup(of: Int.self) { group in
