@@ -40,7 +40,7 @@ import Testing
 
     @Test func `A long answer is cut off after its secrets are masked`() async throws {
         let token = "ghp_" + "x7Rq2LmZ9sKd4TbVw8NcYh3JpF6gAe5uQX1o"
-        let live = Self.refusal(String(repeating: "no. ", count: 36) + token)
+        let live = Self.refusal(String(repeating: "no. ", count: 38) + token)
         let error = try await drift(from: TestRecorder.json("{}"), to: live)
         let content = try #require(error.drifts.first?.changes.last)
         #expect(content.count == "content  ".count + 160)
