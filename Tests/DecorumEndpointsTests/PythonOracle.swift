@@ -3,7 +3,7 @@ import Foundation
 
 /// The interpreter of Python, whose own parsers read what this package has written.
 enum PythonOracle {
-    static let program = ["/usr/bin/python3", "/usr/local/bin/python3", "/root/.pyenv/shims/python3"]
+    static let program = ["/usr/bin/python3", "/usr/local/bin/python3"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }
 
     /// Runs a script, which finds its input in the file of its first argument.
