@@ -122,7 +122,8 @@ struct PathExpansion {
         }
         for segment in segments {
             try endSegment()
-            bytes.append(UInt8(ascii: "/"))
+            // With a slash at its start, the path would replace that of the base.
+            if !bytes.isEmpty { bytes.append(UInt8(ascii: "/")) }
             beginSegment(at: bytes.count)
             try append(segment, of: name)
         }
@@ -137,10 +138,20 @@ struct PathExpansion {
             .contains { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }
     }
 
+    /// Whether a segment has a part `.` or `..` between slashes or backslashes that are encoded in it, as two values can make
+    /// one together.
+    private static func hidesDots(_ segment: ArraySlice<UInt8>) -> Bool {
+        guard segment.contains(UInt8(ascii: ".")), segment.contains(UInt8(ascii: "%")) else { return false }
+        let text = String(decoding: segment, as: UTF8.self).uppercased()
+        let parts = text.replacing("%2F", with: "/").replacing("%5C", with: "/").split(separator: "/")
+        return text.contains("%2F") || text.contains("%5C") ? parts.contains { $0 == "." || $0 == ".." } : false
+    }
+
     private func endSegment() throws(InvalidRequestError) {
         guard let segmentStart else { return }
-        let length = bytes.count - segmentStart
-        guard length == 1 || length == 2, bytes[segmentStart...].allSatisfy({ $0 == UInt8(ascii: ".") }) else { return }
+        let segment = bytes[segmentStart...]
+        let isDots = (1...2).contains(segment.count) && segment.allSatisfy { $0 == UInt8(ascii: ".") }
+        guard isDots || Self.hidesDots(segment) else { return }
         guard let lastName else { throw .template(template, "has the segment “.” or “..”") }
         throw .parameter(lastName, of: template, "makes the segment “.” or “..”, which leads to another path")
     }

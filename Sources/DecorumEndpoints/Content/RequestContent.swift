@@ -26,6 +26,16 @@ public struct RequestContent: Sendable {
         takesEncoder = make != nil
     }
 
+    private init(takingEncoder takesEncoder: Bool, _ make: @escaping @Sendable (JSONEncoder?) throws -> Body) {
+        self.make = make
+        self.takesEncoder = takesEncoder
+    }
+
+    /// The content with a change of each body, which is encoded as before.
+    func changingBody(_ change: @escaping @Sendable (Body) -> Body) -> RequestContent {
+        RequestContent(takingEncoder: takesEncoder) { [self] encoder in change(try body(using: encoder)) }
+    }
+
     /// No content.
     public static let empty = RequestContent(nil)
 

@@ -39,7 +39,7 @@ extension Endpoint {
     }
 
     /// Refuses a call whose late values no layer would fill in.
-    private func checkCompletion(of request: borrowing Request, by connection: some Connection) throws {
+    func checkCompletion(of request: borrowing Request, by connection: some Connection) throws {
         guard request.options.completion != nil, !connection.layers.contains(where: \.completesRequests) else { return }
         throw InvalidRequestError(
             .missingLayer,

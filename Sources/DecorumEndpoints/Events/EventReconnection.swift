@@ -70,11 +70,15 @@ extension EventReconnection {
         return .connect(after: wait(failures: failures, asked: asked, chance: chance))
     }
 
+    private static let shortestRepeatedWait = Duration.milliseconds(100)
+
     /// The wait: it doubles with each failure after the first, and is never shorter than the server asks for.
     func wait(failures: Int, asked: Duration?, chance: Double) -> Duration {
         let base = max(.zero, asked.map { min($0, longestAskedWait) } ?? wait)
         let doublings = min(max(0, failures - 1), 30)
-        let grown = min(base * (1 << doublings), max(base, longestWait))
+        // A server may ask for no wait, but one that gives no event is not asked without a pause.
+        let first = failures > 1 ? max(base, Self.shortestRepeatedWait) : base
+        let grown = min(first * (1 << doublings), max(first, longestWait))
         return grown + grown * (max(0, jitter) * chance)
     }
 

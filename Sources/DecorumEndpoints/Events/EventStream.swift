@@ -60,8 +60,10 @@ extension Connection {
     ) throws -> EventStream {
         var endpoint = endpoint
         if endpoint.fields[.accept] == nil { endpoint.fields[.accept] = "text/event-stream" }
+        let request = try endpoint.request(over: self)
+        try endpoint.checkCompletion(of: request, by: self)
         return events(
-            of: try endpoint.request(over: self), reconnecting: reconnection, after: lastEventID, upTo: limit,
+            of: request, reconnecting: reconnection, after: lastEventID, upTo: limit,
             clock: clock,
             generator: generator)
     }

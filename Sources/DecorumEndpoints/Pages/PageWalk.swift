@@ -7,6 +7,8 @@ struct PageWalk: Sendable {
     private let limit: Int
     private let allowed: Set<Origin>
     private(set) var count = 0
+    /// The origin that was asked for the first page, whatever a redirection has led to.
+    private var home: Origin?
     /// The URLs of all requests so far.
     private var visited: Set<String> = []
 
@@ -16,7 +18,13 @@ struct PageWalk: Sendable {
     }
 
     /// Remembers a page.
-    mutating func note(_ request: Request, answeredBy url: URL?) {
+    ///
+    /// - Parameters:
+    ///   - request: The request for the page.
+    ///   - asked: The URL that the first request for it was sent to.
+    ///   - url: The URL that answered it.
+    mutating func note(_ request: Request, sentTo asked: URL?, answeredBy url: URL?) {
+        if count == 0 { home = asked.flatMap { try? Origin($0) } }
         count += 1
         visited.insert(Self.key(request, relativeTo: url))
     }
@@ -55,10 +63,7 @@ struct PageWalk: Sendable {
         // Without a URL of the page, a relative reference is resolved as the request before was.
         guard request.head.authority != nil else { return following }
         guard let origin = try? Origin(request.head) else { throw .url(after: count) }
-        let expected = url.flatMap { try? Origin($0) }
-        guard origin == expected || allowed.contains(origin) else {
-            throw .origin(origin, of: expected, after: count)
-        }
+        guard origin == home || allowed.contains(origin) else { throw .origin(origin, of: home, after: count) }
         following.scheme = request.head.scheme
         following.authority = request.head.authority
         return following

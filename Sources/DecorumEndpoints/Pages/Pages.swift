@@ -11,8 +11,8 @@ extension Connection {
     /// ```
     ///
     /// A page is requested when the reader asks for it, so a loop that ends early requests no more. Each request has the
-    /// method, the fields and the options of the first. A next page of another origin is refused unless it is allowed, since
-    /// its server would get them. A page that leads to one that was read before is an error, since the list may be
+    /// method, the fields and the options of the first. A next page of another origin than the one that was asked for the first page
+    /// is refused unless it is allowed, since its server would get them. A page that leads to one that was read before is an error, since the list may be
     /// incomplete.
     ///
     /// - Parameters:
@@ -150,7 +150,8 @@ public struct PageResponses<Page: Sendable>: AsyncSequence, Sendable {
             hasEnded = true
             guard let request = try nextRequest() else { return nil }
             let page = try await pages.endpoint.response(to: request, over: pages.connection)
-            walk.note(request, answeredBy: page.url)
+            let asked = page.metadata.redirects.first?.from
+            walk.note(request, sentTo: asked ?? page.url, answeredBy: page.url)
             last = page
             hasEnded = false
             return page

@@ -52,7 +52,7 @@ extension RequestContent {
         every interval: Duration = .milliseconds(100), clock: any DatedClock = SystemClock(),
         to report: @escaping ProgressReport
     ) -> RequestContent {
-        RequestContent { try body().reportingProgress(every: interval, clock: clock, to: report) }
+        changingBody { $0.reportingProgress(every: interval, clock: clock, to: report) }
     }
 }
 

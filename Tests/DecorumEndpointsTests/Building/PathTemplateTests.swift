@@ -65,7 +65,23 @@ import Testing
         #expect(throws: InvalidRequestError.self) { try PathTemplate("a{/x*}").expanded(["x": PathSegments("b//c")]) }
     }
 
+    @Test(
+        arguments: [
+            ("{x}..{y}", "a/", "/b"), ("{x}{y}", "..", "/b"), ("v/{x}.{y}/end", #"a\"#, #"\b"#), ("{x}{y}", "a/.", "."),
+        ] as [(PathTemplate, String, String)])
+    func `Two values make no segment of dots that a server sees once it has decoded the slashes`(
+        template: PathTemplate, x: String, y: String
+    ) {
+        #expect(throws: InvalidRequestError.self) { try template.expanded(["x": x, "y": y]) }
+    }
+
+    @Test(arguments: ["{/x*}", "/{/x*}"] as [PathTemplate])
+    func `Segments at the start leave the base its path`(template: PathTemplate) throws {
+        #expect(try template.expanded(["x": PathSegments("admin/x")]) == "admin/x")
+    }
+
     @Test func `Dots within a segment stay`() throws {
+        #expect(try PathTemplate("{x}...{y}").expanded(["x": "main", "y": "a/b.c"]) == "main...a%2Fb.c")
         #expect(try PathTemplate("{x}.{y}").expanded(["x": "..", "y": "a..b"]) == "...a..b")
     }
 

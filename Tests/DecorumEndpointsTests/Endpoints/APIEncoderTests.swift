@@ -42,6 +42,17 @@ import Testing
         #expect(try await create.request().body.text(upTo: 100) == Self.json)
     }
 
+    @Test func `An upload that reports its progress is encoded as without reports`() async throws {
+        let stub = StubConnection { _ in Response(status: .ok, body: Body(Self.json)) }
+        let reporting = create.reportingUpload { _ in }
+        _ = try await stub.calling(Self.api, at: "https://api.example.com/").value(of: reporting)
+        var own = reporting
+        own.api = Self.api
+        _ = try await stub.resolving(against: "https://api.example.com/").value(of: own)
+        for request in stub.requests { #expect(try await request.body.text(upTo: 100) == Self.json) }
+        #expect(stub.requests.count == 2)
+    }
+
     @Test func `An encoder of the content wins`() async throws {
         let stub = StubConnection { _ in Response(status: .ok, body: Body(Self.json)) }
         let encoder = JSONEncoder()

@@ -15,7 +15,7 @@ import Testing
                 .head(.ok, fields + ["Transfer-Encoding": "chunked"]), .chunk("retry: 0\nid: 1\ndata: a\n\n"), .hang),
             .init(fields: fields, body: "data: b\n\n"), .init(.noContent))
         var request = try Request.get(origin.url + "/events")
-        request.options.idleTimeout = .milliseconds(50)
+        request.options.idleTimeout = .milliseconds(500)
         var events: [String] = []
         for try await event in SystemConnection().events(of: request) { events.append(event.data) }
         #expect(events == ["a", "b"])
@@ -27,7 +27,7 @@ import Testing
         let origin = try LoopbackOrigin()
         origin.enqueue(.script(.head(.ok, fields + ["Transfer-Encoding": "chunked"]), .chunk("data: a\n\n"), .hang))
         var request = try Request.get(origin.url + "/events")
-        request.options.idleTimeout = .milliseconds(50)
+        request.options.idleTimeout = .milliseconds(500)
         var events: [String] = []
         let error = await #expect(throws: TransportError.self) {
             for try await event in SystemConnection().events(of: request, reconnecting: .never) {

@@ -108,6 +108,25 @@ import Testing
         #expect(stub.requests.count == 1)
     }
 
+    @Test(arguments: [false, true])
+    func `A redirection of the first page does not make its target the origin of the list`(isAllowed: Bool) async throws
+    {
+        let (asked, answered) = ("https://api.example.com/list?page=0", "https://pages.example.net/list?page=0")
+        let (from, to) = (try #require(URL(string: asked)), try #require(URL(string: answered)))
+        let pages = stub { $0 == 0 ? "?page=1" : nil }
+        let stub = StubConnection { request in
+            var response = try await pages.send(request)
+            guard request.url == from else { return response }
+            response.metadata.redirects = [Redirection(status: .found, method: .get, from: from, to: to)]
+            response.metadata.url = to
+            return response
+        }
+        let read = try await read(stub, allowing: isAllowed ? [Origin("https://pages.example.net")] : [])
+        #expect(read.numbers == (isAllowed ? [0, 1] : [0]))
+        #expect(read.error?.reason == (isAllowed ? nil : .origin))
+        #expect(stub.requests.count == (isAllowed ? 2 : 1))
+    }
+
     @Test func `A page of an origin that is allowed is read`() async throws {
         let other = try Origin("https://pages.example.net")
         let read = try await read(stub { $0 == 0 ? "https://pages.example.net/list?page=1" : nil }, allowing: [other])
