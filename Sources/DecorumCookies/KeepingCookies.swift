@@ -11,9 +11,9 @@ extension Connection {
     ///     .followingRedirects()
     /// ```
     ///
-    /// A request gets the cookies of its ``RequestOptions/principal`` that are for its host, its path and its scheme, each
+    /// A request gets the cookies of its `RequestOptions.principal` that are for its host, its path and its scheme, each
     /// hop of a redirection its own. A request that has a `Cookie` field already passes with that field alone: the caller
-    /// has chosen the cookies. One with ``RequestOptions/skipsAuthentication`` gets none. In both cases the answer may still
+    /// has chosen the cookies. One with `RequestOptions.skipsAuthentication` gets none. In both cases the answer may still
     /// set cookies.
     ///
     /// Only what a server has sent just now sets cookies: an answer of the network, also one with which it has confirmed a
@@ -26,7 +26,7 @@ extension Connection {
     ///
     /// Place it inside of `followingRedirects`, so that it sees each hop, and outside of caches and `coalescing`, which have
     /// to tell requests apart by their cookies. Cookies that are set by an answer which a retry further in has discarded are
-    /// not kept. In a ``StandardStack``, it is `.inside(of: .redirects)`.
+    /// not kept. In a `StandardStack`, it is `.inside(of: .redirects)`.
     ///
     /// - Parameter jar: The cookies.
     /// - Returns: A connection that keeps cookies.
