@@ -138,13 +138,18 @@ struct StatusValidatingConnection<Base: Connection>: ComposedConnection {
         let authority = request.head.authority
         let path = request.head.path
         let values = request.options.values
-        var response = try await base.send(request)
+        let response = try await base.send(request)
         guard !accepted.contains(response.status) else {
-            if response.status.code >= 400 { response.metadata.arrivalDate = clock.date }
-            return response
+            return response.status.code < 400 ? response : dated(response)
         }
         let asked = HTTPRequest(method: method, scheme: scheme, authority: authority, path: path)
         throw try await error(for: response, to: asked, RequestOptions(values))
+    }
+
+    /// An accepted failure with the date of its arrival; not inlined, since the metadata of no other response changes.
+    @inline(never) private func dated(_ response: consuming Response) -> Response {
+        response.metadata.arrivalDate = clock.date
+        return response
     }
 
     /// The error for a response, with the words of the server where they arrive soon.
