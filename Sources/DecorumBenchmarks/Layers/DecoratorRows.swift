@@ -34,7 +34,7 @@ enum DecoratorRows {
             try row("retrying", 2420, 0, memory.retrying()),
             try row("followingRedirects", 2090, 0, memory.followingRedirects()),
             try row("authenticating", 3460, 1, memory.authenticating(with: .bearer("token"), for: api)),
-            try row("validatingStatus", 1850, 0, memory.validatingStatus()),
+            try row("validatingStatus", 1330, 0, memory.validatingStatus()),
             try row("intercepting", 405, 0, memory.intercepting { request, base in try await base.send(request) }),
         ]
     }
