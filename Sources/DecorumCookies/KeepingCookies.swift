@@ -95,11 +95,6 @@ extension Cookie {
     }
 }
 
-extension HTTPRequest.Method {
-    /// Whether the method asks for no change (RFC 9110, section 9.2.1).
-    fileprivate var isSafe: Bool { self == .get || self == .head || self == .options || self == .trace }
-}
-
 extension ResponseMetadata.Source? {
     /// Whether a server has sent the fields of a response just now, or a test double in place of one.
     fileprivate var isServer: Bool { self == .network || self == .revalidated || self == .stub }

@@ -1,10 +1,23 @@
-import HTTPTypes
+public import HTTPTypes
 
 /// The origins that credentials are given for, and the rules by which a request gets none.
-struct CredentialBinding: Sendable {
-    let origins: Set<Origin>
+///
+/// Each layer of the package that adds credentials follows it. A decorator of your own that adds some asks for
+/// ``reasonToSkip(_:secretFields:)``, and sends a request that gets no credentials by
+/// ``Connection/sendUnchanged(_:because:by:)``.
+public struct CredentialBinding: Sendable, Hashable {
+    /// The origins that may see the credentials.
+    public let origins: Set<Origin>
 
-    var setting: Layer.Setting {
+    /// Creates a binding.
+    ///
+    /// - Parameter origins: The origins that may see the credentials; with an empty set, no request gets them.
+    public init(origins: Set<Origin>) {
+        self.origins = origins
+    }
+
+    /// The origins, as a setting of a layer.
+    public var setting: Layer.Setting {
         Layer.Setting("for", origins.map(\.description).sorted().joined(separator: ", "))
     }
 
@@ -14,7 +27,7 @@ struct CredentialBinding: Sendable {
     ///   - request: The request.
     ///   - secretFields: The fields of the credentials; a request that has one of them keeps its own.
     /// - Returns: The reason.
-    @inline(__always) func reasonToSkip(
+    @inline(__always) public func reasonToSkip(
         _ request: borrowing Request, secretFields: Set<HTTPField.Name>
     ) -> ReasonToSkip? {
         let fields = request.head.headerFields
@@ -32,22 +45,38 @@ struct CredentialBinding: Sendable {
     }
 }
 
-/// The reason why a request is sent without the credentials of a layer, in words for the history of the call.
-enum ReasonToSkip: String {
-    case option = "the request skips authentication"
-    case ownCredentials = "the request has its own credentials"
-    case origin = "the credentials are for other origins"
-    case redirectingOrigin = "an origin that the credentials are not for has redirected the request"
-    case noCredentials = "the source has no credentials for the request"
+extension CredentialBinding {
+    /// The reason why a request is sent without the credentials of a layer, in words for the history of the call.
+    public enum ReasonToSkip: String, Sendable {
+        /// The option ``RequestOptions/skipsAuthentication`` is set.
+        case option = "the request skips authentication"
+        /// The caller has set one of the fields.
+        case ownCredentials = "the request has its own credentials"
+        /// The origin of the request is none of the binding.
+        case origin = "the credentials are for other origins"
+        /// An origin that is none of the binding has chosen the URL of the request.
+        case redirectingOrigin = "an origin that the credentials are not for has redirected the request"
+        /// The source of the credentials has none for the request.
+        case noCredentials = "the source has no credentials for the request"
 
-    /// Whether an origin is the reason, and not the caller.
-    var isOrigin: Bool { self == .origin || self == .redirectingOrigin }
+        /// Whether an origin is the reason, and not the caller.
+        var isOrigin: Bool { self == .origin || self == .redirectingOrigin }
+    }
 }
 
 extension Connection {
-    /// Sends a request that gets no credentials, as it is.
-    func sendUnchanged(_ request: consuming Request, because reason: ReasonToSkip) async throws -> Response {
-        request.options.callContext?.note(CallDecision(.skips, by: "authenticating", reason.rawValue))
+    /// Sends a request that gets no credentials, as it is, and notes the reason in the history of the call.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - reason: The reason, by ``CredentialBinding/reasonToSkip(_:secretFields:)``.
+    ///   - layer: The name of the layer, for the history.
+    /// - Returns: The response, with ``ResponseMetadata/lacksCredentials`` where they may be missing.
+    /// - Throws: The errors of the connection.
+    public func sendUnchanged(
+        _ request: consuming Request, because reason: CredentialBinding.ReasonToSkip, by layer: String = "authenticating"
+    ) async throws -> Response {
+        request.options.callContext?.note(CallDecision(.skips, by: layer, reason.rawValue))
         var response = try await send(request)
         // Some servers do not tell that a resource exists, and answer with 404.
         if reason.isOrigin, [.unauthorized, .forbidden, .notFound].contains(response.status) {

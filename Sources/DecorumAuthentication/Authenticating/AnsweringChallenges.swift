@@ -82,19 +82,19 @@ extension Connection {
     public func answeringChallenges(
         with handlers: any ChallengeHandler..., for origins: Set<Origin>
     ) -> some Connection {
-        ChallengedConnection(base: self, handlers: handlers, scope: OriginScope(origins: origins))
+        ChallengedConnection(base: self, handlers: handlers, binding: CredentialBinding(origins: origins))
     }
 }
 
 struct ChallengedConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let handlers: [any ChallengeHandler]
-    let scope: OriginScope
+    let binding: CredentialBinding
 
     var layer: Layer {
         Layer(
             name: "answeringChallenges", role: .authentication,
-            settings: [Layer.Setting("with", "\(handlers.count) handlers"), scope.setting],
+            settings: [Layer.Setting("with", "\(handlers.count) handlers"), binding.setting],
             facts: [
                 .addsCredentials, .bindsToOrigins, .changesSignedParts, .variesPerSend, .readsStatus, .changesUsers,
             ],
@@ -103,7 +103,8 @@ struct ChallengedConnection<Base: Connection>: ComposedConnection {
 
     func send(_ request: consuming Request) async throws -> Response {
         request.options.secretFields.insert(.authorization)
-        guard scope.reasonToSkip(request) == nil, request.body.replay > .once || request.body.isEmpty else {
+        guard binding.reasonToSkip(request, secretFields: [.authorization]) == nil,
+            request.body.replay > .once || request.body.isEmpty else {
             return try await base.send(request)
         }
         let first = try await base.send(copy request)
@@ -118,7 +119,7 @@ struct ChallengedConnection<Base: Connection>: ComposedConnection {
             case .cancelled(let reason): throw ChallengeCancelledError(reason: reason, response: first)
             case .credentials(let credentials):
                 request.options = request.options.travelling(.attempts)
-                var response = try await base.authenticating(with: credentials, for: scope.origins).send(request)
+                var response = try await base.authenticating(with: credentials, for: binding.origins).send(request)
                 response.metadata.attempts += first.metadata.attempts
                 return response
             }

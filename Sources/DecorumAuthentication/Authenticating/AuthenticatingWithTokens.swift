@@ -39,7 +39,7 @@ extension Connection {
     ///   - origins: The origins that may see the token; with an empty set, no request gets it.
     /// - Returns: A connection that throws ``SignedOutError``, ``TokenRefreshError`` and ``RefreshRecursionError`` too.
     public func authenticating(with tokens: Tokens, for origins: Set<Origin>) -> some Connection {
-        TokenAuthenticatingConnection(base: self, tokens: tokens, scope: OriginScope(origins: origins))
+        TokenAuthenticatingConnection(base: self, tokens: tokens, binding: CredentialBinding(origins: origins))
     }
 }
 
@@ -48,12 +48,12 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
 
     let base: Base
     let tokens: Tokens
-    let scope: OriginScope
+    let binding: CredentialBinding
 
     var layer: Layer {
         Layer(
             name: Self.name, role: .authentication,
-            settings: [Layer.Setting("with", "tokens"), scope.setting],
+            settings: [Layer.Setting("with", "tokens"), binding.setting],
             facts: facts, secretFields: [.authorization], sends: 1...2, longestWait: .unbounded,
             sharedState: [Layer.StateIdentity(tokens)],
             branches: [Layer.Branch("refresh", tokens.source.layers, carriesRequests: false)])
@@ -70,7 +70,9 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
 
     func send(_ request: consuming Request) async throws -> Response {
         request.options.secretFields.insert(.authorization)
-        if let reason = scope.reasonToSkip(request) { return try await base.send(request, without: reason) }
+        if let reason = binding.reasonToSkip(request, secretFields: [.authorization]) {
+            return try await base.sendUnchanged(request, because: reason)
+        }
         let deadline = request.options.deadline
         guard let lease = try await tokens.lease(until: deadline) else { throw SignedOutError(.noToken) }
         guard request.body.replay > .once || request.body.isEmpty else {

@@ -60,6 +60,13 @@ public final class VirtualClock: DatedClock {
         monitor.update { $0.elapsed += max(duration, .zero) }
     }
 
+    /// Moves the time to an instant, unless it is there already, and wakes every task whose deadline it reaches.
+    ///
+    /// - Parameter instant: The instant; an earlier one than ``now`` moves nothing.
+    public func advance(to instant: ContinuousClock.Instant) {
+        monitor.update { $0.elapsed = max($0.elapsed, instant - start) }
+    }
+
     /// Sleeps until the clock has been moved to an instant, or until the task is cancelled.
     public func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
         let deadline = start.duration(to: deadline)

@@ -91,7 +91,7 @@ extension ActivePath {
     ) throws -> Request {
         var request = try request ?? .lawful(method)
         if let body {
-            if request.body.isEmpty, !body.isEmpty, request.head.method.isSafe { request.head.method = method }
+            if request.body.isEmpty, !body.isEmpty, request.head.method.mostlyHasNoContent { request.head.method = method }
             request.body = body
         }
         for field in fields { request.head.headerFields.append(field) }
@@ -100,6 +100,6 @@ extension ActivePath {
 }
 
 extension HTTPRequest.Method {
-    /// Whether content is unusual with the method (RFC 9110, section 9.3).
-    fileprivate var isSafe: Bool { self == .get || self == .head || self == .options }
+    /// Whether content has no meaning with the method (RFC 9110, section 9.3).
+    fileprivate var mostlyHasNoContent: Bool { self == .get || self == .head || self == .options }
 }
