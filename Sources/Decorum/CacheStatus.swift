@@ -31,6 +31,8 @@ public struct CacheStatus: Sendable, Hashable {
     /// The cache of this client says here why a stored response was not used, and why the response is not stored, with
     /// the section of the RFC: `not stored: the response has no-store (RFC 9111, 5.2.2.5)`. A log has it too.
     public var detail: String?
+    /// Whether this cache has used a response at the end of its lifetime, which the whole seconds do not tell.
+    var isPastLifetime = false
     /// The parameters that RFC 9211 does not define, in their order.
     public var otherParameters: StructuredParameters = [:]
 
@@ -149,7 +151,7 @@ extension ResponseMetadata {
     /// cannot be reached (RFC 9111, section 4.2.4).
     public var isStale: Bool {
         guard source == .cache, let status = cacheStatus else { return false }
-        return status.forwardReason != nil || status.timeToLive.map { $0 < .zero } ?? false
+        return status.forwardReason != nil || status.isPastLifetime || status.timeToLive.map { $0 < .zero } ?? false
     }
 }
 

@@ -168,7 +168,7 @@ extension Request {
     /// - Returns: The request.
     /// - Throws: ``InvalidRequestError`` when the URL cannot be parsed or cannot be sent to.
     public static func post(
-        _ url: String, fields: HTTPFields = [:], body: Body
+        _ url: String, fields: HTTPFields = [:], body: Body = .empty
     ) throws(InvalidRequestError) -> Request {
         try Request(.post, url, fields: fields, body: body)
     }

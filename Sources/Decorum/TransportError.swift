@@ -5,7 +5,7 @@ public import HTTPTypes
 ///
 /// Every transport throws this one type, with the most precise code that its platform reports. A status such as 503 is
 /// not a failure; cancellation is `CancellationError`.
-public struct TransportError: DescribableError, Sendable {
+public struct TransportError: Error {
     /// The cause of a failure, as an open set.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The name of the code: one of a small number, suitable for a metric.

@@ -27,3 +27,7 @@ extension Endpoint where Value == [DemoNote] {
 extension Endpoint where Value == DemoUpload {
     static func uploading(_ form: Multipart) -> Self { .post("files", content: .multipart(form)) }
 }
+
+extension Endpoint where Value == Void {
+    static var changes: Self { .get("events") }
+}

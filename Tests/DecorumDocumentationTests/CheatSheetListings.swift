@@ -96,6 +96,26 @@ import Testing
         #expect(await bar.fraction == 1)
     }
 
+    @Test func streams() async throws {
+        let connection = StubConnection(
+            Response(status: .ok, body: #"{"id": 7, "title": "one"}"#),
+            Response(
+                status: .ok, fields: [.contentType: "text/event-stream"],
+                body: "data: {\"id\": 8, \"title\": \"two\"}\n\ndata: [DONE]\n\n"))
+        let question = Item(id: 1, title: "Why?")
+        var items: [Item] = []
+        let export = Endpoint<JSONLines<Item>>(.get, "export", as: .jsonLines())
+        for try await item in try await connection.value(of: export) {
+            items.append(item)
+        }
+        let prompt = Endpoint<Void>.post("answers", content: .json(question))
+        for try await item in try connection.events(of: prompt).values(of: Item.self, until: "[DONE]") {
+            items.append(item)
+        }
+
+        #expect(items.map(\.id) == [7, 8])
+    }
+
     @Test func tests() async throws {
         let latest = Endpoint<Item>.get("items/latest").sampled(.json(Item(id: 7, title: "one")))
         let preview = try await SampleConnection().value(of: latest)

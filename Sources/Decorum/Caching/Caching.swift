@@ -110,6 +110,7 @@ struct CachingConnection<Base: Connection, Store: ResponseStore>: ComposedConnec
             settings: [
                 .init("heuristicFraction", policy.heuristicFraction),
                 .init("staleIfUnreachable", policy.staleIfUnreachable),
+                .init("staleIfError", policy.staleIfError),
                 .init("staleIfSlow", policy.staleIfSlow.map(String.init(describing:)) ?? "never"),
             ],
             facts: facts, sends: sends, longestWait: .unbounded, longestReading: .atMost(Body.discardTime),

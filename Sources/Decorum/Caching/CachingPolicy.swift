@@ -12,6 +12,11 @@ public struct CachingPolicy: Sendable {
     /// It applies to the errors that ``meansServerNotReached`` accepts, and never to a response with `must-revalidate`
     /// or `no-cache`. Zero turns it off.
     public var staleIfUnreachable: Duration = .seconds(86_400)
+    /// The time for which a stale response is used in place of a 500, 502, 503 or 504 of a server that sends no
+    /// `stale-if-error` (RFC 5861, section 4); zero, the default, leaves this to the server.
+    ///
+    /// It covers the errors of ``meansServerNotReached`` too, and never a response with `must-revalidate` or `no-cache`.
+    public var staleIfError: Duration = .zero
     /// Returns whether an error of `base` means that the server was not reached, so that a stale response may be used.
     ///
     /// By default, an error means it if it is a ``ReachabilityError`` that says so, such as a ``TransportError`` with the

@@ -12,7 +12,7 @@ extension ResponseCache {
         var response =
             isPlain ? Response(head: stored.head, body: stored.body) : representation(of: stored, for: request.head)
         describe(&response, to: request, from: stored, age: age)
-        note(CacheStatus(hitIn: policy.name, timeToLive: Self.timeToLive(timeToLive)), in: &response)
+        note(CacheStatus(hitIn: policy.name, timeToLive: timeToLive), in: &response)
         return response
     }
 
@@ -28,7 +28,7 @@ extension ResponseCache {
         status.forwardReason = forwarded.cause.reason
         status.isStored = false
         status.forwardStatus = forwardStatus
-        status.timeToLive = Self.timeToLive(fallback.stored.freshness.lifetime(guessing: policy) - age)
+        status.timeToLive = CacheStatus.timeToLive(fallback.stored.freshness.lifetime(guessing: policy) - age)
         status.detail = detail
         note(status, in: &response)
         request.options.callContext?.note(
@@ -55,7 +55,7 @@ extension ResponseCache {
             response.metadata.source = .revalidated
             response.metadata.decodedContentCodings = stored.decodedContentCodings
             status.forwardStatus = .notModified
-            status.timeToLive = Self.timeToLive(
+            status.timeToLive = CacheStatus.timeToLive(
                 stored.freshness.lifetime(guessing: policy) - stored.age(at: clock.date))
         }
         note(status, in: &response)
@@ -105,10 +105,6 @@ extension ResponseCache {
         return Response(head: stored.head, body: stored.body)
     }
 
-    private static func timeToLive(_ seconds: Double) -> Duration {
-        .seconds(Int64(max(-0x1p31, min(seconds.rounded(.down), 0x1p31))))
-    }
-
     /// Adds the cache status to a response.
     func note(_ status: consuming CacheStatus, in response: inout Response) {
         note(SharedCacheStatus(status), in: &response)
@@ -123,9 +119,16 @@ extension ResponseCache {
 }
 
 extension CacheStatus {
-    fileprivate init(hitIn cache: String, timeToLive: Duration) {
+    fileprivate init(hitIn cache: String, timeToLive: Double) {
         self.init(cache: cache)
         isHit = true
-        self.timeToLive = timeToLive
+        self.timeToLive = Self.timeToLive(timeToLive)
+        guard timeToLive <= 0 else { return }
+        isPastLifetime = true
+        detail = "stale, as the request accepts (RFC 9111, 4.2.4)"
+    }
+
+    fileprivate static func timeToLive(_ seconds: Double) -> Duration {
+        .seconds(Int64(max(-0x1p31, min(seconds.rounded(.down), 0x1p31))))
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-extension TransportError {
+extension TransportError: DescribableError {
     /// One or two sentences: the failure with the server and the time, and how to avoid it where that is known.
     ///
     /// They hold the host and the port of the request, or those of the proxy that was not reached; its method, its URL

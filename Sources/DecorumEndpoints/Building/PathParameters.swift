@@ -30,6 +30,14 @@ public struct PathParameters: Sendable, Hashable, ExpressibleByDictionaryLiteral
     }
 }
 
+extension PathParameters: CustomStringConvertible, CustomReflectable {
+    /// The names, without the values, which may be secret.
+    public var description: String { items.map(\.name).joined(separator: ", ") }
+
+    /// A mirror with only the description.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
 /// A value that has one obvious form as text in a path, a query or a form.
 ///
 /// Give your own types that form:
@@ -86,11 +94,13 @@ extension Int8: ParameterValue {}
 extension Int16: ParameterValue {}
 extension Int32: ParameterValue {}
 extension Int64: ParameterValue {}
+extension Int128: ParameterValue {}
 extension UInt: ParameterValue {}
 extension UInt8: ParameterValue {}
 extension UInt16: ParameterValue {}
 extension UInt32: ParameterValue {}
 extension UInt64: ParameterValue {}
+extension UInt128: ParameterValue {}
 extension Float: ParameterValue {}
 extension Double: ParameterValue {}
 
@@ -130,4 +140,12 @@ public struct PathSegments: ParameterValue, Hashable {
 
     /// The segments themselves.
     public var parameterSegments: [String]? { segments }
+}
+
+extension PathSegments: CustomStringConvertible, CustomReflectable {
+    /// The number of segments, which may be secret.
+    public var description: String { "\(segments.count) segments" }
+
+    /// A mirror with only the description.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

@@ -47,7 +47,8 @@ extension Endpoint {
                 + "`retrying()`.")
     }
 
-    private func refusal(_ received: Response, _ api: API) async throws -> RefusalError {
+    /// Makes the error of a response with a status that is not accepted.
+    func refusal(_ received: Response, _ api: API) async throws -> RefusalError {
         let arrival = received.metadata.arrivalDate ?? api.clock.date
         let (response, content) = try await RefusedContent.read(received)
         let error = StatusError(

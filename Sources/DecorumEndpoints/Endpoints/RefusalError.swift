@@ -15,6 +15,8 @@ public import HTTPTypes
 /// ```
 public struct RefusalError: DescribableError {
     /// The status with what is known about it: the words of the server, its `Retry-After`, and the response.
+    ///
+    /// The response holds its transfer open where its content was not read to the end; it ends with the error.
     public let statusError: StatusError
     /// The first 64 KiB of the content; nil where it was not read, since it is neither JSON nor text, or is known to be longer.
     ///

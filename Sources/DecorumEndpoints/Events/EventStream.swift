@@ -14,7 +14,8 @@ extension Connection {
     /// The request is sent when the first event is asked for, with `Accept: text/event-stream` and `Cache-Control:
     /// no-store` where it has no such fields of its own. No more is read than the reader takes, so a slow reader holds the
     /// server back. The stream ends with a 204, and with its reader: a cancelled task ends it at once, and so does leaving
-    /// the loop. Any other status than 200 is a `StatusError`.
+    /// the loop. Any other status than 200 is a `StatusError`; an endpoint in place of the request makes it a
+    /// ``RefusalError``, with the API's own error.
     ///
     /// A connection without a byte for the time of `RequestOptions.idleTimeout`, by default a minute, counts as broken: a
     /// server keeps a quiet stream alive with comments. A deadline of the body ends each connection, not the stream.
@@ -39,13 +40,24 @@ extension Connection {
         if fields[.cacheControl] == nil { request.head.headerFields[.cacheControl] = "no-store" }
         return EventStream(
             connection: self, request: request, reconnection: reconnection, lastEventID: lastEventID, limit: limit,
-            clock: clock, generator: generator)
+            clock: clock, generator: generator,
+            refusal: { [request] response, _ in
+                StatusError(
+                    method: request.head.method, origin: response.metadata.url.flatMap { try? Origin($0) },
+                    routeName: request.options.routeName, response: response)
+            })
     }
 
     /// Requests a stream of server-sent events, as the same method for a request does.
     ///
+    /// ```swift
+    /// for try await note in try api.events(of: .changes).values(of: Note.self) { show(note.title) }
+    /// ```
+    ///
+    /// Any other status than 200 is a ``RefusalError``, so a stack with `validatingStatus` and one without it are alike.
+    ///
     /// - Parameters:
-    ///   - endpoint: The endpoint, of which only the request counts.
+    ///   - endpoint: The endpoint, of which the request and the API count.
     ///   - reconnection: The rules by which the request is sent again.
     ///   - lastEventID: The identifier after which the stream begins; empty for none.
     ///   - limit: The largest number of bytes of an event, and of a line.
@@ -60,19 +72,22 @@ extension Connection {
     ) throws -> EventStream {
         var endpoint = endpoint
         if endpoint.fields[.accept] == nil { endpoint.fields[.accept] = "text/event-stream" }
-        let request = try endpoint.request(over: self)
+        var request = try endpoint.request(over: self)
         try endpoint.checkCompletion(of: request, by: self)
-        return events(
-            of: request, reconnecting: reconnection, after: lastEventID, upTo: limit,
-            clock: clock,
+        request.options.acceptedStatuses = .all
+        var stream = events(
+            of: request, reconnecting: reconnection, after: lastEventID, upTo: limit, clock: clock,
             generator: generator)
+        stream.api = endpoint.api
+        stream.refusal = { [endpoint] in try await endpoint.refusal($0, $1) }
+        return stream
     }
 }
 
 /// The events of a request, over as many connections as it takes.
 ///
-/// It throws `CancellationError`; `StatusError` for another status than 200 and 204; ``EventStreamError``; the error of the
-/// first connection; and an error that would occur again.
+/// It throws `CancellationError`; for another status than 200 and 204, `StatusError`, or ``RefusalError`` in the stream of an
+/// endpoint; ``EventStreamError``; the error of the first connection; and an error that would occur again.
 public struct EventStream: AsyncSequence, Sendable {
     fileprivate let connection: any Connection
     fileprivate let request: Request
@@ -81,6 +96,10 @@ public struct EventStream: AsyncSequence, Sendable {
     fileprivate let limit: Int
     fileprivate let clock: any DatedClock
     fileprivate let generator: any RandomGenerator
+    /// The API of the endpoint; nil for that of the connection.
+    fileprivate var api: API?
+    /// Makes the error of a response with another status.
+    fileprivate var refusal: @Sendable (Response, API) async throws -> any Error
 
     /// Makes an iterator, which sends the request for its first event.
     public func makeAsyncIterator() -> AsyncIterator {
@@ -101,6 +120,8 @@ public struct EventStream: AsyncSequence, Sendable {
         private var hasConnected = false
         /// The number of connections in a row that had no event.
         private var failures = 0
+        /// The decoder of the API that has answered.
+        private(set) var decoder = JSONDecoder()
 
         fileprivate init(_ stream: EventStream) {
             self.stream = stream
@@ -144,7 +165,9 @@ public struct EventStream: AsyncSequence, Sendable {
             failures += 1
             do {
                 let response = try await stream.connection.send(stream.request(after: parser.lastEventID))
-                guard let body = try stream.body(of: response) else {
+                let api = stream.api ?? (response.metadata.api ?? .standard).api
+                decoder = api.settings.decoder
+                guard let body = try await stream.body(of: response, from: api) else {
                     state = .ended
                     return
                 }
@@ -201,13 +224,9 @@ extension EventStream {
     }
 
     /// The body of a stream; nil where the server has ended it with a 204.
-    fileprivate func body(of response: Response) throws -> Body? {
+    fileprivate func body(of response: Response, from api: API) async throws -> Body? {
         if response.status == .noContent { return nil }
-        guard response.status == .ok else {
-            throw StatusError(
-                method: request.head.method, origin: response.metadata.url.flatMap { try? Origin($0) },
-                routeName: request.options.routeName, response: response)
-        }
+        guard response.status == .ok else { throw try await refusal(response, api) }
         let mediaType = response.head.headerFields[.contentType]?.prefix { $0 != ";" }
         guard mediaType?.trimmingCharacters(in: .whitespaces).lowercased() == "text/event-stream" else {
             throw EventStreamError(mediaTypeOf: response)

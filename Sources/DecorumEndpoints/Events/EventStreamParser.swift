@@ -151,6 +151,14 @@ public struct EventStreamParser: Sendable {
     }
 }
 
+extension EventStreamParser: CustomStringConvertible, CustomReflectable {
+    /// The number of bytes that wait for the end of their line; never content.
+    public var description: String { "parser with \(bytes.count - lineStart) bytes of an incomplete line" }
+
+    /// A mirror with only the description.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
 extension UInt8 {
     fileprivate static let lineFeed: UInt8 = 0x0A
     fileprivate static let carriageReturn: UInt8 = 0x0D

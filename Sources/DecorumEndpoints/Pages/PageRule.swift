@@ -93,6 +93,19 @@ public enum NextPage: Sendable, Hashable {
     case query(_ name: String, _ value: String)
 }
 
+extension NextPage: CustomStringConvertible, CustomReflectable {
+    /// The kind of the place, without its URL or its value, which may be secret.
+    public var description: String {
+        switch self {
+        case .url: "a URL"
+        case .query(let name, _): "the query item \(name)"
+        }
+    }
+
+    /// A mirror with only the description.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
 extension TypedResponse {
     /// The URL that answered, or else that of the request; nil where both are unknown.
     var url: URL? { metadata.url ?? request.url }

@@ -63,7 +63,9 @@ struct PageWalk: Sendable {
         // Without a URL of the page, a relative reference is resolved as the request before was.
         guard request.head.authority != nil else { return following }
         guard let origin = try? Origin(request.head) else { throw .url(after: count) }
-        guard origin == home || allowed.contains(origin) else { throw .origin(origin, of: home, after: count) }
+        guard origin == home || allowed.contains(origin) || home.map(origin.isSecureForm) == true else {
+            throw .origin(origin, of: home, after: count)
+        }
         following.scheme = request.head.scheme
         following.authority = request.head.authority
         return following
@@ -74,5 +76,12 @@ struct PageWalk: Sendable {
         let path = request.head.path ?? "/"
         guard request.head.authority == nil, let url else { return request.url?.absoluteString ?? path }
         return URL(string: path, relativeTo: url)?.absoluteString ?? path
+    }
+}
+
+extension Origin {
+    /// Whether this origin is the same host over TLS, as after a redirection from `http` to `https`.
+    fileprivate func isSecureForm(of other: Origin) -> Bool {
+        other.scheme == "http" && other.port == 80 && scheme == "https" && port == 443 && host == other.host
     }
 }

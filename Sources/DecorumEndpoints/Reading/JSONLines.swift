@@ -16,12 +16,38 @@ extension Response {
     /// - Parameters:
     ///   - type: The type of the values.
     ///   - limit: The largest number of bytes of a line.
-    ///   - decoder: The decoder.
+    ///   - decoder: The decoder; nil for that of the API that has answered.
     /// - Returns: The values, which can be read once where the body can be read once.
     public func jsonLines<Value: Decodable & Sendable>(
-        of type: Value.Type, upTo limit: Int, using decoder: JSONDecoder = JSONDecoder()
+        of type: Value.Type, upTo limit: Int, using decoder: JSONDecoder? = nil
     ) -> JSONLines<Value> {
-        JSONLines(response: self, limit: limit, decoder: decoder)
+        JSONLines(
+            response: self, limit: limit,
+            decoder: decoder ?? (metadata.api ?? .standard).api.settings.decoder)
+    }
+}
+
+extension ResponseReading {
+    /// Reads the content as lines of JSON while they arrive, with the decoder of the API.
+    ///
+    /// ```swift
+    /// extension Endpoint where Value == JSONLines<Row> {
+    ///     static var rows: Self { Self(.get, "export", as: .jsonLines()) }
+    /// }
+    /// ```
+    ///
+    /// The value is a sequence of the rows:
+    ///
+    /// ```swift
+    /// for try await row in try await api.value(of: .rows) { table.append(row) }
+    /// ```
+    ///
+    /// - Parameter limit: The largest number of bytes of a line; by default, 1 MiB.
+    /// - Returns: The reading.
+    public static func jsonLines<Row>(upTo limit: Int = 1 << 20) -> Self where Value == JSONLines<Row> {
+        Self(accept: "application/jsonl, application/x-ndjson") { response, settings in
+            response.jsonLines(of: Row.self, upTo: limit, using: settings.decoder)
+        }
     }
 }
 

@@ -167,10 +167,26 @@ public struct ReceivedContent: Sendable {
     public var response: Response { Response(head: head, body: Body(data), metadata: metadata) }
 }
 
+extension ReceivedContent: CustomStringConvertible, CustomReflectable {
+    /// The status and the number of bytes; never fields or content.
+    public var description: String { "\(head.status.code) with \(data.count) bytes" }
+
+    /// A mirror with only the description.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
 /// A value, and the content it was made from.
 public struct ReadValue<Value: Sendable>: Sendable {
     /// The value.
     public let value: Value
     /// The content; nil where it was not read into memory.
     public let content: Data?
+}
+
+extension ReadValue: CustomStringConvertible, CustomReflectable {
+    /// The type of the value and the number of bytes; never the value or the content.
+    public var description: String { "\(Value.self)" + (content.map { " of \($0.count) bytes" } ?? "") }
+
+    /// A mirror with only the description.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

@@ -27,11 +27,13 @@ public struct SafeFileName: Sendable, Hashable {
         self.text = Self.isDevice(text) ? "_" + text : text
     }
 
+    /// The text without dots, blanks, and marks that have no letter before them, at the begin and at the end.
     private static func trimmed(_ text: Substring) -> Substring {
-        let isLeftOut = { (character: Character) in character == "." || character.isWhitespace }
-        var text = text.drop(while: isLeftOut)
+        let isLeftOut = { (scalar: Unicode.Scalar) in scalar == "." || scalar.properties.isWhitespace }
+        // A mark joins the dot before it to another character, which is still a dot to the file system.
+        var text = text.unicodeScalars.drop { isLeftOut($0) || $0.properties.isMark }
         while let last = text.last, isLeftOut(last) { text.removeLast() }
-        return text
+        return Substring(text)
     }
 
     /// The name within its limit of bytes, cut between characters.
@@ -62,6 +64,12 @@ public struct SafeFileName: Sendable, Hashable {
 extension SafeFileName: CustomStringConvertible {
     /// The name.
     public var description: String { text }
+}
+
+extension Unicode.Scalar.Properties {
+    fileprivate var isMark: Bool {
+        [.nonspacingMark, .spacingMark, .enclosingMark].contains(generalCategory)
+    }
 }
 
 extension Substring {

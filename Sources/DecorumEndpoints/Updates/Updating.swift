@@ -113,10 +113,18 @@ public struct ConflictError<Value: Sendable>: DescribableError {
         }
     }
 
+    /// Whether the change may be the one that was asked for: the update was sent more than once, so the server may have
+    /// carried it out before its answer was lost. Compare ``current`` with ``base``.
+    public var mayBeOwnChange: Bool { refusal.statusError.response.metadata.attempts > 1 }
+
     /// The request, and where the current value is; never a value.
     public var description: String {
+        let own =
+            mayBeOwnChange
+            ? " The update was sent \(refusal.statusError.response.metadata.attempts) times, so it may be the change."
+            : ""
         let place = current == nil ? "The current value cannot be read; see `readingError`." : "It is in `current`."
-        return "The value was not updated, because it has changed on the server since it was read. \(place) "
+        return "The value was not updated, because it has changed on the server since it was read.\(own) \(place) "
             + refusal.description
     }
 }

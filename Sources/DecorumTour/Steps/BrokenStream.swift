@@ -3,12 +3,12 @@ import DecorumTesting
 
 struct BrokenStream: Step {
     let title = "An event stream breaks after every third event, and goes on where it was"
-    let code = "for try await event in api.events(of: .get(\"events\")) { … }"
+    let code = "for try await event in try api.events(of: .changes) { … }"
 
     func run(on stage: Stage) async throws {
         let earlier = stage.demo.origin.requests.count
         var numbers: [String] = []
-        for try await event in stage.api.events(of: try .get("events")) {
+        for try await event in try stage.api.events(of: .changes) {
             stage.terminal.app("event \(event.id), \(event.type): \(event.data.split(separator: "\n").joined())")
             numbers.append(event.id)
         }

@@ -10,6 +10,18 @@ import Testing
         var query: Query { Query(items.map { Query.Item(($0.first ?? nil) ?? "", $0.count > 1 ? $0[1] : nil) }) }
     }
 
+    @Test func `Numbers of each size are digits`() throws {
+        struct Numbers: Encodable {
+            var small: Int8 = -1
+            var large = Int128.min
+            var unsigned = UInt128.max
+            var half: Float = 0.5
+        }
+        #expect(
+            try Query(encoding: Numbers()).text
+                == "small=-1&large=\(Int128.min)&unsigned=\(UInt128.max)&half=0.5")
+    }
+
     @Test(arguments: try Fixtures.rows("endpoints/form-encoding.json", of: Row.self))
     func `Items are encoded by the URL standard`(row: Row) {
         #expect(row.query.text == row.text)

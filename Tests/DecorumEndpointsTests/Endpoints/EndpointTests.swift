@@ -87,6 +87,24 @@ extension Endpoint where Value == Item {
         #expect(!"\(dumped) \(String(reflecting: endpoint)) \(String(reflecting: value))".contains("s3cret"))
     }
 
+    @Test func `No part of a call or an answer shows its values`() async throws {
+        var parser = EventStreamParser()
+        parser.append(Data("data: s3cret".utf8))
+        let content = Body(Data(#""s3cret""#.utf8))
+        let read = try await ResponseReading<String>.json.read(Response(status: .ok, body: content))
+        let received = ResponseReading<ReceivedContent>(content: { $0 })
+        let parts: [Any] = [
+            ["key": "s3cret"] as PathParameters, PathSegments("s3cret/s3cret"), parser, NextPage.url("/s3cret"),
+            NextPage.query("cursor", "s3cret"), read, try await received.read(Response(status: .ok, body: content)),
+        ]
+        for part in parts {
+            var dumped = ""
+            dump(part, to: &dumped)
+            #expect(!"\(part) \(String(reflecting: part)) \(dumped)".contains("s3cret"))
+        }
+        #expect("\(parts[0])" == "key" && "\(parts[4])" == "the query item cursor")
+    }
+
     @Test func `A type can stand for a call`() async throws {
         struct GetItem: EndpointRequest {
             var id: Int

@@ -127,6 +127,31 @@ import Testing
         #expect(stub.requests.count == (isAllowed ? 2 : 1))
     }
 
+    @Test func `A list that was asked for without TLS goes on over TLS at the same host, and not the other way`()
+        async throws
+    {
+        for (first, next, isRead) in [
+            ("http://api.example.com/list", "https://api.example.com/list?page=1", true),
+            ("https://api.example.com/list", "http://api.example.com/list?page=1", false),
+            ("http://api.example.com/list", "https://api.example.net/list?page=1", false),
+            ("http://api.example.com:8080/list", "https://api.example.com/list?page=1", false),
+        ] {
+            let link = try #require(HTTPField.Name("Link"))
+            let stub = StubConnection(
+                Response(status: .ok, fields: [link: "<\(next)>; rel=next"], body: "[0]"),
+                Response(status: .ok, body: "[1]"))
+            var numbers: [Int] = []
+            do {
+                for try await number in stub.elements(of: Endpoint<[Int]>.get(PathTemplate(first))) {
+                    numbers.append(number)
+                }
+            } catch let error as PageError {
+                #expect(error.reason == .origin)
+            }
+            #expect(numbers == (isRead ? [0, 1] : [0]))
+        }
+    }
+
     @Test func `A page of an origin that is allowed is read`() async throws {
         let other = try Origin("https://pages.example.net")
         let read = try await read(stub { $0 == 0 ? "https://pages.example.net/list?page=1" : nil }, allowing: [other])

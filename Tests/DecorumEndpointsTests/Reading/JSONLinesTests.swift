@@ -44,6 +44,24 @@ import Testing
         #expect(read.error?.description.hasPrefix("Line \(line): ") == true)
     }
 
+    @Test func `An endpoint reads lines with the decoder of its API`() async throws {
+        struct Name: Decodable, Sendable { let firstName: String }
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        let stub = StubConnection { _ in
+            Response(status: .ok, body: #"{"first_name": "a"}\#n{"first_name": "b"}"#)
+        }
+        let connection = try stub.calling(API(decoder: decoder), at: "https://api.example.com/")
+        let names = Endpoint<JSONLines<Name>>(.get, "names", as: .jsonLines())
+        for lines in [
+            try await connection.value(of: names),
+            try await connection.send(.get("names")).jsonLines(of: Name.self, upTo: 100),
+        ] {
+            #expect(try await lines.reduce(into: []) { $0.append($1.firstName) } == ["a", "b"])
+        }
+        #expect(stub.requests.first?.head.headerFields[.accept] == "application/jsonl, application/x-ndjson")
+    }
+
     @Test func `Invalid UTF-8 is an error`() async throws {
         struct Name: Decodable, Sendable { let name: String }
         let content = Data("{\"name\":\"a\"}\n{\"name\":\"".utf8) + Data([0xFF]) + Data("\"}\n".utf8)

@@ -14,7 +14,8 @@ import Testing
             ("comb", "comb"),
             ("console", "console"), ("aux .c", "_aux .c"), ("COM¹", "_COM¹"), ("a:b|c?.txt", "a_b_c_.txt"),
             ("x\u{202E}fdp.exe", "xfdp.exe"), ("  a b  ", "a b"), ("a.txt. . ", "a.txt"), ("\u{200F}", nil),
-            ("日本.txt", "日本.txt"),
+            ("日本.txt", "日本.txt"), (".\u{301}bashrc", "bashrc"), ("\u{301}.\u{301}.", nil),
+            ("e\u{301}.txt", "e\u{301}.txt"),
         ] as [(String, String?)])
     func `A name is reduced to one segment`(name: String, safe: String?) {
         #expect(SafeFileName(name)?.text == safe)

@@ -44,6 +44,21 @@ extension Endpoint where Value == DemoNote {
         demo.stop()
     }
 
+    @Test func `A conflict after a second attempt says that it may be the own change`() async throws {
+        let current = try Response(status: .ok, fields: [.eTag: #""a""#], body: Body(json: DemoNote(title: "a")))
+        let stub = StubConnection(answers: [
+            { _ in current }, { _ in throw TransportError(.connectionLost, at: .head) },
+            { _ in Response(status: .preconditionFailed) }, { _ in current },
+        ])
+        let connection = try stub.retrying(clock: ImpatientClock()).resolving(against: "https://api.example.com/")
+        let note = try await connection.versioned(of: .note(1))
+        let conflict = await #expect(throws: ConflictError<DemoNote>.self) {
+            try await connection.update(note, by: .saving(note.value))
+        }
+        #expect(conflict?.mayBeOwnChange == true)
+        #expect(conflict?.description.contains("was sent 2 times") == true)
+    }
+
     @Test func `A value that cannot be read after a conflict says why`() async throws {
         let stub = StubConnection(
             Response(status: .ok, fields: [.eTag: #""a""#], body: Body(Data("1".utf8))),

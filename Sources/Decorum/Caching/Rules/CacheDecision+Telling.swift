@@ -3,7 +3,11 @@ extension CacheDecision {
     func told(by mode: CacheMode) -> CallDecision {
         switch self {
         case .serve(_, _, let timeToLive):
-            CallDecision(.answers, by: mode.layerName, "with a response that is fresh for \(Self.words(timeToLive))")
+            CallDecision(
+                .answers, by: mode.layerName,
+                timeToLive > 0
+                    ? "with a response that is fresh for \(Self.words(timeToLive))"
+                    : "with a response that is stale for \(Self.words(-timeToLive)), as the request accepts")
         case .serveStale(_, _, let timeToLive):
             .staleAnswer(by: mode, staleFor: -timeToLive, validation: .begins)
         case .refuse(let cause):

@@ -59,7 +59,8 @@ enum CacheDecision: Sendable {
             ? nil
             : StaleFallback(
                 stored: stored,
-                isUsedForErrors: isWithin(max(freshness.staleIfError, wanted.staleIfError)),
+                isUsedForErrors: isWithin(
+                    max(freshness.staleIfError, wanted.staleIfError, policy.staleIfError.seconds)),
                 isUsedWhereUnreachable: isWithin(policy.staleIfUnreachable.seconds))
         if let fallback {
             if let maxStale = wanted.maxStale {

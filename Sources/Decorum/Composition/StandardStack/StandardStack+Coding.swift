@@ -95,7 +95,7 @@ extension StandardStack: Codable {
 
     private static let caching: [SettingsRow<Caching>] = [
         .value("size", \.size, .count), .value("staleIfUnreachable", \.staleIfUnreachable, .seconds),
-        .optional("staleIfSlow", \.staleIfSlow, .seconds),
+        .value("staleIfError", \.staleIfError, .seconds), .optional("staleIfSlow", \.staleIfSlow, .seconds),
     ]
 
     private static let coalescing: [SettingsRow<CoalescingPolicy>] = [

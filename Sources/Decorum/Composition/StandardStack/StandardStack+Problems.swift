@@ -156,6 +156,7 @@ private struct ProblemList {
     mutating func check(_ caching: StandardStack.Caching, in time: StandardStack.Times?) {
         check("caching.size", caching.size > 0, .positive)
         check("caching.staleIfUnreachable", caching.staleIfUnreachable >= .zero, .notNegative)
+        check("caching.staleIfError", caching.staleIfError >= .zero, .notNegative)
         guard let slow = caching.staleIfSlow else { return }
         check("caching.staleIfSlow", slow > .zero, .positive)
         guard let call = time?.call else { return }

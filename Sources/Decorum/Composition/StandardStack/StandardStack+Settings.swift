@@ -66,6 +66,8 @@ extension StandardStack {
         public var size: Int
         /// The time for which a stale response is used when the server cannot be reached; zero turns it off.
         public var staleIfUnreachable: Duration
+        /// The time for which a stale response is used in place of a 500, 502, 503 or 504; zero leaves it to the server.
+        public var staleIfError: Duration
         /// The time to wait for the server before a stale response is used; nil to wait.
         public var staleIfSlow: Duration?
 
@@ -74,18 +76,22 @@ extension StandardStack {
         /// - Parameters:
         ///   - size: The largest number of bytes that the store in memory keeps.
         ///   - staleIfUnreachable: The time for which a stale response is used when the server cannot be reached.
+        ///   - staleIfError: The time for which a stale response is used in place of a 500, 502, 503 or 504.
         ///   - staleIfSlow: The time to wait for the server before a stale response is used.
         public init(
-            size: Int = 32 << 20, staleIfUnreachable: Duration = .seconds(86_400), staleIfSlow: Duration? = nil
+            size: Int = 32 << 20, staleIfUnreachable: Duration = .seconds(86_400),
+            staleIfError: Duration = .zero, staleIfSlow: Duration? = nil
         ) {
             self.size = size
             self.staleIfUnreachable = staleIfUnreachable
+            self.staleIfError = staleIfError
             self.staleIfSlow = staleIfSlow
         }
 
         var policy: CachingPolicy {
             var policy = CachingPolicy.standard
             policy.staleIfUnreachable = staleIfUnreachable
+            policy.staleIfError = staleIfError
             policy.staleIfSlow = staleIfSlow
             return policy
         }

@@ -337,9 +337,13 @@ import Testing
         policy.staleIfUnreachable = .zero
         let other = cache(StubConnection(), policy: policy).layers[0].description
         #expect(
-            standard == "caching(heuristicFraction: 0.1, staleIfUnreachable: 86400.0 seconds, staleIfSlow: never)")
+            standard
+                == "caching(heuristicFraction: 0.1, staleIfUnreachable: 86400.0 seconds, staleIfError: 0.0 seconds, staleIfSlow: never)"
+        )
         #expect(
-            other == "caching(heuristicFraction: 0.0, staleIfUnreachable: 0.0 seconds, staleIfSlow: 2.0 seconds)")
+            other
+                == "caching(heuristicFraction: 0.0, staleIfUnreachable: 0.0 seconds, staleIfError: 0.0 seconds, staleIfSlow: 2.0 seconds)"
+        )
     }
 
     @Test func `An app may refuse to store, and have the status as a field`() async throws {

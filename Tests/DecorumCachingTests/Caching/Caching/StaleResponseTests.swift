@@ -154,6 +154,52 @@ import Testing
         #expect([first, second].map(\.metadata.isStale) == [isUsedFor503, true])
     }
 
+    @Test(arguments: [
+        ("max-age=1", 60, [503, 500], true), ("max-age=1", 9, [503], true), ("max-age=1", 8, [503], false),
+        ("max-age=1", 60, [501, 404], false), ("max-age=1, must-revalidate", 60, [503], false),
+        ("max-age=1, stale-if-error=5", 60, [502], true),
+    ])
+    func `The app allows a stale response in place of an error of a server that says nothing`(
+        control: String, seconds: Int, statuses: [Int], isUsed: Bool
+    ) async throws {
+        let old = page(control)
+        let answers = statuses.map { status in
+            { @Sendable (_: Request) async throws -> Response in Response(status: .init(code: status)) }
+        }
+        var policy = CachingPolicy.standard
+        policy.staleIfError = .seconds(seconds)
+        let connection = cache(StubConnection(answers: [{ _ in old }] + answers), policy: policy)
+        _ = try await connection.send(get())
+        clock.advance(by: .seconds(10))
+        for status in statuses {
+            let response = try await connection.send(get())
+            #expect(response.status.code == (isUsed ? 200 : status))
+            #expect(response.metadata.isStale == isUsed)
+        }
+    }
+
+    @Test(arguments: [0, 5])
+    func `A response that is used at the end of its lifetime, or later, is stale and says so`(seconds: Int) async throws
+    {
+        let old = page("max-age=1")
+        let connection = cache(StubConnection(old))
+        _ = try await connection.send(get())
+        clock.advance(by: .milliseconds(600))
+        var request = try get()
+        request.options.cacheUse = .onlyStored
+        let fresh = try await connection.send(request)
+        #expect(fresh.metadata.cacheStatus?.timeToLive == .zero)
+        #expect(!fresh.metadata.isStale && fresh.metadata.cacheStatus?.detail == nil)
+
+        clock.advance(by: .milliseconds(400) + .seconds(seconds))
+        let context = CallContext(keepingHistory: 10)
+        request.options.callContext = context
+        let stale = try await connection.send(request)
+        #expect(stale.metadata.isStale)
+        #expect(stale.metadata.cacheStatus?.detail == "stale, as the request accepts (RFC 9111, 4.2.4)")
+        #expect("\(context.history)".contains("stale for \(seconds) s"))
+    }
+
     @Test(arguments: ["", ", stale-while-revalidate=60"])
     func `A storable error does not replace the stale response that is used instead`(control: String) async throws {
         let old = page("max-age=1, stale-if-error=3600\(control)")
