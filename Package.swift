@@ -72,16 +72,16 @@ let package = Package(
         .executableTarget(
             name: "DecorumTour",
             dependencies: [
-                "Decorum", "DecorumArchive", "DecorumEndpoints", "DecorumTesting",
-                httpTypes,
+                "Decorum", "DecorumArchive", "DecorumAuthentication", "DecorumCookies", "DecorumEndpoints",
+                "DecorumTesting", httpTypes,
             ]
         ),
         .target(name: "DecorumProbe"),
         .executableTarget(
             name: "DecorumBenchmarks",
             dependencies: [
-                "Decorum", "DecorumArchive", "DecorumAsyncHTTPClient", "DecorumCompression", "DecorumCookies",
-                "DecorumEndpoints", "DecorumProbe", "DecorumTesting",
+                "Decorum", "DecorumArchive", "DecorumAsyncHTTPClient", "DecorumAuthentication", "DecorumCompression",
+                "DecorumCookies", "DecorumEndpoints", "DecorumProbe", "DecorumTesting",
                 httpTypes,
             ] + asyncHTTPClient
         ),
@@ -123,7 +123,9 @@ let package = Package(
         ),
         .testTarget(
             name: "DecorumAuthenticationTests",
-            dependencies: ["DecorumAuthentication", "DecorumTestSupport", "DecorumTesting", httpTypes]
+            dependencies: [
+                "DecorumAuthentication", "DecorumCookies", "DecorumTestSupport", "DecorumTesting", httpTypes,
+            ]
         ),
         .testTarget(
             name: "DecorumCookiesTests",

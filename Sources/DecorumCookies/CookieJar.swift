@@ -205,6 +205,19 @@ public final class CookieJar: Sendable {
     }
 }
 
+extension CookieJar: SignsOut {
+    /// Removes the cookies of a user, and waits until the file has none of them.
+    ///
+    /// - Parameter principal: The user.
+    /// - Throws: The error because of which the file may still have cookies.
+    public func signOut(_ principal: Principal) async throws {
+        removeCookies(of: principal)
+        guard let file, file.principal == principal else { return }
+        await waitUntilSaved()
+        if let error = file.file.error { throw error }
+    }
+}
+
 extension CookieJar: CustomStringConvertible, CustomReflectable {
     /// The number of cookies, without their names and values.
     public var description: String { count == 1 ? "1 cookie" : "\(count) cookies" }

@@ -26,12 +26,27 @@ extension Connection {
     ///
     /// Place it inside of `followingRedirects`, so that it sees each hop, and outside of caches and `coalescing`, which have
     /// to tell requests apart by their cookies. Cookies that are set by an answer which a retry further in has discarded are
-    /// not kept. In a `StandardStack`, it is `.inside(of: .redirects)`.
+    /// not kept. In a `StandardStack`, write `adding: [.keepingCookies(in: jar)]`.
     ///
     /// - Parameter jar: The cookies.
     /// - Returns: A connection that keeps cookies.
     public func keepingCookies(in jar: CookieJar) -> some Connection {
         CookieKeepingConnection(base: self, jar: jar)
+    }
+}
+
+extension StandardStack.Addition {
+    /// The cookies of a jar, at their place in the stack: inside of redirects and outside of the cache.
+    ///
+    /// ```swift
+    /// let jar = CookieJar()
+    /// let connection = try StandardStack(for: "https://shop.example/").composed(adding: [.keepingCookies(in: jar)])
+    /// ```
+    ///
+    /// - Parameter jar: The cookies.
+    /// - Returns: The layer with its place.
+    public static func keepingCookies(in jar: CookieJar) -> Self {
+        .inside(of: .redirects) { $0.keepingCookies(in: jar) }
     }
 }
 

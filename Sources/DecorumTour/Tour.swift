@@ -8,7 +8,7 @@ struct Tour {
         PlainAnswer(), Revalidation(), KeptResponses(), UnsafeRequest(), TwoUsers(), Redirection(), Retry(), Citizen(),
         CompressedAnswer(), SignedRequest(), ForeignRedirection(), CancelledTransfer(), LargeBody(), Analytics(),
         SlowServer(), WrongOrder(), WorstCase(), TypedCall(), UploadedForm(), BrokenStream(), PagedList(),
-        RecordedSession(),
+        RecordedSession(), SignedInUser(),
     ]
 
     private static let usage = """

@@ -1,4 +1,5 @@
 import DecorumAuthentication
+import DecorumCookies
 import Foundation
 
 struct Browser: Sendable {
@@ -17,29 +18,38 @@ extension AuthorizationServer {
 }
 
 struct Account: Sendable {
+    static let user = Principal("user-42")
+
     let client: OAuthClient
     let store: FileTokenStore
     let tokens: Tokens
-    let requests = RequestsUnderWay()
+    let cookies = CookieJar()
     let responses = MemoryResponseStore()
+    let requests = RequestsUnderWay()
+    let connection: any Connection
 
     init(directory: URL) throws {
         client = OAuthClient("notes-app", of: try .example, over: SystemConnection())
         store = try FileTokenStore(directory: directory)
         tokens = Tokens(in: store, from: client.refreshing(), servesOneUser: true)
+        connection = try StandardStack(for: "https://api.example.com/").composed(
+            authentication: .with(tokens), principal: Self.user, store: responses,
+            adding: [.keepingCookies(in: cookies), .ending(with: requests)])
     }
 }
 
 extension Account {
-    func connection() throws -> some Connection {
+    func byHand() throws -> some Connection {
         try SystemConnection()
             .authenticating(with: tokens, for: Origin("https://api.example.com"))
             .retrying()
             .caching(in: responses)
+            .keepingCookies(in: cookies)
             .followingRedirects()
+            .resolving(against: "https://api.example.com/")
             .ending(with: requests)
+            .acting(for: Self.user)
             .limitingTime()
-            .acting(for: Principal("user-42"))
     }
 }
 
@@ -56,7 +66,7 @@ extension Account {
 extension Account {
     func notes() async throws -> String {
         do {
-            let response = try await connection().send(.get("https://api.example.com/notes"))
+            let response = try await connection.send(.get("notes"))
             return try await response.body.text(upTo: 1 << 20)
         } catch is SignedOutError {
             return "Please sign in."
@@ -69,7 +79,7 @@ extension Account {
 extension Account {
     func signOut() async throws {
         let old = try await store.token()
-        try await SigningOut(requests, tokens, StoredResponses(responses)).signOut(Principal("user-42"))
+        try await SigningOut(requests, tokens, cookies, StoredResponses(responses)).signOut(Self.user)
         if let old { try await client.revoke(old) }
     }
 }
@@ -144,8 +154,13 @@ struct SigningInListings {
         try await tokens.signIn(with: client.token(for: device))
     }
 
-    func signingOut(requests: RequestsUnderWay, store: MemoryResponseStore) async throws {
-        let session = SigningOut(requests, tokens, StoredResponses(store))
+    func standardStack() throws {
+        let connection = try StandardStack(for: "https://api.example.com/").composed(authentication: .with(tokens))
+        _ = connection
+    }
+
+    func signingOut(requests: RequestsUnderWay, cookies: CookieJar, store: MemoryResponseStore) async throws {
+        let session = SigningOut(requests, tokens, cookies, StoredResponses(store))
         try await session.signOut(Principal("user-42"))
     }
 

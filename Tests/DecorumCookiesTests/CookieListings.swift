@@ -35,11 +35,16 @@ private func privateFile(support: URL) -> CookieJar {
 
 private func login(password: String) async throws -> Response {
     let jar = CookieJar()
-    let connection = try StandardStack(for: "https://shop.example/").composed(
-        adding: [.inside(of: .redirects) { $0.keepingCookies(in: jar) }])
+    let connection = try StandardStack(for: "https://shop.example/").composed(adding: [.keepingCookies(in: jar)])
     _ = try await connection.send(.post("login", body: Body(form: ["user": "ada", "password": password])))
     let orders = try await connection.send(.get("orders"))
     return orders
+}
+
+private func addition() throws -> any Connection {
+    let jar = CookieJar()
+    let connection = try StandardStack(for: "https://shop.example/").composed(adding: [.keepingCookies(in: jar)])
+    return connection
 }
 
 private func signingOut(_ jar: CookieJar) -> any Connection {

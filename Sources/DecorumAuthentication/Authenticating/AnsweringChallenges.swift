@@ -82,6 +82,18 @@ extension Connection {
     public func answeringChallenges(
         with handlers: any ChallengeHandler..., for origins: Set<Origin>
     ) -> some Connection {
+        answeringChallenges(with: handlers, for: origins)
+    }
+
+    /// Answers the challenges of the given origins, with handlers in an array.
+    ///
+    /// - Parameters:
+    ///   - handlers: The handlers, in the order in which they are asked.
+    ///   - origins: The origins whose challenges are answered.
+    /// - Returns: A connection that throws ``ChallengeCancelledError``, and the errors of the handlers.
+    public func answeringChallenges(
+        with handlers: [any ChallengeHandler], for origins: Set<Origin>
+    ) -> some Connection {
         ChallengedConnection(base: self, handlers: handlers, binding: CredentialBinding(origins: origins))
     }
 }
@@ -104,7 +116,8 @@ struct ChallengedConnection<Base: Connection>: ComposedConnection {
     func send(_ request: consuming Request) async throws -> Response {
         request.options.secretFields.insert(.authorization)
         guard binding.reasonToSkip(request, secretFields: [.authorization]) == nil,
-            request.body.replay > .once || request.body.isEmpty else {
+            request.body.replay > .once || request.body.isEmpty
+        else {
             return try await base.send(request)
         }
         let first = try await base.send(copy request)

@@ -1,24 +1,14 @@
 public import Decorum
-import Foundation
-
-/// Something that holds data of a user, and removes them when the user signs out.
-///
-/// ``Tokens``, ``RequestsUnderWay`` and each `ResponseStore` in ``StoredResponses`` are such parts; make a part of your own
-/// for a jar of cookies, or for a database.
-public protocol SignsOut: Sendable {
-    /// Removes everything that belongs to a user.
-    ///
-    /// - Parameter principal: The user.
-    /// - Throws: The error because of which something may remain.
-    nonisolated(nonsending) func signOut(_ principal: Principal) async throws
-}
 
 /// Signs a user out of all parts of an app in one call.
 ///
 /// ```swift
-/// let session = SigningOut(requests, tokens, StoredResponses(store))
+/// let session = SigningOut(requests, tokens, cookies, StoredResponses(store))
 /// try await session.signOut(Principal("user-42"))
 /// ```
+///
+/// ``Tokens``, ``RequestsUnderWay``, the `CookieJar` of `DecorumCookies` and each `ResponseStore` in ``StoredResponses`` are
+/// such parts; `SignsOut` is the protocol for one of your own.
 ///
 /// Give the parts in the order in which they are to end: requests under way first, then tokens, then what was stored, since
 /// a request that still runs could store something again.
