@@ -27,6 +27,18 @@ struct AuthenticationListings {
     }
 }
 
+extension Connection {
+    fileprivate func adding(_ session: Session, for origins: Set<Origin>) -> some Connection {
+        authenticating(from: session, for: origins)
+    }
+}
+
+extension StandardStack.Authentication {
+    static func session(_ session: Session) -> Self {
+        .applying { base, origins, _ in base.adding(session, for: origins) }
+    }
+}
+
 struct SharedKeySigner: RequestSigner {
     let key: SharedKey
     let secretFields: Set<HTTPField.Name> = [.authorization]

@@ -68,8 +68,10 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
         return facts
     }
 
-    func send(_ request: consuming Request) async throws -> Response {
-        request.options.secretFields.insert(.authorization)
+    @inline(__always) func send(_ request: consuming Request) async throws -> Response {
+        if !request.options.secretFields.contains(.authorization) {
+            request.options.secretFields.insert(.authorization)
+        }
         if let reason = binding.reasonToSkip(request, secretFields: [.authorization]) {
             return try await base.sendUnchanged(request, because: reason)
         }
@@ -102,8 +104,9 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
         return response
     }
 
-    private func send(_ request: consuming Request, with lease: TokenLease) async throws -> Response {
-        request.head.headerFields[.authorization] = lease.fieldValue
+    @inline(__always) private func send(_ request: consuming Request, with lease: TokenLease) async throws -> Response {
+        // There is no such field yet, since a request with its own credentials passes unchanged.
+        request.head.headerFields.append(lease.field)
         var response = try await base.send(request)
         // The answer belongs to a user who is no longer signed in here.
         guard tokens.generation == lease.generation else { throw SignedOutError(.signedOut) }

@@ -1,25 +1,34 @@
 import Foundation
+import HTTPTypes
 
 /// A token as it is sent, and the sign-in that it belongs to.
 struct TokenLease: Sendable {
-    let token: Token
-    let fieldValue: String
+    private let held: HeldToken
     let generation: Int
+
+    init(_ held: HeldToken, generation: Int) {
+        self.held = held
+        self.generation = generation
+    }
+
+    var token: Token { held.token }
+    var field: HTTPField { held.field }
 }
 
-/// A token in memory.
-struct HeldToken: Sendable {
+/// A token in memory; a class, since each request takes a reference to it.
+final class HeldToken: Sendable {
     let token: Token
-    let fieldValue: String
+    let field: HTTPField
     /// The date from which on it is replaced in the background; nil where it is not.
     let replacing: Date?
     /// The instant at which the server gave it to this process; nil where it came from elsewhere.
-    var arrival: ContinuousClock.Instant?
+    let arrival: ContinuousClock.Instant?
 
     init(_ token: Token, lead: Duration?, arrival: ContinuousClock.Instant? = nil) {
         self.token = token
         // A server may write `bearer`, but some know the scheme with a capital only.
-        fieldValue = "\(token.type.lowercased() == "bearer" ? "Bearer" : token.type) \(token.accessToken)"
+        let scheme = token.type.lowercased() == "bearer" ? "Bearer" : token.type
+        field = HTTPField(name: .authorization, value: "\(scheme) \(token.accessToken)")
         replacing = lead.flatMap { lead in token.expiry.map { $0 - lead / .seconds(1) } }
         self.arrival = arrival
     }
@@ -72,12 +81,12 @@ struct TokenState: Sendable {
             return hasWaited
                 ? .fail(SignedOutError(reason)) : waiting(replacing: nil, mayStart: mayStart(), now: now())
         case .signedIn(let held):
-            let isRejected = rejected?.token.accessToken == held.token.accessToken
+            let isRejected = rejected.map { $0.token.accessToken == held.token.accessToken } ?? false
             let isNew = hasWaited || held.arrival.map { now() - $0 < minimumInterval } ?? false
             if isRejected, isNew { return .giveUp }
             let today = date()
             if !isRejected, isNew || held.token.isValid(at: today) {
-                let lease = TokenLease(token: held.token, fieldValue: held.fieldValue, generation: generation)
+                let lease = TokenLease(held, generation: generation)
                 let isEarly = !isNew && held.replacing.map { today >= $0 } ?? false
                 return .use(
                     lease, early: isEarly && mayStart() ? early(replacing: held.token, now: now()) : nil)

@@ -107,14 +107,8 @@ public final class Tokens: Sendable {
     func lease(insteadOf rejected: TokenLease? = nil, until deadline: ContinuousClock.Instant? = nil) async throws
         -> TokenLease?
     {
-        var hasWaited = false
+        var step = step(insteadOf: rejected, hasWaited: false)
         while true {
-            let step = state.withLock { state in
-                state.step(
-                    insteadOf: rejected, hasWaited: hasWaited, now: clock.now, date: clock.date,
-                    minimumInterval: policy.minimumInterval,
-                    mayStart: !RefreshScope.underWay.contains(ObjectIdentifier(self)))
-            }
             switch step {
             case .use(let lease, let early):
                 if let early { start(early) }
@@ -124,20 +118,23 @@ public final class Tokens: Sendable {
             case .wait(let refresh, let isNew):
                 if isNew { start(refresh) }
                 try await wait(for: refresh, until: deadline)
-                hasWaited = true
+                step = self.step(insteadOf: rejected, hasWaited: true)
             }
+        }
+    }
+
+    private func step(insteadOf rejected: TokenLease?, hasWaited: Bool) -> TokenState.Step {
+        state.withLock { state in
+            state.step(
+                insteadOf: rejected, hasWaited: hasWaited, now: clock.now, date: clock.date,
+                minimumInterval: policy.minimumInterval,
+                mayStart: !RefreshScope.underWay.contains(ObjectIdentifier(self)))
         }
     }
 
     /// Gets a new token in the background, since the server has rejected one whose request cannot be sent again.
     func replaceInBackground(_ rejected: TokenLease) {
-        let step = state.withLock { state in
-            state.step(
-                insteadOf: rejected, hasWaited: false, now: clock.now, date: clock.date,
-                minimumInterval: policy.minimumInterval,
-                mayStart: !RefreshScope.underWay.contains(ObjectIdentifier(self)))
-        }
-        if case .wait(let refresh, true) = step { start(refresh) }
+        if case .wait(let refresh, true) = step(insteadOf: rejected, hasWaited: false) { start(refresh) }
     }
 
     private func wait(for refresh: RefreshUnderWay, until deadline: ContinuousClock.Instant?) async throws {

@@ -1,4 +1,5 @@
 public import Decorum
+import Foundation
 
 /// Signs a user out of all parts of an app in one call.
 ///

@@ -1,4 +1,6 @@
 import Decorum
+import DecorumAuthentication
+import DecorumCookies
 import Foundation
 import HTTPTypes
 import Synchronization
@@ -7,7 +9,8 @@ import Synchronization
 enum DecoratorRows {
     static func rows() throws -> [Row] {
         let memory = MemoryConnection()
-        return try [terminal(memory)] + preparation(memory) + decision(memory) + caching() + observation(memory)
+        return try [terminal(memory)] + preparation(memory) + decision(memory) + session(memory) + caching()
+            + observation(memory)
     }
 
     private static func terminal(_ memory: MemoryConnection) throws -> Row {
@@ -37,6 +40,32 @@ enum DecoratorRows {
             try row("validatingStatus", 1330, 0, memory.validatingStatus()),
             try row("intercepting", 405, 0, memory.intercepting { request, base in try await base.send(request) }),
         ]
+    }
+
+    /// The costs of a user who is signed in.
+    private static func session(_ memory: MemoryConnection) throws -> [Row] {
+        let api = try Origin("https://api.example.com")
+        let client = OAuthClient(
+            "benchmarks", of: try AuthorizationServer(token: "https://id.example.com/token"), over: memory)
+        let token = try Token("token", expiry: Date.now + 86_400)
+        let tokens = Tokens(in: MemoryTokenStore(token), from: client.refreshing())
+        return [
+            try row("authenticating, valid token", 4460, 1, memory.authenticating(with: tokens, for: api)),
+            try row("keepingCookies, 10 in the jar", 10_000, 10, memory.keepingCookies(in: jar(10))),
+            try row("keepingCookies, 3000 in the jar", 10_000, 10, memory.keepingCookies(in: jar(3000))),
+        ]
+    }
+
+    /// A jar with two cookies for the request, and others for other sites.
+    private static func jar(_ count: Int) throws -> CookieJar {
+        let jar = CookieJar(limits: .init(total: count))
+        for index in 0..<(count / 2) {
+            let host = index == 0 ? "api.example.com" : "api\(index).example\(index).com"
+            guard let url = URL(string: "https://\(host)/") else { continue }
+            for name in ["session", "theme"] { jar.set(SetCookie(name: name, value: "value"), from: url) }
+        }
+        guard jar.count == count else { throw BenchmarkFailure("The jar has \(jar.count) cookies.") }
+        return jar
     }
 
     private static func caching() throws -> [Row] {

@@ -26,6 +26,11 @@ import Testing
     func `The layer that ends requests keeps the laws`(law: DecoratorLaw) async throws {
         try await law.check { base in base.ending(with: RequestsUnderWay()) }
     }
+
+    @Test(arguments: DecoratorLaw.all.excluding(.shownDeclarations, because: "The principal is set outside of it."))
+    func `The layer that ends requests keeps the laws for a user too`(law: DecoratorLaw) async throws {
+        try await law.check { base in base.ending(with: RequestsUnderWay()).acting(for: Principal("law")) }
+    }
 }
 
 private struct DecliningHandler: ChallengeHandler {
