@@ -132,8 +132,9 @@ struct PlantedSession {
         // Calls, with a refresh, a cookie, a stored response, a challenge and refusals.
         let url = try #require(URL(string: "https://api.example.com/"))
         jar.set(SetCookie(name: "session", value: Planted.cookie.value), from: url, of: Principal("user"))
-        let challenged = watched(
-            transport.answeringChallenges(with: PlantedPassword(), for: [api]).validatingStatus(), nil, by: collector)
+        let answering: any Connection = transport.answeringChallenges(with: PlantedPassword(), for: [api])
+            .validatingStatus()
+        let challenged = watched(answering, nil, by: collector)
         var responses: [Response] = []
         var requests: [Request] = []
         let context = CallContext(keepingHistory: 100)

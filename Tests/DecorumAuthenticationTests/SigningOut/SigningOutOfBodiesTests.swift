@@ -20,7 +20,7 @@ import Testing
     func `A reader who waits gets the error at once, and the transfer stops`(isOpened: Bool) async throws {
         let transfer = GatedTransfer()
         let response = try await send(transfer.body(length: 5000, chunks: 5))
-        let reading = Task {
+        let reading = Task { () async throws -> (Int, SignedOutError.Reason?) in
             var chunks = 0
             do {
                 for try await _ in response.body { chunks += 1 }
