@@ -4,6 +4,7 @@ import Foundation
 
 struct KeptResponses: Step {
     let title = "A cache serves fresh responses, validates stale ones, and survives a restart"
+    let pointer = "The lines `Decorum;…`, which are in the terms of RFC 9211: hit, fwd, ttl, stored."
     let code = ".caching(in: FileResponseStore(directory: caches))"
 
     func run(on stage: Stage) async throws {
