@@ -2,20 +2,21 @@ import DecorumEndpoints
 import DecorumTesting
 import Testing
 
+struct Row: Decodable, Equatable, Sendable { let id: Int }
+
 extension Endpoint where Value == Void {
     fileprivate static var changes: Self { .get("changes") }
     fileprivate static func answer(to question: String) -> Self { .post("answers", content: .text(question)) }
 }
 
-extension Endpoint where Value == JSONLines<StreamListings.Row> {
-    fileprivate static var rows: Self { Self(.get, "export", as: .jsonLines()) }
+extension Endpoint where Value == JSONLines<Row> {
+    static var rows: Self { Self(.get, "export", as: .jsonLines()) }
 }
 
 /// The listings of the pages of streams of values.
 @Suite struct StreamListings {
     private struct Note: Decodable, Sendable { let title: String }
     private struct Token: Decodable, Sendable { let text: String }
-    fileprivate struct Row: Decodable, Equatable, Sendable { let id: Int }
 
     private func events(_ text: String) -> StubConnection {
         StubConnection(

@@ -98,6 +98,11 @@ private struct QueryObject<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
     func encodeNil(forKey key: Key) {}
 
+    // The standard library has a default for these two, which throws.
+    func encode(_ value: Int128, forKey key: Key) throws { try encoder.inside(Member(key)).encode(value) }
+
+    func encode(_ value: UInt128, forKey key: Key) throws { try encoder.inside(Member(key)).encode(value) }
+
     func encode(_ value: some Encodable, forKey key: Key) throws {
         try encoder.inside(Member(key)).encode(value)
     }
@@ -128,6 +133,10 @@ private struct QueryArray: UnkeyedEncodingContainer {
 
     mutating func encodeNil() { count += 1 }
 
+    mutating func encode(_ value: Int128) throws { try next().encode(value) }
+
+    mutating func encode(_ value: UInt128) throws { try next().encode(value) }
+
     mutating func encode(_ value: some Encodable) throws { try next().encode(value) }
 
     mutating func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {
@@ -149,6 +158,10 @@ private struct QueryScalar: SingleValueEncodingContainer {
     var codingPath: [any CodingKey] { encoder.codingPath }
 
     func encodeNil() {}
+
+    func encode(_ value: Int128) throws { try encoder.encode(value) }
+
+    func encode(_ value: UInt128) throws { try encoder.encode(value) }
 
     func encode(_ value: some Encodable) throws { try encoder.encode(value) }
 }

@@ -3,6 +3,7 @@ import DecorumTesting
 
 struct BrokenStream: Step {
     let title = "An event stream breaks after every third event, and goes on where it was"
+    let pointer = "The field Last-Event-ID of each new connection: no event arrives twice, and none is lost."
     let code = "for try await event in try api.events(of: .changes) { … }"
 
     func run(on stage: Stage) async throws {

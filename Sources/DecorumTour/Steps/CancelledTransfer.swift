@@ -3,6 +3,7 @@ import DecorumTesting
 
 struct CancelledTransfer: Step {
     let title = "A cancelled transfer closes its connection at once"
+    let pointer = "The time until the server sees the connection close."
     let code = "task.cancel()"
 
     func run(on stage: Stage) async throws {

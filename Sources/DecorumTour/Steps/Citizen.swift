@@ -3,6 +3,7 @@ import DecorumTesting
 
 struct Citizen: Step {
     let title = "A server that asks for a pause gets it, and a call that cannot wait fails at once"
+    let pointer = "The history of the second call: it fails at once, and nothing is sent."
     let code = ".pacing().retrying(), with request.options.deadline = .now + .seconds(2)"
 
     func run(on stage: Stage) async throws {

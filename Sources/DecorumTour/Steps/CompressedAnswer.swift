@@ -10,6 +10,7 @@ struct CompressedAnswer: Step {
     )
 
     let title = "A compressed answer is decoded while it is read"
+    let pointer = "The number of bytes that came, and of those that were read."
     let code = ".decompressing()"
 
     func run(on stage: Stage) async throws {

@@ -3,6 +3,7 @@ import DecorumTesting
 
 struct ForeignRedirection: Step {
     let title = "A redirection to another origin sends no credentials there"
+    let pointer = "The fields that the other origin received: neither Authorization nor Cookie is among them."
     let code = ".authenticating(with: .signer(signer), for: origin) … .followingRedirects()"
 
     func run(on stage: Stage) async throws {

@@ -4,6 +4,7 @@ import Foundation
 
 struct KeptResponses: Step {
     let title = "A cache serves fresh responses, validates stale ones, and survives a restart"
+    let pointer = "The lines `Decorum;…`, which are in the terms of RFC 9211: hit, fwd, ttl, stored."
     let code = ".caching(in: FileResponseStore(directory: caches))"
 
     func run(on stage: Stage) async throws {
@@ -20,7 +21,8 @@ struct KeptResponses: Step {
         try await app.get(expecting: "Decorum;fwd=uri-miss;stored")
         try await app.get(expecting: "Decorum;hit;ttl=60")
         app.clock.advance(by: .seconds(100))
-        try await app.get(expecting: "Decorum;hit;ttl=-40")
+        try await app.get(
+            expecting: "Decorum;hit;ttl=-40;detail=\"stale, as the request accepts (RFC 9111, 4.2.4)\"")
         try await app.spawner.finished()
         try await app.get(expecting: "Decorum;hit;ttl=60")
         app.clock.advance(by: .seconds(3600))

@@ -5,6 +5,7 @@ struct LargeBody: Step {
     private static let size: Int64 = 100 << 20
 
     let title = "100 MiB stream through every layer in constant memory"
+    let pointer = "The peak of the memory before and after."
     let code = "for try await chunk in response.body { … }"
 
     func run(on stage: Stage) async throws {

@@ -3,6 +3,7 @@ import DecorumTesting
 
 struct PagedList: Step {
     let title = "The pages of a list are one sequence, which asks for no page that is not read"
+    let pointer = "Each page is requested when it is read, and the last loop requests one."
     let code = "for try await page in api.pages(of: .notes) { … }"
 
     func run(on stage: Stage) async throws {

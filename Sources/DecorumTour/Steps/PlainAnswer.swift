@@ -3,6 +3,7 @@ import DecorumTesting
 
 struct PlainAnswer: Step {
     let title = "A request, an answer"
+    let pointer = "The lines `http`: the fields that the stack has added."
     let code = "connection.send(.get(\"/hello\"))"
 
     func run(on stage: Stage) async throws {

@@ -4,9 +4,10 @@ import Foundation
 
 struct RecordedSession: Step {
     let title = "A session is recorded, and replayed without a server"
+    let pointer = "The file: the signature has a placeholder, and the second run needs no server."
     let code = "CassetteConnection(cassette)"
 
-    private let chapters: [any Step] = [Revalidation(), Redirection(), Retry(), SignedRequest()]
+    private let steps: [any Step] = [Revalidation(), Redirection(), Retry(), SignedRequest()]
 
     func run(on stage: Stage) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(
@@ -32,6 +33,6 @@ struct RecordedSession: Step {
     }
 
     private func tell(on stage: Stage) async throws {
-        for chapter in chapters { try await chapter.run(on: stage) }
+        for step in steps { try await step.run(on: stage) }
     }
 }

@@ -4,6 +4,7 @@ import Foundation
 
 struct Redirection: Step {
     let title = "A redirection to a moved page is followed: 301"
+    let pointer = "The second request, and the fragment in the final URL."
     let code = ".followingRedirects()"
 
     func run(on stage: Stage) async throws {

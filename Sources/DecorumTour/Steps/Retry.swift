@@ -3,6 +3,7 @@ import DecorumTesting
 
 struct Retry: Step {
     let title = "A busy server is asked again after the time that it names: 503, Retry-After: 1"
+    let pointer = "The pause between the two requests."
     let code = ".retrying()"
 
     func run(on stage: Stage) async throws {

@@ -3,6 +3,7 @@ import DecorumTesting
 
 struct Revalidation: Step {
     let title = "An unchanged page is not transferred again: 304"
+    let pointer = "The second request has If-None-Match, and the app sees a 200 with the stored content."
     let code = ".revalidating(in: MemoryResponseStore())"
 
     func run(on stage: Stage) async throws {

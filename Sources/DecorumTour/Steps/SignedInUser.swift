@@ -8,6 +8,7 @@ import Synchronization
 
 struct SignedInUser: Step {
     let title = "Three callers with an expired token make one refresh; a cookie is kept; signing out removes both"
+    let pointer = "Each caller gets a 401 at most once, and the authorization server is asked one time."
     let code = "try await SigningOut(tokens, cookies).signOut(user)"
 
     func run(on stage: Stage) async throws {

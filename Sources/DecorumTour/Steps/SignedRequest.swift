@@ -3,6 +3,7 @@ import DecorumTesting
 
 struct SignedRequest: Step {
     let title = "A request is signed, and the origin verifies it"
+    let pointer = "The field Authorization in the messages, whose value is not shown."
     let code = ".authenticating(with: .signer(signer), for: origin)"
 
     func run(on stage: Stage) async throws {

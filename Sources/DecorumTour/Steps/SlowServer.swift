@@ -3,6 +3,7 @@ import DecorumTesting
 
 struct SlowServer: Step {
     let title = "A call ends at its deadline, however the server delays it: endless 103, Retry-After: 60"
+    let pointer = "The server sends something all the time, and the call ends at its deadline all the same."
     let code = ".limitingTime()"
 
     func run(on stage: Stage) async throws {

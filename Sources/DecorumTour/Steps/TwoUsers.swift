@@ -4,6 +4,7 @@ import HTTPTypes
 
 struct TwoUsers: Step {
     let title = "A layer that adds an undeclared token gives no user the response of another"
+    let pointer = "Nothing is stored until the stack names its principal."
     let code = ".intercepting { … /* adds the token */ }.caching(in: MemoryResponseStore()).acting(for: alice)"
 
     func run(on stage: Stage) async throws {

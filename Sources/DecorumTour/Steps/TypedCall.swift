@@ -3,6 +3,7 @@ import DecorumTesting
 
 struct TypedCall: Step {
     let title = "A typed call gives a value, or the API's own error, and overwrites no change of others"
+    let pointer = "The error of the API as a value, and the 412 that protects the change of another client."
     let code = "try await api.value(of: .note(1))"
 
     func run(on stage: Stage) async throws {

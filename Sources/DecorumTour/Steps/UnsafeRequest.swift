@@ -3,6 +3,7 @@ import DecorumTesting
 
 struct UnsafeRequest: Step {
     let title = "A POST removes the responses of its own URL alone, and a response that is not stored says why"
+    let pointer = "The reason why the answer to the POST is not stored, with the section of the RFC."
     let code = "response.metadata.cacheStatus?.detail"
 
     func run(on stage: Stage) async throws {

@@ -7,6 +7,7 @@ struct UploadedForm: Step {
     private static let size: Int64 = 32 << 20
 
     let title = "A form with a file of 32 MiB is sent with a progress bar, and is never in memory as a whole"
+    let pointer = "The bar; the file is made while it is sent."
     let code = "api.value(of: .uploading(form).reportingUpload { progress in … })"
 
     func run(on stage: Stage) async throws {

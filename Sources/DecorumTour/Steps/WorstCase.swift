@@ -4,6 +4,7 @@ import Foundation
 
 struct WorstCase: Step {
     let title = "A stack from settings knows its worst case"
+    let pointer = "The bounds that are computed, and the number of requests that the server got."
     let code = "let connection = try stack.composed(); print(connection.bounds)"
 
     func run(on stage: Stage) async throws {

@@ -3,6 +3,7 @@ import DecorumTesting
 
 struct WrongOrder: Step {
     let title = "A wrong order is found before the first request, with the line to change and the worst case"
+    let pointer = "The two findings, and the lines that they tell to move."
     let code = "print(connection.composition); print(connection.bounds); try connection.checked()"
 
     func run(on stage: Stage) async throws {

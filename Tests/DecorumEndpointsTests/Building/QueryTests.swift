@@ -16,10 +16,11 @@ import Testing
             var large = Int128.min
             var unsigned = UInt128.max
             var half: Float = 0.5
+            var list: [Int128] = [1]
         }
         #expect(
             try Query(encoding: Numbers()).text
-                == "small=-1&large=\(Int128.min)&unsigned=\(UInt128.max)&half=0.5")
+                == "small=-1&large=\(Int128.min)&unsigned=\(UInt128.max)&half=0.5&list=1")
     }
 
     @Test(arguments: try Fixtures.rows("endpoints/form-encoding.json", of: Row.self))

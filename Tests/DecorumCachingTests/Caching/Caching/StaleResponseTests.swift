@@ -163,8 +163,8 @@ import Testing
         control: String, seconds: Int, statuses: [Int], isUsed: Bool
     ) async throws {
         let old = page(control)
-        let answers = statuses.map { status in
-            { @Sendable (_: Request) async throws -> Response in Response(status: .init(code: status)) }
+        let answers: [StubConnection.Answer] = statuses.map { status in
+            { _ in Response(status: .init(code: status)) }
         }
         var policy = CachingPolicy.standard
         policy.staleIfError = .seconds(seconds)

@@ -1,0 +1,162 @@
+import DecorumEndpoints
+import DecorumTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+/// The answers of the cookbook that need no further module.
+@Suite(.timeLimit(.minutes(3))) struct CookbookListings {
+    private struct Item: Codable, Equatable, Sendable {
+        var id: Int
+        var title: String
+    }
+
+    @Test func images() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "images-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let stack = StandardStack(for: "https://images.example.com/")
+        let stub = StubConnection { _ in
+            Response(status: .ok, fields: [.cacheControl: "max-age=60"], body: "pixels")
+        }
+        func compose() throws -> any Connection {
+            try stack.composed(over: stub, store: FileResponseStore(directory: folder))
+        }
+        for connection in [try compose(), try compose()] {
+            let image = try await connection.send(.get("cats/7.png")).body.data(upTo: 10 << 20)
+            #expect(image == Data("pixels".utf8))
+        }
+        #expect(stub.requests.count == 1)
+    }
+
+    private func composeImages(caches: URL) throws -> any Connection {
+        let stack = StandardStack(for: "https://images.example.com/")
+        let store = FileResponseStore(directory: caches.appending(path: "Images"))
+        let connection = try stack.composed(store: store)
+        return connection
+    }
+
+    @Test func unsafeRetries() async throws {
+        var stack = StandardStack(for: "https://api.example.com/")
+        stack.idempotencyKeys = true
+
+        let stub = StubConnection(
+            answers: [{ _ in throw TransportError(.connectionLost, at: .head) }, { _ in Response(status: .created) }])
+        let connection = try stack.composed(over: stub, clock: ImpatientClock())
+        _ = try await connection.send(.post("orders", body: Body(json: ["book": 7])))
+        let name = try #require(HTTPField.Name("Idempotency-Key"))
+        #expect(stub.requests.count == 2)
+        #expect(Set(stub.requests.map { $0.head.headerFields[name] }).count == 1)
+    }
+
+    @Test func times() throws {
+        var stack = StandardStack(for: "https://api.example.com/")
+        stack.time = .init(call: .seconds(10), attempt: .seconds(4), body: .seconds(60), idle: .seconds(5))
+
+        var request = try Request.get("export")
+        request.options.timePolicy = .transfer
+
+        let duration = try stack.composed(over: StubConnection { _ in Response(status: .ok) }).bounds.duration
+        #expect(duration.value.map { $0 < .seconds(15) } == true)
+        #expect(request.options.timePolicy == .transfer)
+    }
+
+    @Test func ownSecrets() async throws {
+        var stack = StandardStack(for: "https://api.example.com/")
+        stack.callLog = .fields
+        let ticket = try #require(HTTPField.Name("X-Ticket"))
+        var request = try Request.get("seats", fields: [ticket: "t-123"])
+        request.options.secretFields.insert(ticket)
+
+        let (entries, continuation) = AsyncStream.makeStream(of: String.self)
+        let stub = StubConnection { _ in Response(status: .ok) }
+        let connection = try stack.composed(over: stub, log: LogSink { continuation.yield($0) })
+        _ = try await connection.send(request)
+        continuation.finish()
+        let log = await entries.reduce("") { $0 + $1 }
+        #expect(log.contains("X-Ticket") && !log.contains("t-123"))
+    }
+
+    private func pinning(keys: [Data]) throws -> any Connection {
+        var tls = CurlConnection.TLS()
+        tls.pinnedKeys = keys  // SHA-256 of each public key, of which one has to fit
+        let connection = try StandardStack(for: "https://api.example.com/").composed(over: CurlConnection(tls: tls))
+        return connection
+    }
+
+    @Test func whileOffline() async throws {
+        let stub = StubConnection(
+            Response(status: .ok, fields: [.cacheControl: "max-age=0"], body: #"{"id": 1, "title": "one"}"#))
+        let connection = try StandardStack(for: "https://api.example.com/").composed(over: stub)
+        var endpoint = Endpoint<Item>.get("items/1")
+        _ = try await connection.value(of: endpoint)
+        endpoint.options.cacheUse = .preferringStored
+        let item = try await connection.value(of: endpoint)
+        #expect(item.title == "one" && stub.requests.count == 1)
+    }
+
+    @Test func conflicts() async throws {
+        let old = Response(status: .ok, fields: [.eTag: #""1""#], body: #"{"id": 7, "title": "one"}"#)
+        let connection = StubConnection(
+            old, Response(status: .ok, fields: [.eTag: #""2""#], body: #"{"id": 7, "title": "two"}"#))
+        var item = try await connection.versioned(of: Endpoint<Item>.get("items/7"))
+        item.value.title = "two"
+        item = try await connection.update(item, by: .put("items/7", content: .json(item.value)))
+        #expect(connection.requests[1].head.headerFields[.ifMatch] == #""1""#)
+        #expect(item.value.title == "two")
+    }
+
+    @Test func limits() async throws {
+        let connection = StubConnection(Response(status: .tooManyRequests, fields: [.retryAfter: "300"]))
+        var message: String?
+        do {
+            _ = try await connection.value(of: Endpoint<Item>.get("items/7"))
+        } catch let error as PacingError {
+            message = "Try again at \(error.date)."
+        } catch let error as RefusalError where error.statusError.retryDate != nil {
+            message = "Try again at \(error.statusError.retryDate ?? .now)."
+        }
+        #expect(message != nil)
+    }
+
+    @Test func statusAsValue() async throws {
+        let connection = StubConnection { _ in Response(status: .notFound) }.validatingStatus()
+        var request = try Request(.head, "items/7")
+        request.options.acceptedStatuses = .all
+        let exists = try await connection.send(request).status == .ok
+        #expect(!exists)
+    }
+
+    @Test func explanation() async throws {
+        let connection = try StandardStack(for: "https://api.example.com/")
+            .composed(over: StubConnection { _ in Response(status: .ok) })
+        let context = CallContext(keepingHistory: 100)
+        var request = try Request.get("feed")
+        request.options.callContext = context
+        _ = try await connection.send(request)
+        print(context.history)  // each decision of a layer, such as why a stored response was not used
+        #expect(!context.history.isEmpty)
+    }
+
+    private func proxies() throws -> any Connection {
+        let environment = try CurlConnection.Environment()
+        let transport = try CurlConnection(environment: environment)
+        let connection = try StandardStack(.tool, for: "https://api.example.com/").composed(over: transport)
+        return connection
+    }
+
+    @Test func numbers() async throws {
+        let statistics = ExchangeStatistics()
+        let connection = try StandardStack(for: "https://api.example.com/")
+            .composed(over: StubConnection { _ in Response(status: .ok) }, observer: statistics)
+        _ = try await connection.send(.get("feed"))
+        print(statistics.snapshot())  // a table with counts, errors, percentiles and hits by route
+        #expect("\(statistics.snapshot())".contains("api.example.com"))
+    }
+
+    @Test func secondBase() async throws {
+        let stub = StubConnection { _ in Response(status: .ok) }
+        let connection = try StandardStack(for: "https://api.example.com/v1/").composed(over: stub)
+        _ = try await connection.send(.get("https://status.example.com/now"))  // without the credentials of the API
+        #expect(stub.requests.first?.head.authority == "status.example.com")
+    }
+}
