@@ -26,7 +26,7 @@ final class BridgedExchange: Sendable {
     private let turns: SessionTurns
 
     /// Starts to send a request.
-    init(_ request: URLRequest, over route: URLSessionBridge.Route, turns: SessionTurns) {
+    init(_ request: URLRequest, over route: BridgeRoute, turns: SessionTurns) {
         self.turns = turns
         // The session belongs to no task, and ends the work by `stop()`.
         let work = SystemSpawner().spawn { await self.perform(request, over: route) }
@@ -51,10 +51,9 @@ final class BridgedExchange: Sendable {
         }
     }
 
-    private func perform(_ original: URLRequest, over route: URLSessionBridge.Route) async {
+    private func perform(_ original: URLRequest, over route: BridgeRoute) async {
         do {
-            var request = original
-            request.setValue(nil, forHTTPHeaderField: URLSessionBridge.field)
+            let request = route.completed(original)
             let response = try await route.connection.send(Request(bridging: request))
             guard let url = request.url, let head = HTTPURLResponse(SessionTurns.acceptable(response), url: url) else {
                 throw URLError(.badServerResponse)

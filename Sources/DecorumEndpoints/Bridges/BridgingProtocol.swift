@@ -4,23 +4,23 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// The protocol that a session of a ``URLSessionBridge`` gives its requests to.
+/// The protocol that a session of a ``URLSessionBridge`` gives its requests to, in a subclass for each configuration.
 ///
 /// The session calls it on its own queue or thread, and the client is called there too, in turns.
-final class BridgingProtocol: URLProtocol {
+class BridgingProtocol: URLProtocol {
     private var exchange: BridgedExchange?
 
-    override static func canInit(with request: URLRequest) -> Bool {
+    override class func canInit(with request: URLRequest) -> Bool {
         ["http", "https"].contains(request.url?.scheme?.lowercased())
     }
 
-    override static func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+    override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
 
     override func startLoading() {
         guard exchange == nil else { return takeTurn() }
         do throws(URLError) {
             try SessionTurns.refuseUnsupported(task, request)
-            guard let route = URLSessionBridge.route(of: request) else {
+            guard let route = BridgeRoute.route(of: Self.self) else {
                 throw URLError(.resourceUnavailable, userInfo: [NSLocalizedDescriptionKey: Self.advice])
             }
             exchange = BridgedExchange(request, over: route, turns: SessionTurns(for: self))
@@ -29,8 +29,7 @@ final class BridgingProtocol: URLProtocol {
         }
     }
 
-    private static let advice =
-        "The URLSessionBridge of this session is gone, or its field was removed; keep the bridge as long as its sessions."
+    private static let advice = "The URLSessionBridge of this session is gone; keep it as long as its sessions."
 
     override func stopLoading() {
         // A task that is suspended on Linux is stopped, and started again when it is resumed.

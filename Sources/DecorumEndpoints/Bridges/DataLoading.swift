@@ -43,7 +43,8 @@ extension Request {
     /// Creates a request for a caller who judges statuses himself, with the content of an `InputStream` too.
     init(bridging urlRequest: URLRequest) async throws {
         var plain = urlRequest
-        plain.httpBodyStream = nil
+        // To set no stream would remove the bytes too.
+        if plain.httpBodyStream != nil { plain.httpBodyStream = nil }
         try self.init(plain)
         options.acceptedStatuses = .all
         guard let stream = urlRequest.httpBodyStream else { return }

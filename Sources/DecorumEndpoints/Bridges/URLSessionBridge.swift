@@ -23,8 +23,8 @@ public import Foundation
 /// A session holds no server back: its chunks wait in its memory until they are read. Progress of uploads, metrics and
 /// redirections are not reported to the delegate, and a session in the background cannot be bridged.
 ///
-/// The configuration has an additional field, `Decorum-Bridge`, by which requests find the connection, and which is removed
-/// before they are sent. An SDK that replaces `httpAdditionalHeaders` or `protocolClasses` cannot be bridged.
+/// Each configuration has a `URLProtocol` of its own, which takes all its requests. An SDK that replaces `protocolClasses` cannot
+/// be bridged. The few bytes of that class stay in memory, so make one configuration for each SDK, and not for each request.
 ///
 /// ## On Linux
 ///
@@ -35,6 +35,8 @@ public import Foundation
 /// - The content of an upload task and the file of a download task cannot be reached, so both fail with `.unsupportedURL`.
 ///   Use data tasks with `httpBody` or `httpBodyStream`.
 /// - A 401 has no `WWW-Authenticate`, with which the task would never end.
+/// - Additional fields are sent only where they are in the configuration that ``configuration(basedOn:)`` gets, and not
+///   those that an SDK adds to its result.
 public final class URLSessionBridge: Sendable {
     /// The manner in which a task receives the content of a response.
     public enum Delivery: Sendable, Hashable {
@@ -44,12 +46,9 @@ public final class URLSessionBridge: Sendable {
         case chunks
     }
 
-    // URLSession makes the instances of a protocol from a class, so a table is the only way from one to its connection.
-    private static let bridges = Mutex<[String: Route]>([:])
-
-    static let field = "Decorum-Bridge"
-
-    private let identifier = UUID().uuidString
+    private let connection: any Connection
+    private let delivery: Delivery
+    private let protocols = Mutex<[BridgingProtocol.Type]>([])
 
     /// Creates a bridge.
     ///
@@ -57,11 +56,12 @@ public final class URLSessionBridge: Sendable {
     ///   - connection: The connection that sends the requests.
     ///   - delivery: The manner in which a task receives content: in one piece of up to 16 MiB, unless you choose another.
     public init(to connection: some Connection, delivery: Delivery = .whole(upTo: 16 << 20)) {
-        Self.bridges.withLock { $0[identifier] = Route(connection: connection, delivery: delivery) }
+        self.connection = connection
+        self.delivery = delivery
     }
 
     deinit {
-        _ = Self.bridges.withLock { $0.removeValue(forKey: identifier) }
+        for type in protocols.withLock({ $0 }) { BridgeRoute.end(at: type) }
     }
 
     /// Makes a configuration whose sessions send through the connection.
@@ -70,26 +70,16 @@ public final class URLSessionBridge: Sendable {
     /// - Returns: A new configuration.
     public func configuration(basedOn base: URLSessionConfiguration = .ephemeral) -> URLSessionConfiguration {
         let configuration = base.copy() as? URLSessionConfiguration ?? .ephemeral
-        configuration.protocolClasses = [BridgingProtocol.self]
-        configuration.httpAdditionalHeaders = (configuration.httpAdditionalHeaders ?? [:])
-            .merging([Self.field: identifier]) { _, field in field }
+        var fields: [String: String] = [:]
+        for (name, value) in configuration.httpAdditionalHeaders ?? [:] { fields["\(name)"] = "\(value)" }
+        let type = BridgeRoute.begin(BridgeRoute(connection: connection, delivery: delivery, fields: fields))
+        protocols.withLock { $0.append(type) }
+        configuration.protocolClasses = [type]
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
         configuration.urlCache = nil
         configuration.httpShouldSetCookies = false
         configuration.httpCookieStorage = nil
         configuration.urlCredentialStorage = nil
         return configuration
-    }
-
-    /// The way that a request takes, which the exchange holds until its end.
-    struct Route: Sendable {
-        let connection: any Connection
-        let delivery: Delivery
-    }
-
-    /// Returns the way of a request; nil where its bridge is gone, or where it lacks the field.
-    static func route(of request: URLRequest) -> Route? {
-        guard let identifier = request.value(forHTTPHeaderField: field) else { return nil }
-        return bridges.withLock { $0[identifier] }
     }
 }
