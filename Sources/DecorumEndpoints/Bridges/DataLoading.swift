@@ -20,7 +20,7 @@ extension Connection {
     /// failure.
     ///
     /// The function throws the errors of the layers unchanged, `InvalidRequestError` for a request that cannot be sent,
-    /// ``Decorum/BodyLimitError`` for a longer body, and `CancellationError`. An SDK that looks for a `URLError` finds
+    /// `BodyLimitError` for a longer body, and `CancellationError`. An SDK that looks for a `URLError` finds
     /// one in `URLError(_:url:)` of them.
     ///
     /// - Parameter limit: The largest number of bytes of a response body.

@@ -16,7 +16,7 @@ extension HTTPURLResponse {
     ///
     /// - Parameters:
     ///   - response: The response.
-    ///   - url: The URL of the request, for a response whose ``Decorum/ResponseMetadata/url`` is nil.
+    ///   - url: The URL of the request, for a response whose `url` in the metadata is nil.
     public convenience init?(_ response: Response, url: URL) {
         var fields: [String: String] = [:]
         for (name, lines) in Dictionary(grouping: response.head.headerFields, by: \.name) {

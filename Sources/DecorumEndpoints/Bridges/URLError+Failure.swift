@@ -8,7 +8,7 @@ import FoundationNetworking
 extension URLError {
     /// Creates the error of Foundation's that comes nearest to an error of a connection, for code that knows no other.
     ///
-    /// A ``Decorum/TransportError`` has a code of its own for each cause, such as `.timedOut` for a deadline, and a
+    /// A `TransportError` has a code of its own for each cause, such as `.timedOut` for a deadline, and a
     /// cancelled task is `.cancelled`. Where Foundation has no code for an error, it is `.unknown`. The error itself is the
     /// `NSUnderlyingErrorKey` of the user information.
     ///
