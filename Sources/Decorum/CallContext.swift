@@ -87,7 +87,8 @@ public final class CallContext: Sendable {
 
     /// Tells a decision of a layer with its reason.
     ///
-    /// The decision is not made where no one keeps or observes it, so telling one costs nothing then.
+    /// If the context keeps no history and no observer listens, the expression is not evaluated, so this call costs
+    /// nothing.
     ///
     /// - Parameter decision: The decision.
     @inline(__always)

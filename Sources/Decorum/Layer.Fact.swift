@@ -28,7 +28,7 @@ extension Layer {
         public static let resends = Fact("resends")
         /// Sends requests with unsafe methods again, such as `POST`, although the server may have carried them out.
         public static let repeatsUnsafeMethods = Fact("repeats unsafe methods")
-        /// Sends again without a budget that ends this while a server is in trouble.
+        /// Sends again without a budget, which would end the retries while a server is overloaded.
         public static let resendsWithoutBudget = Fact("resends without a budget")
         /// May answer without forwarding the request.
         public static let answers = Fact("answers")

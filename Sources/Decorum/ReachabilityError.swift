@@ -20,11 +20,11 @@ extension TransportError: ReachabilityError {
     /// Whether the server was not reached, by the code and the stage.
     ///
     /// True for ``Code/connectionRefused``, ``Code/hostNotFound``, ``Code/unreachable``, ``Code/timedOut``,
-    /// ``Code/deadlineExceeded`` and ``Code/connectionLost``, unless the head of a response had arrived (``Stage/body``). All other codes count as
-    /// reached: with ``Code/tls`` and ``Code/proxyRefused``, something has answered that must not be hidden; with
-    /// ``Code/malformedResponse``, ``Code/truncated``, ``Code/undecodableContent`` and ``Code/expectationFailed``, the
-    /// server has; ``Code/unreadableBody``, ``Code/limitExceeded`` and ``Code/closed`` come from the app itself; and the
-    /// cause of ``Code/other`` is not known.
+    /// ``Code/deadlineExceeded`` and ``Code/connectionLost``, unless the head of a response had arrived (``Stage/body``).
+    /// All other codes count as reached. With ``Code/tls`` and ``Code/proxyRefused``, a server or a proxy has answered,
+    /// and a stale response must not hide this. With ``Code/malformedResponse``, ``Code/truncated``,
+    /// ``Code/undecodableContent`` and ``Code/expectationFailed``, the server has answered. ``Code/unreadableBody``,
+    /// ``Code/limitExceeded`` and ``Code/closed`` come from the app itself. The cause of ``Code/other`` is not known.
     public var meansServerNotReached: Bool {
         guard stage != .body else { return false }
         switch code {

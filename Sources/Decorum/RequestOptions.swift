@@ -138,7 +138,8 @@ extension RequestOptions {
     /// The time for which a layer may still wait: until the ``deadline``, and zero once it has passed; nil without one.
     ///
     /// A request that `coalescing` or a cache sends for several callers has no deadline of its own, since each caller
-    /// leaves at its own. Here the latest of them counts, and none where a caller has no deadline.
+    /// stops waiting at its own deadline. For such a request, the latest of these deadlines counts. If one caller has
+    /// no deadline, the result is nil.
     ///
     /// - Parameter now: The current instant.
     /// - Returns: The time.
@@ -158,11 +159,11 @@ extension RequestOptions {
 
     /// The priority of the request among others at the same time; nil where the caller has no wish.
     ///
-    /// It is a wish, of which no request fails. ``URLSessionConnection`` gives it to the task of the request, which
-    /// Foundation on Linux ignores. `CurlConnection` sends it over HTTP/2 as the weight of the stream (RFC 7540, section
-    /// 5.3); many servers ignore weights, since RFC 9113 advises against them. `AsyncHTTPClientConnection` has no place for
-    /// it. No transport adds the field `Priority` (RFC 9218), since a transport sends the fields that it is given: set the
-    /// field yourself for a server that heeds it.
+    /// A transport may ignore it, and no request fails because of it. ``URLSessionConnection`` gives it to the task of
+    /// the request, which Foundation on Linux ignores. `CurlConnection` sends it over HTTP/2 as the weight of the
+    /// stream (RFC 7540, section 5.3); many servers ignore weights, since RFC 9113 advises against them.
+    /// `AsyncHTTPClientConnection` has no place for it. No transport adds the field `Priority` (RFC 9218), since a
+    /// transport sends the fields that it is given: set the field yourself for a server that heeds it.
     public var priority: TaskPriority? {
         get { self[PriorityKey.self] }
         set { self[PriorityKey.self] = newValue }

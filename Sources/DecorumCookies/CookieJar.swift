@@ -17,8 +17,9 @@ import Synchronization
 /// The file holds their values, which are secrets: it is readable by its user alone. A file that is missing, damaged or
 /// not private counts as empty, and ``fileError`` tells. A change is written in the background.
 ///
-/// The limits bound what servers can fill. Above ``Limits/perSite``, a site loses its own cookies, first those that go over
-/// http too; above ``Limits/total``, the cookies go that were not used for longest.
+/// The limits bound the number of cookies that servers can store. Above ``Limits/perSite``, the jar removes cookies of
+/// the same site, first those that are also sent over http. Above ``Limits/total``, it removes the least recently used
+/// cookies.
 public final class CookieJar: Sendable {
     /// The numbers of cookies that a jar keeps.
     public struct Limits: Sendable, Hashable {

@@ -11,18 +11,18 @@ extension Connection {
     ///     .followingRedirects()
     /// ```
     ///
-    /// A request gets the cookies of its `RequestOptions.principal` that are for its host, its path and its scheme, each
-    /// hop of a redirection its own. A request that has a `Cookie` field already passes with that field alone: the caller
-    /// has chosen the cookies. One with `RequestOptions.skipsAuthentication` gets none. In both cases the answer may still
-    /// set cookies.
+    /// A request gets the cookies of its `RequestOptions.principal` that are for its host, its path and its scheme. For
+    /// each hop of a redirection, the cookies are chosen again. A request that has a `Cookie` field already passes with
+    /// that field alone: the caller has chosen the cookies. One with `RequestOptions.skipsAuthentication` gets none. In
+    /// both cases the answer may still set cookies.
     ///
-    /// Only what a server has sent just now sets cookies: an answer of the network, also one with which it has confirmed a
-    /// stored response, and one of a test double. A stored response, a recording and an answer of another origin than was
-    /// asked set none. Nor does an answer whose user has signed out since by ``CookieJar/removeCookies(of:)``.
+    /// Cookies are set by an answer of the network, by a `304` that confirms a stored response, and by an answer of a
+    /// test double. A stored response, a recording, and an answer of another origin than the one that was asked set no
+    /// cookie. An answer also sets no cookie if its user has signed out since, by ``CookieJar/removeCookies(of:)``.
     ///
-    /// A client has no page, so each request is one that the site itself asks for. After a redirection from another site,
-    /// which is another registrable domain or scheme, cookies with `SameSite=Strict` stay behind, and those without
-    /// `SameSite`, or with `Lax`, go only with safe methods.
+    /// A client has no page, so each request counts as a request of its own site. Another site is another registrable
+    /// domain or scheme. After a redirection from another site, cookies with `SameSite=Strict` are not sent, and those
+    /// without `SameSite`, or with `Lax`, are sent only with safe methods.
     ///
     /// Place it inside of `followingRedirects`, so that it sees each hop, and outside of caches and `coalescing`, which have
     /// to tell requests apart by their cookies. Cookies that are set by an answer which a retry further in has discarded are

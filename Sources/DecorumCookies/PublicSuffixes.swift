@@ -29,11 +29,11 @@ public struct PublicSuffixes: Sendable, CustomStringConvertible {
         return .conservative
     }()
 
-    /// A rule that needs no list, and that refuses more than a list would where it can, and less where it cannot know.
+    /// A rule that needs no list: it refuses some domains that a list accepts, and accepts some that a list refuses.
     ///
     /// A suffix is each name without a dot, and each name of two parts of which the last has two letters and the first has
-    /// at most three letters or is a common word, as in `co.uk`, `com.au` and `gouv.fr`. So `ibm.de` is refused as a domain
-    /// of cookies, where `www.ibm.de` sets one, and domains of hosters such as `github.io` are not known.
+    /// at most three letters or is a common word, as in `co.uk`, `com.au` and `gouv.fr`. So a cookie of `www.ibm.de`
+    /// for the domain `ibm.de` is refused, and domains of hosters such as `github.io` are not known.
     public static let conservative = PublicSuffixes("conservative") { host in
         let labels = host.split(separator: ".", omittingEmptySubsequences: false)
         guard labels.count > 1 else { return true }

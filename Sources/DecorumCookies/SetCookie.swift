@@ -30,9 +30,9 @@ public struct SetCookie: Sendable, Hashable {
     public var path: String?
     /// The point in time at which the cookie ends; ``maximumAge`` is stronger.
     public var expires: CookieDate?
-    /// The seconds after which the cookie ends, which is at once where they are not above 0.
+    /// The seconds after which the cookie ends; with 0 or less, it ends at once.
     ///
-    /// A cookie with neither end is for a session.
+    /// A cookie without this value and without ``expires`` belongs to a session.
     public var maximumAge: Int?
     /// Whether the cookie goes over https alone.
     public var isSecure = false

@@ -70,7 +70,7 @@ import Testing
         case is CancellationError: nil
         case let error as TransportError where error.isTimeout: "The server takes too long."
         case let error as TransportError where error.meansServerNotReached: "You seem to be offline."
-        case is TransportError, is ContentCodingError: "The server does not answer as it should."  // such as a body that is cut
+        case is TransportError, is ContentCodingError: "The server does not answer as it should."
         case let error as PacingError: "The server asks to wait until \(error.date)."  // nothing was sent
         case let error as RefusalError: error.problem(as: Problem.self)?.message  // of a typed call
         case let error as StatusError: error.problem  // of a plain request: the words of the server

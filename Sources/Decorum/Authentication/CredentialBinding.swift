@@ -74,7 +74,8 @@ extension Connection {
     /// - Returns: The response, with ``ResponseMetadata/lacksCredentials`` where they may be missing.
     /// - Throws: The errors of the connection.
     public func sendUnchanged(
-        _ request: consuming Request, because reason: CredentialBinding.ReasonToSkip, by layer: String = "authenticating"
+        _ request: consuming Request, because reason: CredentialBinding.ReasonToSkip,
+        by layer: String = "authenticating"
     ) async throws -> Response {
         request.options.callContext?.note(CallDecision(.skips, by: layer, reason.rawValue))
         var response = try await send(request)

@@ -31,10 +31,11 @@ public protocol RequestSigner: Sendable {
     /// body of the result. It keeps the options, and throws ``InvalidRequestError`` where the method or the origin has
     /// changed, since the credentials are only for the request that was asked for.
     ///
-    /// The layer declares secret, whatever ``secretFields`` says, each field that signing adds or changes, unless its name
-    /// is known to be harmless, such as `Date`; and each item that it adds to the query, of which no log, no recording and
-    /// no description of the request shows the value, nor a field of the response that repeats the item in a URL. A
-    /// signature in the path, and one that a server repeats in content, is not recognized.
+    /// The layer declares as secret each field that signing adds or changes, whatever ``secretFields`` says, unless the
+    /// name is known to be harmless, such as `Date`. It also declares as secret each item that signing adds to the
+    /// query. No log, no recording and no description of the request shows the value of such an item. The value is also
+    /// hidden where a field of the response repeats the item in a URL. A signature in the path, and one that a server
+    /// repeats in content, is not recognized.
     ///
     /// To sign the content, read ``Request/body``, but only if its ``Body/replay`` is not ``Body/Replay/once``: otherwise
     /// the content can no longer be sent, and the transport throws ``BodyReadTwiceError``. For such a body, return one

@@ -19,10 +19,10 @@ public struct CachingPolicy: Sendable {
     public var staleIfError: Duration = .zero
     /// Returns whether an error of `base` means that the server was not reached, so that a stale response may be used.
     ///
-    /// By default, an error means it if it is a ``ReachabilityError`` that says so, such as a ``TransportError`` with the
-    /// code ``TransportError/Code/unreachable``; neither a failure of TLS nor another layer's error does. The closure is
-    /// also asked for `stale-if-error` of the server (RFC 5861, section 4), which covers the statuses 500, 502, 503 and
-    /// 504 too. It is never asked about a cancellation.
+    /// By default, the result is true for a ``ReachabilityError`` that says so, such as a ``TransportError`` with the
+    /// code ``TransportError/Code/unreachable``. It is false for a failure of TLS and for any other error of a layer.
+    /// The closure is also asked for `stale-if-error` of the server (RFC 5861, section 4), which covers the statuses
+    /// 500, 502, 503 and 504 too. It is never asked about a cancellation.
     public var meansServerNotReached: @Sendable (_ error: any Error) -> Bool = { error in
         (error as? any ReachabilityError)?.meansServerNotReached ?? false
     }

@@ -5,10 +5,10 @@ import Synchronization
 /// A store in memory, limited in bytes and in number; the least recently used responses are removed first.
 ///
 /// The bounds hold at every moment, and the bodies that are still being received count: they take at most half of
-/// `byteLimit` together. When there is no room for more, a body is let go whose transfer has stood still since the
-/// transfer in need of room began; without such a body, the latter is not stored. A response whose size alone is above a
-/// quarter of `byteLimit` is not stored either. For each key, the 16 latest variants are kept, since a lookup checks
-/// all of them.
+/// `byteLimit` together. When a transfer finds no room, the store drops a body that has received no bytes since this
+/// transfer began. If there is no such body, the body of this transfer is not stored. A response whose size alone is
+/// above a quarter of `byteLimit` is not stored either. For each key, the 16 latest variants are kept, since a lookup
+/// checks all of them.
 public final class MemoryResponseStore: ResponseStore {
     /// The largest number of variants of one key, here and in a ``FileResponseStore``.
     static let variantLimit = 16

@@ -26,10 +26,10 @@ extension Connection {
     /// ``RequestOptions/allowsCoalescing`` to false.
     ///
     /// **Joining** is possible until one of the callers starts to read the body; if the body can be read more than once,
-    /// until the head of the response has arrived. A request with an unsafe method, such as a `POST`, also ends joining
-    /// for its URI and for those in `Location` and `Content-Location` of its response, unless the status is 4xx or 5xx;
-    /// without a response, for its URI. So a caller who reads after a change does not get a response from before it.
-    /// Nothing is kept for later; for that, use caching.
+    /// until the head of the response has arrived. A request with an unsafe method, such as a `POST`, also ends
+    /// joining: for its URI, and for the URIs in `Location` and `Content-Location` of its response. Joining goes on if
+    /// the status is 4xx or 5xx. Without a response, joining ends for the URI of the request alone. So a caller who
+    /// reads after a change does not get a response from before it. Nothing is kept for later; for that, use caching.
     ///
     /// **Deadlines** of a caller affect only that caller, who gets ``TransportError/Code/deadlineExceeded`` while the
     /// request goes on for the others: ``RequestOptions/deadline``, ``RequestOptions/bodyDeadline`` and all other options

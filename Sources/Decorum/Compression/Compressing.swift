@@ -45,7 +45,7 @@ extension Connection {
 
 /// The coding of requests, and the requests to compress.
 public struct CompressionPolicy: Sendable, Hashable {
-    /// The coding; gzip by default, which most servers know that accept one at all.
+    /// The coding; gzip by default, since most servers that accept a coding accept gzip.
     public var coding: ContentCoding
     /// How much time to spend for a smaller result, in the coding's own scale.
     ///

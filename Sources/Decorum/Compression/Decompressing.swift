@@ -13,9 +13,9 @@ extension Connection {
     /// ```
     ///
     /// A request without `Accept-Encoding` gets one with the codings of the policy that this system can undo; a request with
-    /// `Range` asks for `identity`, because a part of coded content cannot be decoded. Whoever asked for it, a response is
-    /// decoded when all codings that its `Content-Encoding` fields name are available. A response in another coding passes
-    /// unchanged, with its head. So do an answer to `HEAD`, a `204`, a `206` and a `304`.
+    /// `Range` asks for `identity`, because a part of coded content cannot be decoded. A response is decoded when all
+    /// codings that its `Content-Encoding` fields name are available, also if the caller asked for them. A response in
+    /// another coding passes unchanged, with its head. So do an answer to `HEAD`, a `204`, a `206` and a `304`.
     ///
     /// A decoded response has no `Content-Encoding`, `Content-Length` and digest of the coded content any more, and its body
     /// has no known length; ``ResponseMetadata/decodedContentCodings`` has the codings. `ETag` and `Last-Modified` stay as

@@ -78,8 +78,8 @@ extension TimePolicy {
 extension RequestOptions {
     /// The times for this request, instead of those of the stack; nil to use those of the stack.
     ///
-    /// They also replace the times of its attempts, unless ``attemptTimePolicy`` is set: a preset has its own, as of the
-    /// ``AttemptTimePolicy`` of the same name, and otherwise only the time of the call limits them.
+    /// They also replace the times of the attempts, unless ``attemptTimePolicy`` is set. A preset brings the
+    /// ``AttemptTimePolicy`` of the same name. With any other value, only the time of the call limits the attempts.
     public var timePolicy: TimePolicy? {
         get { self[TimePolicyKey.self] }
         set { self[TimePolicyKey.self] = newValue }

@@ -10,9 +10,10 @@ extension Connection {
     /// ```
     ///
     /// A request over http to a host in `hosts` is sent over https instead: to port 443 in place of 80, and to the same
-    /// port otherwise. A host asks by `Strict-Transport-Security` in an answer over https. Only answers of the network are
-    /// learnt from, confirmed ones and those of test doubles; a stored or a recorded answer teaches nothing, and nor does
-    /// one of another origin than was asked. An address is never upgraded.
+    /// port otherwise. A host asks by `Strict-Transport-Security` in an answer over https. The layer learns only from
+    /// answers of the network, from confirmed answers and from those of test doubles. It does not learn from a stored
+    /// or a recorded answer, or from an answer of another origin than the one that was asked. An address is never
+    /// upgraded.
     ///
     /// The rule holds as far as the transport checks certificates. A failure of TLS is thrown as by any other https
     /// request; nothing is sent over http in its place.

@@ -1,7 +1,7 @@
 public import HTTPTypes
 
 extension Connection {
-    /// Adds a random identifier to each request, by which the logs of a server find it.
+    /// Adds a random identifier to each request, so that you can find the request in the logs of a server.
     ///
     /// ```swift
     /// let connection = SystemConnection()

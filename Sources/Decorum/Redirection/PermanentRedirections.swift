@@ -29,9 +29,10 @@ import Synchronization
 /// redirection stays remembered if the server repeats it. A redirection that is followed counts in
 /// ``ResponseMetadata/redirects``, but not as an attempt.
 ///
-/// It is forgotten when its lifetime ends; when the chain that it leads to ends with a status of 4xx or 5xx, with an error
-/// or in a circle, which is then asked for again; when an unsafe request to its URL succeeds; or when there are more than
-/// ``limit``, the one that expires first. Nothing is written to a disk.
+/// A redirection is forgotten when its lifetime ends, and when an unsafe request to its URL succeeds. It is also
+/// forgotten when the chain that it leads to ends with a status of 4xx or 5xx, with an error or in a circle; the server
+/// is then asked again. If there are more than ``limit`` redirections, the one that expires first is forgotten. The
+/// memory is not written to a disk.
 public final class PermanentRedirections: Sendable {
     /// The largest number of redirections.
     public let limit: Int

@@ -47,8 +47,10 @@ public struct RedirectionPolicy: Sendable, CustomStringConvertible {
     /// Follows no redirection: the response that redirects is the answer.
     public static let never = RedirectionPolicy("never") { _ in false }
 
-    /// Not a policy, since it would read like ``never``; it makes the compiler warn of `.none` as a value of
-    /// ``RequestOptions/redirectionPolicy``, where it means the policy of the layer.
+    /// Not a policy, so that the compiler warns of `.none`.
+    ///
+    /// As a value of ``RequestOptions/redirectionPolicy``, `.none` reads like ``never``, but means nil, and so the policy of the
+    /// layer.
     @available(*, unavailable, message: "Write .never to follow no redirection, or nil for the policy of the layer.")
     public static let none = RedirectionPolicy("none") { _ in false }
 

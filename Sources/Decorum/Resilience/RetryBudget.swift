@@ -1,8 +1,9 @@
-/// The retries that calls may make together, so that a fleet of clients does not keep an overloaded server down.
+/// The retries that all calls together may make, so that the retries of many clients do not keep a server overloaded.
 ///
 /// A retry takes one from the account of its origin. An account starts with 1; each answer that needs no retry adds 0.2.
-/// It holds no more than a fifth of the calls of the last 10 seconds, and at least 1 and at most 10. So lonely
-/// failures are retried, and while a server is in trouble the retries end: a fleet sends little more than its calls.
+/// It holds no more than a fifth of the calls of the last 10 seconds, and at least 1 and at most 10. So a single
+/// failure is retried. While a server is overloaded, the retries end, and all clients together send few more requests
+/// than they have calls.
 ///
 /// After a timeout, a server may still be working on the request. Such a request is sent again only where the origin
 /// has given an answer within the last 30 seconds, so that a fleet of clients with a call every few minutes lets an
@@ -27,7 +28,7 @@ public struct RetryBudget: Sendable, Hashable {
         self.kind = kind
     }
 
-    /// Creates a budget of its own, which the stacks share that get it.
+    /// Creates a separate budget, which all stacks share that get this value.
     public init() {
         kind = .accounts(RetryAccounts())
     }

@@ -41,9 +41,9 @@ public struct RetryPolicy: Sendable, Hashable {
     public var certainPart: Double
     /// The longest `Retry-After` to wait for, without the spread that is added.
     ///
-    /// A response that asks for a longer wait is returned; the request is never sent earlier than the server asks. Of the
-    /// clients that were given one date of 40 seconds or more, each second of the spread gets 5 % on average; after a
-    /// shorter time it gets more, such as 10 % after 20 seconds.
+    /// A response that asks for a longer wait is returned; the request is never sent earlier than the server asks. If a
+    /// server gives many clients the same date, and it is 40 seconds or more ahead, each second of the spread gets 5 %
+    /// of the clients on average. With a shorter time, each second gets more of them, such as 10 % with 20 seconds.
     public var maximumRetryAfter: Duration
     /// The budget that allows or refuses each retry.
     public var budget: RetryBudget
@@ -118,8 +118,9 @@ extension RetryPolicy {
     /// No retry.
     public static let never = RetryPolicy(retries: 0)
 
-    /// Not a policy, since it would read like ``never``; it makes the compiler warn of `.none` as a value of
-    /// ``RequestOptions/retryPolicy``, where it means the policy of the layer.
+    /// Not a policy, so that the compiler warns of `.none`.
+    ///
+    /// As a value of ``RequestOptions/retryPolicy``, `.none` reads like ``never``, but means nil, and so the policy of the layer.
     @available(*, unavailable, message: "Write .never to send no request again, or nil for the policy of the layer.")
     public static let none = RetryPolicy(retries: 0)
 }

@@ -18,9 +18,10 @@ extension Connection {
     /// (`RateLimit`, `X-RateLimit-Reset`), plus a random part of up to half of it, at least 1 second and at most 20, so
     /// that clients which were given one date do not all come back in one second. Without such a field, the wait is a
     /// random part of a time that doubles with each retry ("full jitter"). A response that asks for a longer wait than
-    /// ``RetryPolicy/maximumRetryAfter`` is returned at once. So is the outcome of an attempt whose next attempt would
-    /// start after ``RequestOptions/deadline``. Where a layer further out sends the request for several callers, the latest
-    /// of their deadlines counts, and a caller whose deadline comes before the retry does not wait for it.
+    /// ``RetryPolicy/maximumRetryAfter`` is returned at once. If the next attempt would start after
+    /// ``RequestOptions/deadline``, the outcome of the last attempt is returned at once too. Where a layer further out
+    /// sends the request for several callers, the latest of their deadlines counts, and a caller whose deadline comes
+    /// before the retry does not wait for it.
     ///
     /// The body of a response that is not returned is read before the wait, so that its connection can be used again; a
     /// body of more than 16 KiB is dropped. Cancelling the task ends the wait.

@@ -6,6 +6,6 @@ public protocol ClosableConnection: Connection {
     /// ``TransportError/Stage/connecting``. The call returns when each response has been read to its end, was dropped or
     /// has failed. Where the task that calls is cancelled, it returns at once. Closing a second time does no harm.
     ///
-    /// A transport that is not closed needs nothing: its connections close when it and its responses are gone.
+    /// You need not close a transport: its connections close when the transport and its responses are released.
     func close() async
 }

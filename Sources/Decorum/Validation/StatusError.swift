@@ -36,8 +36,10 @@ public struct StatusError: DescribableError {
     /// renewed, as of `X-RateLimit-Remaining: 0` with `X-RateLimit-Reset`, or of the field `RateLimit`, if the status is
     /// 403, 429 or 503. So a 403 that has a `retryAfter` is a limit, and no missing permission.
     public let retryAfter: Duration?
-    /// The date at which that time ends, or later the one at which `pacing` sends again; nil where the server does not ask,
-    /// and where the arrival of the response is not known.
+    /// The date at which that time ends.
+    ///
+    /// If `pacing` sends again at a later date, it is that date. It is nil where the
+    /// server does not ask, and where the arrival of the response is not known.
     public let retryDate: Date?
     private let usedLimit: RateLimitFields.UsedLimit?
     private let place: String?

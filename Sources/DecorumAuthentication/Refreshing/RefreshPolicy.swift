@@ -4,19 +4,19 @@ import Decorum
 public struct RefreshPolicy: Sendable, Hashable {
     /// How long before its expiry a token is replaced in the background; by default one minute.
     ///
-    /// It is a fifth of the remaining lifetime at most, and a random part of it, from a half on, is taken, so that the
-    /// clients of a server do not come all at once.
+    /// The time is at most a fifth of the remaining lifetime. Each token uses a random part of it, between a half and
+    /// the whole, so that the clients of a server do not all refresh at the same moment.
     public var lead: Duration
     /// How long a token that the server has just given is used, even if it is rejected or has expired; by default ten seconds.
     ///
-    /// It keeps a server that rejects its own tokens from being asked for a new one by each call.
+    /// Without it, each call would ask for a new token while a server rejects the tokens that it gives.
     public var minimumInterval: Duration
     /// How long a refresh may take; by default 30 seconds.
     public var timeLimit: Duration
     /// The wait after the first failure, which doubles with each further one; by default one second.
     ///
-    /// During the wait, no caller sends a refresh: all of those who need a new token get the error at once. A random part of
-    /// it, from a half on, is taken; a longer `Retry-After` counts instead.
+    /// During the wait, no caller sends a refresh: each caller who needs a new token gets the error at once. The wait
+    /// is a random part of this time, between a half and the whole. A longer `Retry-After` replaces it.
     public var firstBackoff: Duration
     /// The longest wait after a failure; by default five minutes.
     public var maximumBackoff: Duration

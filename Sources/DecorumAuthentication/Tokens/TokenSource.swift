@@ -30,7 +30,7 @@ public protocol TokenSource: Sendable {
     /// It must be a stack of its own, without the layer that uses the tokens.
     var layers: [Layer] { get }
 
-    /// Whether the source gets a token without one, as with the credentials of a client; by default false.
+    /// Whether the source needs no earlier token to get a token, as with the credentials of a client; by default false.
     var startsWithoutToken: Bool { get }
 
     /// Gets a new token.

@@ -34,7 +34,7 @@ public struct TokenStoreError: DescribableError, Hashable {
         public static let isLocked = Reason(
             "Another process has used the stored token for longer than the limit of the wait.", mayPass: true)
 
-        /// The store replaces not even the token that it has just read.
+        /// The store refuses to replace a token, although the token was read from it just before.
         public static let neverReplaces = Reason(
             "The store of the token did not replace the token that it had just given, many times in a row.",
             mayPass: true)

@@ -18,7 +18,7 @@ extension Connection {
     /// request without a step passes unchanged. After a redirection by another origin or to one, the step does not run, so that
     /// no value for one server goes to another.
     ///
-    /// Place it inside of `retrying` and `hedging`, and outside of the layers that sign a request or add credentials to it.
+    /// Place it inside of `retrying`, and outside of the layers that sign a request or add credentials to it.
     /// A call whose endpoint has a step fails before it is sent in a stack without this layer.
     ///
     /// - Parameter clock: The clock by which a step ends at the deadline of its request.

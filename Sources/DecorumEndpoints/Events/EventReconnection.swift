@@ -2,8 +2,9 @@ import Decorum
 
 /// The rules by which a stream of events that has broken is connected again.
 ///
-/// A stream that was never there fails at once: `retrying` is for that. A stream that was there, and has ended or broken,
-/// is connected again by a request with `Last-Event-ID`, so that the server goes on after the last complete event.
+/// If the first connection fails, the stream fails at once, since `retrying` repeats such requests. If a stream has
+/// begun, and then ends or breaks, it is connected again by a request with `Last-Event-ID`. So the server goes on after
+/// the last complete event.
 public struct EventReconnection: Sendable, Hashable {
     /// The time before the first attempt, unless the server has asked for another time with `retry`: 3 s.
     public var wait: Duration = .seconds(3)
@@ -13,7 +14,10 @@ public struct EventReconnection: Sendable, Hashable {
     public var longestWait: Duration = .seconds(60)
     /// The longest time of a server's `retry` that is heeded: ten minutes.
     public var longestAskedWait: Duration = .seconds(600)
-    /// The share of the wait by which chance makes it longer at most, so that clients do not come back together: a half.
+    /// The largest random addition to the wait, as a share of the wait: a half.
+    ///
+    /// It keeps clients from connecting again
+    /// at the same moment.
     public var jitter = 0.5
     /// The number of connections in a row that may end without an event before the stream fails; nil for any number, as
     /// the standard has it.

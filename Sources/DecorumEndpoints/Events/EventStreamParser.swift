@@ -9,7 +9,7 @@ public import Foundation
 /// ```
 ///
 /// Lines end with a line feed, a carriage return or both, wherever the pieces are split. Bytes that are not UTF-8 become
-/// U+FFFD. An event that the stream ends in is not complete, and is never given.
+/// U+FFFD. If the stream ends within an event, the event is not complete, and is never returned.
 ///
 /// The parser keeps the lines that were not read yet, so take all events of a piece before the next one.
 public struct EventStreamParser: Sendable {

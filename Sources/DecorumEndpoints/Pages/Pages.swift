@@ -11,9 +11,9 @@ extension Connection {
     /// ```
     ///
     /// A page is requested when the reader asks for it, so a loop that ends early requests no more. Each request has the
-    /// method, the fields and the options of the first. A next page of another origin than the one that was asked for the first page
-    /// is refused unless it is allowed, since its server would get them. A page that leads to one that was read before is an error, since the list may be
-    /// incomplete.
+    /// method, the fields and the options of the first. If the next page is on another origin than the first page, it
+    /// is refused unless that origin is allowed, since the server of that origin would get the fields of the request. A
+    /// page that leads to one that was read before is an error, since the list may be incomplete.
     ///
     /// - Parameters:
     ///   - endpoint: The endpoint of the first page.

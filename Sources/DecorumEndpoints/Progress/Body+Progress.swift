@@ -19,7 +19,8 @@ extension Body {
     /// count when the transport takes them, which is a little before they are sent. Another attempt reads the body again, so
     /// that its progress begins at 0 again; a transfer that fails has no report of its end.
     ///
-    /// The transfer waits for the closure, so that reports are in order and none is left behind: return soon.
+    /// The transfer waits for the closure, so that reports arrive in order and no report is late. So the closure has to
+    /// return soon.
     ///
     /// - Parameters:
     ///   - interval: The shortest time between two reports.

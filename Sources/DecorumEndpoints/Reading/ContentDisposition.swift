@@ -9,8 +9,8 @@ public struct ContentDisposition: Sendable, Hashable {
     public let type: String
     /// The name that the server gives the file; nil where it gives none.
     ///
-    /// It is of `filename*` (RFC 8187) where that can be read, or else of `filename`. The server chooses it, so it may hold
-    /// a path, or a name that means a device: ``SafeFileName`` makes one of it that can be used.
+    /// It is of `filename*` (RFC 8187) where that can be read, or else of `filename`. The server chooses the name, so
+    /// it may hold a path, or be the name of a device. ``SafeFileName`` makes a safe name of it.
     public let fileName: String?
 
     /// Reads the value of the field.

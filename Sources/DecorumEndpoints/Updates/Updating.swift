@@ -113,8 +113,10 @@ public struct ConflictError<Value: Sendable>: DescribableError {
         }
     }
 
-    /// Whether the change may be the one that was asked for: the update was sent more than once, so the server may have
-    /// carried it out before its answer was lost. Compare ``current`` with ``base``.
+    /// Whether the change may be the one that was asked for.
+    ///
+    /// It is true where the update was sent more than once: the server may have carried it out before its answer was lost.
+    /// Compare ``current`` with ``base``.
     public var mayBeOwnChange: Bool { refusal.statusError.response.metadata.attempts > 1 }
 
     /// The request, and where the current value is; never a value.

@@ -110,7 +110,7 @@ public struct CassetteRules: Sendable {
     /// In a suite whose tests share a file, each value of the file comes once.
     public var reportReplacements: (@Sendable ([SecretReplacement], _ file: URL) -> Void)?
     /// Receives, for each request that is looked for in the cassette, the recording that answered it and the reasons why
-    /// others did not; nil for none, or with `CASSETTE=explain` for standard error.
+    /// others did not; with nil, explanations are not reported, or with `CASSETTE=explain` written to standard error.
     public var reportExplanations: (@Sendable (RequestExplanation) -> Void)?
     /// Receives what an HTTP archive has no place for each time one is written; by default, it is listed on standard
     /// error.

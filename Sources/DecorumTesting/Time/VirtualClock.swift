@@ -81,8 +81,8 @@ public final class VirtualClock: DatedClock {
 
     /// Waits until at least a number of tasks sleep on the clock.
     ///
-    /// The limit is counted in many short sleeps. In a busy process each of them waits for a thread as the other tasks
-    /// do, so these get as many turns as in an idle one.
+    /// The limit is divided into many short sleeps. In a busy process, each short sleep also waits for a thread. So the
+    /// wait takes longer there, and the other tasks run as often as in an idle process.
     ///
     /// - Parameters:
     ///   - count: The number of tasks to wait for.
@@ -108,6 +108,6 @@ public struct NoSleeperError: Error, Hashable, Sendable, CustomStringConvertible
 
     /// The cause and where to look.
     public var description: String {
-        "Fewer than \(count) tasks sleep on the clock; was it given to the layer, and does that layer wait at all?"
+        "Fewer than \(count) tasks sleep on the clock. Check that the layer has this clock, and that it waits at all."
     }
 }

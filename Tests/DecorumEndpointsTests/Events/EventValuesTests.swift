@@ -53,12 +53,15 @@ import Testing
     }
 
     @Test func `A decoder that is given counts, and data of another kind is an error with its place`() async throws {
-        struct Plain: Decodable, Sendable { let text_part: String }
+        struct Plain: Decodable, Sendable {
+            let part: String
+            enum CodingKeys: String, CodingKey { case part = "text_part" }
+        }
         let stub = StubConnection { _ in response(tokens) }
         let events = try stub.calling(api).events(of: answers)
         var parts: [String] = []
         let error = await #expect(throws: ResponseDecodingError.self) {
-            for try await value in events.values(of: Plain.self, using: JSONDecoder()) { parts.append(value.text_part) }
+            for try await value in events.values(of: Plain.self, using: JSONDecoder()) { parts.append(value.part) }
         }
         #expect(parts == ["a", "b"])
         #expect(error?.description.contains("DONE") == false)

@@ -92,7 +92,8 @@ public final class FileResponseStore: ResponseStore {
 
     /// Gives the ticket with which the response to a request can be stored.
     ///
-    /// A ticket that is older than a day stores nothing, nor does one during whose life the clock was set.
+    /// No response is stored with a ticket that is older than a day, or if the clock was set after the ticket was
+    /// given.
     public func ticket(for key: ResponseKey) -> StoreTicket {
         tickets.ticket(for: key, at: directory.fileSystem.time)
     }

@@ -117,7 +117,7 @@ extension Hazard {
     public static let contentChangedOutsideOfCache = Hazard("contentChangedOutsideOfCache")
     /// Requests are shared before a cache could answer each of them.
     public static let sharingOutsideOfCache = Hazard("sharingOutsideOfCache")
-    /// A cache stores where redirections led.
+    /// A cache stores the response of a redirection's target under the first URL.
     public static let cacheOutsideOfRedirections = Hazard("cacheOutsideOfRedirections")
     /// A cache stores decoded content.
     public static let cacheOutsideOfDecoding = Hazard("cacheOutsideOfDecoding")
@@ -135,7 +135,7 @@ extension Hazard {
     public static let secretsRecorded = Hazard("secretsRecorded")
     /// A layer holds content without a limit.
     public static let unboundedMemory = Hazard("unboundedMemory")
-    /// Attempts are observed where a call is only one.
+    /// An observer of attempts stands outside of retries, so it counts each call as one attempt.
     public static let attemptsUnseen = Hazard("attemptsUnseen")
     /// Attempts are observed, and calls are not.
     public static let callsUnseen = Hazard("callsUnseen")

@@ -56,7 +56,7 @@ public protocol CallObserver: Sendable {
     /// The head of the response has arrived.
     ///
     /// - Parameters:
-    ///   - head: What is known of the response.
+    ///   - head: The facts about the response.
     ///   - exchange: The call or attempt.
     func headArrived(_ head: ObservedHead, in exchange: ObservedExchange)
 
@@ -128,7 +128,7 @@ public struct ObservedExchange: Sendable, Hashable {
     public let origin: Origin?
 }
 
-/// What an observer learns of the head of a response.
+/// The facts about the head of a response that an observer gets.
 public struct ObservedHead: Sendable, Hashable {
     /// The code of the status.
     public let statusCode: Int

@@ -7,8 +7,8 @@ extension Connection {
     /// A 503 with `Retry-After` holds all requests to its origin back. A 429 or a 403 with `Retry-After`, and a response
     /// that says that nothing remains of a rate limit (`RateLimit`, `X-RateLimit-Remaining: 0`), hold those back that have the
     /// same origin, the same ``RequestOptions/principal``, and the same ``RequestOptions/routeName`` where one is set and
-    /// ``PacingPolicy/separatesRoutes`` is true. Without
-    /// this layer, each request to a server in trouble learns of the pause only by being sent.
+    /// ``PacingPolicy/separatesRoutes`` is true. Without this layer, each request is sent, and only its own response
+    /// says that the server asks for a pause.
     ///
     /// ```swift
     /// let connection = SystemConnection()

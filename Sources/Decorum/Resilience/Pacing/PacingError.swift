@@ -25,8 +25,8 @@ public struct PacingError: DescribableError, Sendable, Hashable {
     public struct Cause: Sendable, Hashable {
         /// The status of the response.
         public let statusCode: Int
-        /// The method of the request that it answered and its URL, without the query and without secrets; nil where that
-        /// is not known, and where the pause holds other users back than the one of that request.
+        /// The method of the request that it answered and its URL, without the query and without secrets; nil where
+        /// that is not known, and where the pause also delays the requests of other users.
         public let request: String?
         /// The route name of the request that it answered; nil where that has none.
         public let routeName: String?

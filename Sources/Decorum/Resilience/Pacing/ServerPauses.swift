@@ -2,7 +2,7 @@ import Synchronization
 
 /// The pauses that servers have asked for, in memory, which several stacks may share.
 ///
-/// A stack for each user shares one, so that a server in trouble is left alone by all of them:
+/// The stacks of all users share one value, so that all of them wait while a server asks for a pause:
 ///
 /// ```swift
 /// let pauses = ServerPauses()

@@ -40,9 +40,9 @@ import FoundationNetworking
 /// An exchange fails with ``TransportError/Code/timedOut`` when nothing was sent or received for as long as
 /// ``RequestOptions/idleTimeout``, or else that of the connection. This covers the wait for a free connection,
 /// connecting, sending, and the wait for the head and for each part of the body, but not a slow reader. A time of
-/// zero fails before anything is sent. It fails with ``TransportError/Code/deadlineExceeded`` at
-/// ``RequestOptions/deadline`` and ``RequestOptions/bodyDeadline``, which count everything, from the time that the content
-/// of the request takes to be made.
+/// zero fails before anything is sent. An exchange fails with ``TransportError/Code/deadlineExceeded`` at
+/// ``RequestOptions/deadline`` and ``RequestOptions/bodyDeadline``. These two count all time, also the time in which
+/// the content of the request is made.
 ///
 /// ## On Linux
 ///
@@ -59,8 +59,8 @@ import FoundationNetworking
 /// - After a head that leaves open where its answer ends, such as one with two lengths, libcurl may take the rest of the
 ///   answer for the next one. The request fails with ``TransportError/Code/malformedResponse``, those that wait for an
 ///   answer of the same server fail with ``TransportError/Code/connectionLost``, and later ones get new connections.
-///   Two things are not detected: of two lengths whose names differ in letter case one is lost; and bytes that come later
-///   than the next request cannot be distinguished from its response.
+///   Two cases are not detected: a head with two lengths whose names differ only in letter case, of which one is lost;
+///   and bytes that arrive after the next request was sent, which look like its response.
 /// - A response that comes before all of the content was sent is complete at once where it has a length, and else only
 ///   when the content was sent.
 /// - Over TLS, a body without a length that ends with the connection counts as complete, whether or not the server has

@@ -69,9 +69,9 @@ public struct StackComparison: Sendable, Hashable {
     ///   - rules: The rules by which requests match. Interactions are played repeatedly, and with their pauses.
     ///   - requests: The requests to send; nil for those of the recording. A recording that was made below retries or
     ///     redirections holds the requests of these layers too.
-    ///   - stacks: The stacks, by their names. The clock that they get moves at once to the end of each wait. So leave out
-    ///     `limitingTime`, whose limits would be over at once where a layer waits beside the request, as one that shares
-    ///     requests does.
+    ///   - stacks: The stacks, by their names. The clock that they get moves at once to the end of each wait. So leave
+    ///     out `limitingTime`: if a layer waits while the request runs, as a layer that shares requests does, the limit
+    ///     would end at once.
     /// - Throws: ``CassetteError`` if the recording cannot be read; `InvalidRequestError` if a recorded request cannot be
     ///   sent; `CancellationError`. The error of a request becomes its outcome.
     public init(

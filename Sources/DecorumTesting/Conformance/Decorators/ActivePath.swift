@@ -46,7 +46,7 @@ extension DecoratorLaw {
         ///   - calls: How many times the request is sent to one decorator; the laws examine the last time. A decorator
         ///     that answers with what it has kept needs two.
         ///   - addedFields: The fields of requests that the decorator adds, changes or removes by design on this path.
-        ///   - changedParts: What else it changes by design on this path.
+        ///   - changedParts: The other parts that it changes by design on this path.
         ///   - answer: Answers, or throws the failure of, the request of a number, which counts from 1 for each decorator.
         public init(
             _ description: String,
@@ -91,7 +91,9 @@ extension ActivePath {
     ) throws -> Request {
         var request = try request ?? .lawful(method)
         if let body {
-            if request.body.isEmpty, !body.isEmpty, request.head.method.mostlyHasNoContent { request.head.method = method }
+            if request.body.isEmpty, !body.isEmpty, request.head.method.mostlyHasNoContent {
+                request.head.method = method
+            }
             request.body = body
         }
         for field in fields { request.head.headerFields.append(field) }

@@ -61,9 +61,9 @@ extension DecoratorLaw {
 
     /// Demands that a layer does what it declares.
     ///
-    /// Other layers and the reader of a stack are warned of an effect for nothing, or keep away from a place where they
-    /// could stand. Describe by an ``ActivePath`` the exchange on which the layer has the effect; an effect that needs more
-    /// than one exchange is excluded with that reason.
+    /// A declared effect that does not exist causes needless warnings, and keeps other layers out of places that would
+    /// be correct for them. Describe by an ``ActivePath`` the exchange on which the layer has the effect; an effect
+    /// that needs more than one exchange is excluded with that reason.
     public static let shownDeclarations = DecoratorLaw(
         "declarations are shown", "A layer has each effect that it declares, and sends as often as it says."
     ) { subject in

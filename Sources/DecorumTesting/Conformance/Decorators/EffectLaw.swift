@@ -5,8 +5,8 @@ extension DecoratorLaw {
     /// Demands that a request which may have had an effect is not sent again.
     ///
     /// A `POST` without an `Idempotency-Key` may have been carried out although no answer came, or a gateway answered in
-    /// the server's place (RFC 9110, section 9.2.2). Content that can be read once only has gone with the first sending. A
-    /// server that has refused a request, as with a `401` or a `429`, has not carried it out.
+    /// the server's place (RFC 9110, section 9.2.2). Content that can be read only once is no longer available after
+    /// the first sending. A server that has refused a request, as with a `401` or a `429`, has not carried it out.
     public static let effects = DecoratorLaw(
         "nothing is done twice", "A request that may have had an effect, or whose content is gone, is not sent again."
     ) { subject in

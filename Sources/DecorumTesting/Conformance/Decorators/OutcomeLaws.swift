@@ -5,8 +5,8 @@ import HTTPTypes
 extension DecoratorLaw {
     /// Demands that a response is returned with the status that it has, from 100 to 999.
     ///
-    /// A status is never an error, and a client must take one that it does not know for the first of its class
-    /// (RFC 9110, section 15), so none may trap, be mapped, or be thrown for.
+    /// A status is never an error. A client must treat an unknown status as the first one of its class (RFC 9110,
+    /// section 15). So a decorator must not trap, replace the status, or throw because of it.
     public static let statuses = DecoratorLaw(
         "statuses pass", "Every status from 100 to 999 reaches the caller as it is."
     ) { subject in

@@ -24,7 +24,7 @@ extension TransportCase {
         try requireEqual(bench.origin.connectionCount, 0, "The number of connections")
     }
 
-    /// Cancelling while the server thinks ends the call and closes the connection, both at once.
+    /// Cancelling before the head has arrived ends the call and closes the connection, both at once.
     public static let cancellationBeforeHead = TransportCase(
         "cancellation before the head", "Cancelling before the head throws at once and closes the connection."
     ) { subject in

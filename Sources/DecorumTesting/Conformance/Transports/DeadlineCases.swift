@@ -96,7 +96,7 @@ extension TransportCase {
         for task in held { try requireEqual(try await task.value, "held", "The content of another request") }
     }
 
-    /// A deadline that has passed fails before anything is sent, and one far away is as good as none.
+    /// A request whose deadline has passed fails before anything is sent; a deadline far in the future has no effect.
     public static let deadlineBeforeSending = TransportCase(
         "passed deadlines", "A request whose deadline has passed is not sent; one of any other deadline is."
     ) { subject in
@@ -118,7 +118,7 @@ extension TransportCase {
         }
     }
 
-    /// A short deadline is as short as it says, on the machine's clock.
+    /// A short deadline ends a request on time, measured by the machine's clock.
     public static let deadlineInRealTime = TransportCase(
         "deadlines in real time", "A server that drips is given up when a deadline of a tenth of a second has passed."
     ) { subject in
@@ -134,7 +134,7 @@ extension TransportCase {
         try await bench.requireUsable(after: "a deadline")
     }
 
-    /// Requests with different deadlines end in the order of these, and no other request with them.
+    /// Requests with different deadlines end in the order of their deadlines, and no other request ends with them.
     public static let deadlinesAtOnce = TransportCase(
         "deadlines at once", "Of requests at the same time, each ends at its own deadline."
     ) { subject in

@@ -6,9 +6,10 @@ extension TransportCase {
     /// The declarations of a transport's layer, held against its behaviour in both directions.
     public static let declarations: [TransportCase] = [.declaredSending, .declaredDecoding]
 
-    /// A transport that sends a request again by itself declares how often, and one that does not declares that too.
+    /// A transport that sends a request again by itself declares how often; any other transport declares that it sends
+    /// once.
     ///
-    /// Whoever computes how many requests a call may cause counts on it.
+    /// The bounds of a stack are computed from this number.
     public static let declaredSending = TransportCase(
         "declared sending", "A request is sent as often as the transport's layer says."
     ) { subject in

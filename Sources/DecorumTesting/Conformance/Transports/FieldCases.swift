@@ -102,7 +102,7 @@ extension TransportCase {
             ], in: subject)
     }
 
-    /// So does one that a URL library would mend.
+    /// A target that a URL library would correct also arrives as it was given.
     public static let oddTargets = TransportCase(
         "odd targets", "A target with dot segments, or with a percent sign that encodes nothing, arrives as it is."
     ) { subject in
@@ -121,7 +121,7 @@ extension TransportCase {
         try requireEqual(bench.origin.requests.map(\.target), targets, "The targets")
     }
 
-    /// A method is a name, whether somebody has heard of it or not.
+    /// A method may have any name, also one that the transport does not know.
     public static let methods = TransportCase(
         "methods", "Every method arrives, the unknown ones too."
     ) { subject in

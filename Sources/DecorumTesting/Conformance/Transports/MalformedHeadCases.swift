@@ -61,7 +61,8 @@ extension TransportCase {
         try requireEqual(try await bench.content(ofRaw: answer), "hello", "The content")
     }
 
-    /// Blanks and returns that a recipient must or may do without (RFC 9112, sections 2.2, 4 and 5).
+    /// Heads that lack blanks or carriage returns, which a recipient must or may accept (RFC 9112, sections 2.2, 4 and
+    /// 5).
     public static let terseHeads = TransportCase(
         "terse heads", "Heads with bare line feeds, no blank behind a colon, or no reason phrase make responses."
     ) { subject in

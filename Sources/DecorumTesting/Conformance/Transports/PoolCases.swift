@@ -84,7 +84,7 @@ extension TransportCase {
         try await requireSentOnce(.post, body: stream, by: subject)
     }
 
-    /// The same for a request without content, which may do something all the same.
+    /// The transport also does not repeat a request without content, since such a request may have an effect too.
     public static let deadConnectionWithoutContent = TransportCase(
         "dead connections without content", "A DELETE whose pooled connection turns out to be dead is never sent twice."
     ) { subject in

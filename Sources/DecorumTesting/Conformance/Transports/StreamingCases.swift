@@ -128,7 +128,7 @@ extension TransportCase {
         }
     }
 
-    /// So does a reader that is dropped before the end.
+    /// A reader that is dropped before the end closes its connection.
     public static let partialDrop = TransportCase(
         "partial drops", "Dropping a reader before the end closes its connection, and the next response is its own."
     ) { subject in

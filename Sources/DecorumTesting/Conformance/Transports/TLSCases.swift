@@ -9,7 +9,7 @@ extension TransportCase {
         .plainRequest, .silentHandshake,
     ]
 
-    /// A server whose certificate leads to the root of the conditions is one to talk to.
+    /// A request is sent to a server whose certificate leads to the root of the conditions.
     public static let trustedServer = TransportCase(
         "trusted servers", "A server whose certificate leads to the root, for the host of the request, is sent to."
     ) { subject in
@@ -23,7 +23,7 @@ extension TransportCase {
         }
     }
 
-    /// A server without a trusted certificate gets nothing to read.
+    /// Nothing is sent to a server without a trusted certificate.
     public static let untrustedServer = TransportCase(
         "untrusted servers", "A server whose certificate leads to no root fails as TLS, and nothing is sent to it."
     ) { subject in
@@ -47,7 +47,7 @@ extension TransportCase {
         }
     }
 
-    /// A certificate has its days.
+    /// A certificate is valid for a limited time, and an expired one is refused.
     public static let expiredCertificate = TransportCase(
         "expired certificates", "An expired certificate fails as TLS, and nothing is sent."
     ) { subject in
@@ -79,7 +79,7 @@ extension TransportCase {
         }
     }
 
-    /// A server that does not speak TLS cannot be talked to in secret.
+    /// If a server does not support TLS, nothing is sent to it, since the connection would not be encrypted.
     public static let plainServer = TransportCase(
         "servers without TLS", "A server that does not speak TLS fails as TLS, and nothing is sent in clear text."
     ) { subject in
@@ -91,7 +91,7 @@ extension TransportCase {
         try requireEqual(bench.origin.requests.count, 0, "The number of requests")
     }
 
-    /// The other way round, the answer is not HTTP.
+    /// If a request in clear text goes to a server with TLS, the answer is not HTTP.
     public static let plainRequest = TransportCase(
         "servers with TLS asked in clear text", "A server of TLS that is asked in clear text makes an error."
     ) { subject in
@@ -103,7 +103,7 @@ extension TransportCase {
         }
     }
 
-    /// A handshake that stands still is given up like anything else that does.
+    /// The idle timeout also ends a handshake that makes no progress.
     public static let silentHandshake = TransportCase(
         "silent handshakes", "A server that says nothing in place of a handshake is given up after the idle timeout."
     ) { subject in

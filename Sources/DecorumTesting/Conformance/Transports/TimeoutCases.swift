@@ -9,7 +9,7 @@ extension TransportCase {
         .noTime, .longTime,
     ]
 
-    /// A short time is as short as it says, on the machine's clock.
+    /// A short idle timeout ends a request on time, measured by the machine's clock.
     public static let idleInRealTime = TransportCase(
         "idle in real time",
         "A server that does not answer for a tenth of a second is given up when that is the timeout."
@@ -174,7 +174,7 @@ extension TransportCase {
         }
     }
 
-    /// No time at all fails before anything is sent; a negative time is a mistake.
+    /// With an idle timeout of zero, a request fails before anything is sent; a negative timeout is refused.
     public static let noTime = TransportCase(
         "no time", "An idle timeout of zero fails before anything is sent, and a negative one is refused."
     ) { subject in

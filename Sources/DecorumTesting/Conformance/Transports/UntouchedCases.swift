@@ -28,7 +28,7 @@ extension TransportCase {
         try requireEqual(Set(bench.origin.requests.map(\.target)), ["/"], "The targets")
     }
 
-    /// So is one that leads nowhere.
+    /// A redirection without a usable `Location` is also a response with its content.
     public static let redirectionsToNowhere = TransportCase(
         "redirections to nowhere", "A redirection without a usable Location is returned with its content."
     ) { subject in
@@ -133,7 +133,7 @@ extension TransportCase {
         }
     }
 
-    /// Content without a coding is what it is, though `Content-Encoding` says so.
+    /// Content with `Content-Encoding: identity` has no coding, and stays as it is.
     public static let identityCodings = TransportCase(
         "identity", "Content in the identity coding is untouched."
     ) { subject in

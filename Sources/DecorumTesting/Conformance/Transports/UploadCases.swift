@@ -74,7 +74,7 @@ extension TransportCase {
         }
     }
 
-    /// A file is sent from the disk, as long as it is there as it was.
+    /// A file is sent from the disk, and sending fails if the file was removed or became shorter.
     public static let fileUploads = TransportCase(
         "file uploads", "A file arrives whole, with its length; one that has gone or become shorter sends nothing."
     ) { subject in
@@ -99,7 +99,7 @@ extension TransportCase {
         try requireEqual(bench.origin.requests.count, 1, "The number of requests")
     }
 
-    /// A megabyte comes back as it went.
+    /// 1 MiB of content that a server sends back arrives unchanged.
     public static let echo = TransportCase("echo", "1 MiB that is sent comes back the same.") { subject in
         let bench = try await subject.bench()
         bench.origin.route(.post, "/echo") { request in .init(body: request.body) }
