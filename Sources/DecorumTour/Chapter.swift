@@ -15,7 +15,9 @@ struct Chapter: Sendable {
         Chapter(
             name: "caching", title: "Stored responses",
             steps: [Revalidation(), KeptResponses(), UnsafeRequest(), TwoUsers()]),
-        Chapter(name: "credentials", title: "Credentials", steps: [SignedRequest(), ForeignRedirection(), SignedInUser()]),
+        Chapter(
+            name: "credentials", title: "Credentials",
+            steps: [SignedRequest(), ForeignRedirection(), SignedInUser()]),
         Chapter(name: "trouble", title: "Servers in trouble", steps: [Citizen(), SlowServer()]),
         Chapter(name: "stacks", title: "Stacks that are checked", steps: [WrongOrder(), WorstCase()]),
         Chapter(
