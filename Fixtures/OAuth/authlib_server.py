@@ -3,7 +3,7 @@
 It rotates refresh tokens, and ends the session when one of them comes back. `/facts` counts refreshes and reuses; `/expire`
 makes the newest access token invalid.
 """
-import http.server, json, secrets, sys, urllib.parse
+import http.server, json, secrets, sys, threading, urllib.parse
 from authlib.oauth2.rfc6749 import AuthorizationServer, OAuth2Request, ClientMixin, TokenMixin, grants
 from authlib.oauth2.rfc6749.requests import BasicOAuth2Payload
 from authlib.oauth2.rfc6750 import BearerTokenGenerator
@@ -106,4 +106,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 print(f"serving on {http.server_address[1]}.", flush=True)
-http.serve_forever()
+# The test keeps the standard input open for as long as it runs, so that no server outlives it.
+threading.Thread(target=http.serve_forever, daemon=True).start()
+sys.stdin.read()

@@ -16,7 +16,8 @@ struct Chapter: Sendable {
             name: "caching", title: "Stored responses",
             steps: [Revalidation(), KeptResponses(), UnsafeRequest(), TwoUsers()]),
         Chapter(
-            name: "credentials", title: "Credentials", steps: [SignedRequest(), ForeignRedirection(), SignedInUser()]),
+            name: "credentials", title: "Credentials",
+            steps: [SignedRequest(), ForeignRedirection(), SignedInUser()]),
         Chapter(name: "trouble", title: "Servers in trouble", steps: [Citizen(), SlowServer()]),
         Chapter(name: "stacks", title: "Stacks that are checked", steps: [WrongOrder(), WorstCase()]),
         Chapter(

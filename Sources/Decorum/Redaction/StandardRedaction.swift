@@ -71,7 +71,7 @@ private struct StandardName: ExpressibleByStringLiteral {
         "code_verifier", "consumer_secret", "csrf_token", "csrftoken", "device_code", "id_token", "jwt", "new_password",
         "old_password", "otp", "passphrase", "passwd", "password", "password_confirmation", "private_key", "pwd",
         "refresh_token", "secret", "secret_access_key", "secret_key", "security_token", "session_id", "session_key",
-        "session_token", "signing_key", "token", "user_password", "webhook_secret", "xsrf_token",
+        "session_token", "signing_key", "token", "user_code", "user_password", "webhook_secret", "xsrf_token",
     ]
 
     private static let endings: [StandardName] = [

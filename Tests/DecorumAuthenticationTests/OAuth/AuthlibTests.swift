@@ -24,8 +24,14 @@ struct AuthlibTests {
         let output = Pipe()
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
+        // The server ends with its standard input, since a process that a task starts has the signal of `terminate` blocked.
+        let input = Pipe()
+        process.standardInput = input
         try process.run()
-        defer { process.terminate() }
+        defer {
+            try? input.fileHandleForWriting.close()
+            process.waitUntilExit()
+        }
         let line = try #require(String(data: output.fileHandleForReading.availableData, encoding: .utf8))
         let port = try #require(Int(line.filter(\.isNumber)))
         let url = "http://127.0.0.1:\(port)"

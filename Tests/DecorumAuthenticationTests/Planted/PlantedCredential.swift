@@ -9,7 +9,6 @@ import Synchronization
 enum PlantedCredential: String, CaseIterable {
     case accessToken, refreshToken, newAccessToken, newRefreshToken, clientSecret, code, verifier, state
     case deviceCode, userCode, subjectToken, exchangedToken, revokedToken, password, apiKey, cookie, newCookie
-    case serverError
 
     /// A value that no part of the redaction knows by its shape.
     var value: String {
@@ -53,7 +52,7 @@ final class PlantedServers: Sendable {
     }
 
     private func answer(to head: HTTPRequest, _ form: String) -> Response {
-        switch head.path ?? "" {
+        switch head.path?.split(separator: "?").first.map(String.init) {
         case "/token": token(form)
         case "/device":
             json(
@@ -63,9 +62,7 @@ final class PlantedServers: Sendable {
                 "verification_uri_complete":"https://id.example.com/?user_code=\(PlantedCredential.userCode.value)"}
                 """)
         case "/revoke":
-            json(
-                #"{"error":"invalid_request","error_description":"\#(PlantedCredential.serverError.value)"}"#,
-                .badRequest)
+            json(#"{"error":"invalid_request"}"#, .badRequest)
         case "/notes" where head.headerFields[.authorization] != "Bearer \(PlantedCredential.newAccessToken.value)":
             Response(
                 status: .unauthorized,
