@@ -24,14 +24,15 @@ public struct UnusedInteractionsError: Error, Hashable, Sendable {
     }
 
     /// The error for interactions of tests that did not run, which no new recording removes.
+    ///
+    /// They are listed from the last one to the first, since the lines behind a deleted one are others.
     func removing(testsThatDidNotRun names: some Sequence<String>, isAll: Bool) -> Self {
         let remedy =
             "\(names.sorted().joined(separator: ", ")) did not run; if no such test exists any more, delete its "
-            + "interactions at the lines that are named above, or rename it in the file"
+            + "interactions at these lines, the last one first, or rename it in the file"
         guard isAll else { return advising(remedy) }
-        var error = self
-        error.advice = remedy
-        return error
+        return Self(
+            file: file, requests: requests.reversed(), places: places.reversed(), isVerified: isVerified, advice: remedy)
     }
 }
 
