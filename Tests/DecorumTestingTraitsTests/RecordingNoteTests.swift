@@ -112,7 +112,8 @@ import Testing
         #expect(found.map(\.severity) == [.error, .warning])
         let text = "\(try #require(found.last))"
         #expect(
-            text.contains("Request 3, GET https://example.com/c, was recorded behind POST https://example.com/new (line "),
+            text.contains(
+                "Request 3, GET https://example.com/c, was recorded behind POST https://example.com/new (line "),
             "\(text)")
         #expect(text.contains("), and now comes before it, so"), "\(text)")
     }
@@ -126,7 +127,9 @@ import Testing
         #expect(text.contains("login.json keeps 1 older recording that this test no longer plays"), "\(text)")
         #expect(text.contains("\n  line "), "\(text)")
         #expect(text.contains("  GET https://example.com/login"), "\(text)")
-        #expect(text.contains("`CASSETTE=rewrite swift test --filter '\\.RecordingNoteTests/.Adding to a cassette"), "\(text)")
+        #expect(
+            text.contains("`CASSETTE=rewrite swift test --filter '\\.RecordingNoteTests/.Adding to a cassette"),
+            "\(text)")
         // Rules that allow unused recordings ask for no warning.
         #expect(
             try await issues(.cassette("login", rules: CassetteRules(unused: .allow), mode: .append)) {

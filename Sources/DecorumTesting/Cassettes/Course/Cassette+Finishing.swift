@@ -57,7 +57,8 @@ extension Cassette {
         let left = isFailure ? unplayed : unplayed?.intersection(owners.foreign)
         let describe: SharedCourse.Description = { [self] ordinals, content in unused(ordinals, of: content) }
         shared?.finish(
-            file, playing: content, leaving: left, describing: isFailure ? describe : nil, reading: Self.reader(of: file))
+            file, playing: content, leaving: left, describing: isFailure ? describe : nil,
+            reading: Self.reader(of: file))
     }
 
     /// Reads a file of this library as it is then; one of another tool names no tests.

@@ -23,7 +23,9 @@ struct MissWords {
         _ nearest: Int?, _ difference: RequestDifference?, _ finding: PlaybackIndex.Finding, isPlayed: Bool,
         hasPath: Bool
     ) -> String {
-        guard let nearest, let difference else { return recorded.isEmpty ? "the cassette holds no interaction" : newTest }
+        guard let nearest, let difference else {
+            return recorded.isEmpty ? "the cassette holds no interaction" : newTest
+        }
         let tests = cassette.owners.foreign.contains(nearest) ? cassette.content.tests(of: nearest) : []
         guard difference.disagreements.isEmpty else {
             let compared = Self.compared(difference, nearest, isPlayed: isPlayed, by: tests)
@@ -60,10 +62,12 @@ struct MissWords {
         let requests = cassette.state.withLock { state in ordinals.compactMap { state.answered[$0] } }
         let numbers = Self.list(ordinals.map { $0 + 1 })
         guard ordinals.count > 1 else {
-            return "interaction \(numbers) matches, but the test recorded it once, and sends it a second time; it was played "
+            return
+                "interaction \(numbers) matches, but the test recorded it once, and sends it a second time; it was played "
                 + "for request \(Self.list(requests))"
         }
-        return "interactions \(numbers) match, but the test recorded the request \(ordinals.count) times, and sends it once "
+        return
+            "interactions \(numbers) match, but the test recorded the request \(ordinals.count) times, and sends it once "
             + "more; they were played for requests \(Self.list(requests))"
     }
 

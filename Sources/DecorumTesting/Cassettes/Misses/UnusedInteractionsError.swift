@@ -15,6 +15,8 @@ public struct UnusedInteractionsError: Error, Hashable, Sendable {
     let isVerified: Bool
     /// How to fix the cassette.
     private(set) var advice: String
+    /// Whether all of them belong to tests that did not run.
+    private(set) var isOfAbsentTests = false
 
     /// The error with a further remedy, which comes first.
     func advising(_ remedy: String) -> Self {
@@ -32,7 +34,9 @@ public struct UnusedInteractionsError: Error, Hashable, Sendable {
             + "interactions at these lines, the last one first, or rename it in the file"
         guard isAll else { return advising(remedy) }
         return Self(
-            file: file, requests: requests.reversed(), places: places.reversed(), isVerified: isVerified, advice: remedy)
+            file: file, requests: requests.reversed(), places: places.reversed(), isVerified: isVerified,
+            advice: remedy,
+            isOfAbsentTests: true)
     }
 }
 
@@ -41,11 +45,14 @@ extension UnusedInteractionsError: DescribableError {
     public var description: String {
         let lines = zip(requests, places).map { $1.isEmpty ? $0 : "\($0)  (\($1))" }
         let count = "\(requests.count) recorded interaction\(requests.count == 1 ? "" : "s")"
-        let fault =
-            isVerified
-            ? "\(requests.count == 1 ? "is" : "are") no longer requested"
-            : "\(requests.count == 1 ? "was" : "were") never played"
         return "Of the cassette \(file), \(count) \(fault):\(listed(lines))\n"
             + "fix: \(advice); or set `rules.unused = .allow`"
+    }
+
+    private var fault: String {
+        let isOne = requests.count == 1
+        if isOfAbsentTests { return "\(isOne ? "belongs" : "belong") to no test that has run" }
+        if isVerified { return "\(isOne ? "is" : "are") no longer requested" }
+        return "\(isOne ? "was" : "were") never played"
     }
 }

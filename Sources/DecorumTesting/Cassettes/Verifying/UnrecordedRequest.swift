@@ -89,7 +89,8 @@ struct UnrecordedRequests {
 
     private func disorder(of request: UnrecordedRequest) -> String {
         let next = request.next.flatMap { recorded.indices.contains($0) ? name(of: $0) : nil }
-        return "comes out of order (the rules ask for `.strict`)" + (next.map { "; the next one in order is \($0)" } ?? "")
+        return "comes out of order (the rules ask for `.strict`)"
+            + (next.map { "; the next one in order is \($0)" } ?? "")
     }
 
     private func replacing(_ partner: Int, _ request: UnrecordedRequest) -> [String] {

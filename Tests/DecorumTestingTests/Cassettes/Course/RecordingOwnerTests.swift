@@ -23,7 +23,8 @@ import Testing
             let (number, owner) = path == "/feed" ? (1, "guest") : (2, "member")
             #expect(
                 miss?.explanation
-                    == "this test has not recorded the request; interaction \(number) matches, but answers only \(owner)")
+                    == "this test has not recorded the request; interaction \(number) matches, but answers only \(owner)"
+            )
         }
         // Without the name of a test, no recording is that of another one.
         let cassette = try Cassette(at: folder.path("shared.json"), mode: .replay)
@@ -68,7 +69,9 @@ import Testing
         }
     }
 
-    @Test func `Interactions are judged unused by a run, where tests have recorded those of absent tests alone`() async throws {
+    @Test func `Interactions are judged unused by a run, where tests have recorded those of absent tests alone`()
+        async throws
+    {
         func unused(_ courses: Course...) async throws -> [String] {
             let shared = SharedCassettes(isPartial: false)
             for course in courses {

@@ -87,11 +87,14 @@ import Testing
                     + "one first, or rename it in the file; or set"), "\(removed)")
         // A run that records tells the same of the file that it has written.
         let renamed = try #require(try await runCases(.once, ["a new name", "other"]).first)
-        #expect(renamed.contains("1 recorded interaction was never played:\n  GET https://example.com/a  (line 11, "))
+        #expect(
+            renamed.contains(
+                "1 recorded interaction belongs to no test that has run:\n  GET https://example.com/a  (line 16, "))
         #expect(renamed.contains("recorded by gone)\nfix: gone did not run; if no such"), "\(renamed)")
         let rewritten = try #require(try await runCases(.rewrite, ["other"]).first)
         #expect(
-            rewritten.contains("played:\n  GET https://example.com/a  (line 11, recorded by gone)\n  GET "), "\(rewritten)")
+            rewritten.contains("run:\n  GET https://example.com/a  (line 16, recorded by gone)\n  GET "),
+            "\(rewritten)")
         #expect(rewritten.contains("\nfix: a new name, gone did not run; if"), "\(rewritten)")
         #expect(try await runCases(.rewrite, ["other"], isPartial: true).isEmpty)
     }
@@ -117,6 +120,8 @@ import Testing
         #expect(
             text.contains(
                 "fix: run t(#2) without `CI`, or with `CASSETTE=once`, to record it"), "\(text)")
-        #expect(text.contains("; if the text of an argument differs in each run, conform") == isChanging, "\(text)")
+        #expect(
+            text.contains("(t(#1)), so if the text of an argument differs in each run, conform") == isChanging,
+            "\(text)")
     }
 }

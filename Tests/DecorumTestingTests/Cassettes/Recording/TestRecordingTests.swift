@@ -44,11 +44,15 @@ import Testing
         try await run(.replay, kept, Course("changed", ["/a": "2", "/both": "x"]))
     }
 
-    @Test func `Logins with the same answer or another one keep their number and their order in each rewrite`() async throws {
+    @Test func `Logins with the same answer or another one keep their number and their order in each rewrite`()
+        async throws
+    {
         func courses(_ times: [String]) -> [Course] {
             zip(["a", "b", "c"], times).map { Course($0, ["/login": "at \($1)"]) }
         }
-        for (times, order) in [(["1", "1", "1"], [0, 1, 2]), (["2", "3", "3"], [2, 0, 1]), (["4", "4", "5"], [1, 2, 0])] {
+        for (times, order) in [
+            (["1", "1", "1"], [0, 1, 2]), (["2", "3", "3"], [2, 0, 1]), (["4", "4", "5"], [1, 2, 0]),
+        ] {
             let courses = courses(times)
             let recorded = try await run(.rewrite, courses[order[0]], courses[order[1]], courses[order[2]])
             #expect(recorded.map(\.tests) == [["a"], ["b"], ["c"]])
@@ -155,7 +159,9 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `Tests that log in have recordings of their own, in one order whichever recorded first`(isReversed: Bool) async throws {
+    func `Tests that log in have recordings of their own, in one order whichever recorded first`(isReversed: Bool)
+        async throws
+    {
         let rules = CassetteRules.silent
         let defaults = CassetteDefaults(rules: rules, shared: SharedCassettes(isPartial: true))
         for test in isReversed ? ["b", "a"] : ["a", "b"] {

@@ -66,7 +66,8 @@ import Testing
             let stub = StubConnection { _ in
                 Response(status: .ok, fields: [.contentType: "application/json"], body: Body(Data(content.utf8)))
             }
-            _ = try await CassetteConnection(cassette, recording: stub).send(.get("https://example.com/?api_key=k7Rq2Lm"))
+            _ = try await CassetteConnection(cassette, recording: stub).send(
+                .get("https://example.com/?api_key=k7Rq2Lm"))
             try await cassette.finish()
         }
         #expect(lists.withLock { $0 } == [["api_key in a query or form", "token in JSON"], ["pin in JSON"]])

@@ -87,7 +87,8 @@ import Testing
         let text = try folder.text("report.txt")
         #expect(
             text.hasPrefix(
-                "3 cassettes, opened 4 times: 2 recorded, 4 replayed, 0 verified, 1 missed, 0 changed, 1 outdated, 0 unused, 1 secrets"))
+                "3 cassettes, opened 4 times: 2 recorded, 4 replayed, 0 verified, 1 missed, 0 changed, 1 outdated, 0 unused, 1 secrets"
+            ))
         #expect(text.contains("  missed    GET https://api.example.com/missing\n"))
         #expect(text.contains("  1 of 2 tests failed\n"))
         #expect(text.contains("  outdated  interaction 1  GET https://api.example.com/old  (line 1)\n"))

@@ -34,7 +34,8 @@ import Testing
         #expect(changes.first == "status  was 200, is 422")
         #expect(
             error.description.contains(
-                "\nfix: change the request that the code sends, then `CASSETTE=rewrite swift test` records the test anew"))
+                "\nfix: change the request that the code sends, then `CASSETTE=rewrite swift test` records the test anew"
+            ))
         #expect(changes.count == 2)
         #expect(
             changes.last?.hasPrefix(#"content  {"error": "missing", "message": "region is required", "tok"#) == true)
@@ -65,7 +66,8 @@ import Testing
         let token = "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJlMTIz"
         @Sendable func login(_ token: String) -> Response { TestRecorder.json(#"{"access_token":"\#(token)"}"#) }
         let error = try await drift(from: login(digits), to: login(token))
-        #expect(error.drifts.first?.changes == [
+        #expect(
+            error.drifts.first?.changes == [
                 "$.access_token  is a token of another form: had no dots, now has three parts between dots, like a JSON Web "
                     + "Token"
             ])

@@ -112,12 +112,13 @@ import Testing
         try .post("https://example.com/items", fields: [.contentType: "application/json"], body: Body(title))
     }
 
-    @Test func `A request that is sent in place of a recorded one is told once, with the lines of a miss`() async throws {
+    @Test func `A request that is sent in place of a recorded one is told once, with the lines of a miss`() async throws
+    {
         let text = try await drift(get("/me", "/search?q=ap"), get("/me", "/find?q=ap"))
         #expect(
             text == """
                 The test no longer sends the requests of the cassette feed.json:
-                  GET https://example.com/find?q=ap  (line 12)
+                  GET https://example.com/find?q=ap  (line 18)
                     is sent in place of GET https://example.com/search?q=ap
                     url  differs
                       https://example.com/search?q=ap  →  https://example.com/find?q=ap
@@ -137,18 +138,20 @@ import Testing
             [post("{}")] + get("/search"), get("/search") + [post("{}")], rules: CassetteRules(order: .strict))
         #expect(
             text.contains(
-                "GET https://example.com/search  (line 13)\n    comes out of order (the rules ask for `.strict`); the next "
+                "GET https://example.com/search  (line 22)\n    comes out of order (the rules ask for `.strict`); the next "
                     + "one in order is POST https://example.com/items (line 4)\nfix"), "\(text)")
     }
 
-    @Test func `A request that is sent more often than it is recorded, or was not recorded, is told as such`() async throws {
+    @Test func `A request that is sent more often than it is recorded, or was not recorded, is told as such`()
+        async throws
+    {
         let text = try await drift(get("/me", "/a", "/a"), get("/me", "/me", "/a", "/a", "/a", "/new"))
         #expect(
             text.contains(
                 """
                   GET https://example.com/me  (line 4)
                     is recorded once by this test, and sent once more
-                  GET https://example.com/a  (line 12)
+                  GET https://example.com/a  (line 18)
                     is recorded 2 times by this test, and sent once more
                   GET https://example.com/new
                     is not recorded; no recording of this test has its path
