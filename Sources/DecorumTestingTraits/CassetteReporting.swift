@@ -37,10 +37,12 @@ extension Cassette {
         await reportFailedTest(shown: shown) { Issue.record($0, sourceLocation: sourceLocation) }
     }
 
-    /// Tells of a failed test which file was being recorded, since nothing is written to it.
+    /// Tells of a failed test which file was being recorded, since nothing is written to it, or which request was replayed
+    /// before another one that was recorded first.
     func recordNote(at sourceLocation: SourceLocation) {
-        guard let note = noteOfFailedTest else { return }
-        Issue.record("\(note)", severity: .warning, sourceLocation: sourceLocation)
+        for note in [noteOfFailedTest, noteOfOrder].compactMap(\.self) {
+            Issue.record("\(note)", severity: .warning, sourceLocation: sourceLocation)
+        }
     }
 
     /// Attaches each request that the cassette has failed to the report of the test, with the nearest recorded one.

@@ -35,7 +35,7 @@ import Testing
     @Test func `An expectation that fails keeps the cassette from being written`() async throws {
         let issues = try await run("expectation") { Issue.record("broken") }
         #expect(issues.count == 2)
-        #expect(issues.last?.contains("was not written") == true)
+        #expect(issues.last?.contains("were not written") == true)
         #expect(!cassettes().contains("expectation.json"))
     }
 

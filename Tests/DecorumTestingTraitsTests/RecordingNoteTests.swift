@@ -47,8 +47,8 @@ import Testing
         let note = try #require(found.first { $0.severity == .warning })
         let purpose = mode == .verify ? "to compare the answers with" : "to record"
         #expect("\(note)".contains("were sent to the server, \(purpose) the cassette "), "\(note)")
-        #expect("\(note)".contains("\(name).json, and one failed."), "\(note)")
-        #expect("\(note)".contains("; record while the server can be reached.") == (mode == .once), "\(note)")
+        #expect("\(note)".contains(", and one was not answered. "), "\(note)")
+        #expect("\(note)".contains("\(name).json, which does not exist yet, and") == (mode == .once), "\(note)")
         #expect(!"\(note)".contains("stays as it was"), "\(note)")
         // The error of the test tells that the server is down, so there is no difference to tell of.
         #expect(found.count == 1)
@@ -71,7 +71,7 @@ import Testing
             Issue.record("broken")
         }
         #expect(fresh.map(\.severity) == [.error, .warning])
-        #expect("\(try #require(fresh.last))".contains("was not written. No file was written; it is recorded when"))
+        #expect("\(try #require(fresh.last))".contains("were not written. No file was written; they are"))
 
         #expect(try await issues(.cassette("kept", mode: .once)) { try await send("/") }.isEmpty)
         for mode in [CassetteMode.append, .rewrite] {
@@ -80,7 +80,7 @@ import Testing
                 Issue.record("broken")
             }
             #expect(found.map(\.severity) == [.error, .warning])
-            #expect("\(try #require(found.last))".contains("kept.json was not written. The file stays as it was"))
+            #expect("\(try #require(found.last))".contains("kept.json were not written. The file stays as it was"))
         }
         // A test that only plays has recorded nothing.
         let played = try await issues(.cassette("kept", mode: .append)) {
@@ -88,6 +88,34 @@ import Testing
             Issue.record("broken")
         }
         #expect(played.map(\.severity) == [.error])
+    }
+
+    @Test func `A test that fails with requests in another order is told the first one that came early`() async throws {
+        defer { try? FileManager.default.removeItem(at: folder.appending(path: "order.json")) }
+        @Sendable func run(_ mode: CassetteMode, _ paths: [String]) async throws -> [Issue] {
+            try await issues(.cassette("order", mode: mode)) {
+                let stub = StubConnection { _ in Response(status: .ok, body: "x") }
+                for path in paths {
+                    let connection = try CassetteConnection(recording: stub)
+                    _ = try await connection.send(
+                        path == "/new" ? .post("https://example.com/new") : .get("https://example.com" + path))
+                }
+                if mode == .replay { Issue.record("broken") }
+            }
+        }
+        let recorded = ["/a", "/b", "/new", "/c"]
+        #expect(try await run(.once, recorded).isEmpty)
+        #expect(try await run(.replay, recorded).map(\.severity) == [.error])
+        // Of two requests that change nothing, the order does not matter.
+        #expect(try await run(.replay, ["/b", "/a", "/new", "/c"]).map(\.severity) == [.error])
+        let found = try await run(.replay, ["/a", "/b", "/c", "/new"])
+        #expect(found.map(\.severity) == [.error, .warning])
+        let text = "\(try #require(found.last))"
+        #expect(
+            text.contains(
+                "Request 3, GET https://example.com/c, was recorded behind POST https://example.com/new (line "),
+            "\(text)")
+        #expect(text.contains("), and now comes before it, so"), "\(text)")
     }
 
     @Test func `Adding to a cassette tells of older recordings that the test no longer plays`() async throws {
@@ -99,7 +127,9 @@ import Testing
         #expect(text.contains("login.json keeps 1 older recording that this test no longer plays"), "\(text)")
         #expect(text.contains("\n  line "), "\(text)")
         #expect(text.contains("  GET https://example.com/login"), "\(text)")
-        #expect(text.contains("`CASSETTE=rewrite swift test --filter RecordingNoteTests`"), "\(text)")
+        #expect(
+            text.contains("`CASSETTE=rewrite swift test --filter '\\.RecordingNoteTests/.Adding to a cassette"),
+            "\(text)")
         // Rules that allow unused recordings ask for no warning.
         #expect(
             try await issues(.cassette("login", rules: CassetteRules(unused: .allow), mode: .append)) {

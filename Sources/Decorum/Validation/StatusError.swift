@@ -143,7 +143,10 @@ extension StatusError: CustomDebugStringConvertible, CustomReflectable {
         let metadata = response.metadata
         notes += RetryNotes(tries: metadata.tries, metadata.retryRecord?.elapsed, metadata.retryRefusal).sentences
         let fields = fieldProblems.compactMap(\.shown)
-        if !fields.isEmpty { notes.append("The server refuses \(fields.joined(separator: ", ")).") }
+        if !fields.isEmpty {
+            let names = fields.joined(separator: ", ")
+            notes.append("The server names the \(fields.count == 1 ? "field" : "fields") \(names).")
+        }
         if let place = placeOfWords { notes.append(place) }
         if metadata.source == .cassette { notes.append(Response.recordedNote) }
         return notes

@@ -24,6 +24,8 @@ public final class Cassette: Sendable {
     ///
     /// It is never ``CassetteMode/once``, which is resolved when the cassette is opened.
     public let mode: CassetteMode
+    /// Whether the mode was resolved from ``CassetteMode/once``.
+    let isOnce: Bool
     /// The rules for matching, redacting, recording and playing.
     public let rules: CassetteRules
     let clock: any DatedClock
@@ -70,6 +72,8 @@ public final class Cassette: Sendable {
         var requestCount = 0
         /// The number of requests that were answered by a recording.
         var replayCount = 0
+        /// The number of the first request that each recording has answered.
+        var answered: [Int: Int] = [:]
         /// The number of interactions that were written, and the values that were replaced in them.
         var saved: (count: Int, replacements: [SecretReplacement]) = (0, [])
         /// Whether the end of the test is in the report of the run.
@@ -141,6 +145,7 @@ public final class Cassette: Sendable {
         }
         self.file = file
         self.stamp = stamp
+        isOnce = wanted == .once
         self.rules = rules
         self.clock = clock
         self.spawner = spawner

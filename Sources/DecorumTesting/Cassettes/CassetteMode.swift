@@ -17,7 +17,8 @@ public enum CassetteMode: String, Sendable, CaseIterable, Codable {
     /// The file then holds the interactions of the last run. Tests that share a cassette have to be in a suite with
     /// `@Suite(.cassettes())`: each of them then replaces its own recordings.
     case rewrite
-    /// Sends everything, writes nothing, and fails if the answers have another shape than the recorded ones.
+    /// Sends everything, writes nothing, and fails if the answers have another shape than the recorded ones, or if the
+    /// requests are others.
     case verify
     /// Sends everything and writes nothing.
     case live

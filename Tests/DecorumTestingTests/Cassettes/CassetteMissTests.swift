@@ -151,8 +151,12 @@ import Testing
         let text = try await miss(request, after: [request])
         #expect(
             text.contains(
-                "interaction 1 matches, but is already played (if its answer is the same each time, `rules.repeats = .last` plays it again)"
-            ), "\(text)")
+                """
+
+                interaction 1 matches, but the test recorded it once, and sends it a second time; it was played for request 1
+                fix: if the answer is the same each time, set `rules.repeats = .last`; else `CASSETTE=append swift test` \
+                records it in addition
+                """), "\(text)")
     }
 
     @Test(arguments: [(2, "1 and 2"), (3, "1, 2 and 3"), (9, "1, 2, 3, … and 9")])
@@ -164,15 +168,18 @@ import Testing
         let text = try await miss(request, after: Array(repeating: request, count: count))
         #expect(
             text.contains(
-                "interactions \(numbers) match, but are already played (if the answer stays the same, `rules."),
-            "\(text)")
+                "interactions \(numbers) match, but the test recorded the request \(count) times, and sends it once more; they "
+                    + "were played for requests \(numbers)\n"), "\(text)")
     }
 
     @Test func `A request out of order says so`() async throws {
         let request = try Request.post(
             "https://api.example.com/search?lang=de", body: #"{"token":"x","q":"Käse","page":1}"#)
         let text = try await miss(request, rules: CassetteRules(order: .strict))
-        #expect(text.contains("interaction 2 matches, but is not the next one"))
+        #expect(
+            text.contains(
+                "interaction 2 matches, but is not the next one in order (the rules ask for `.strict`), which is interaction "
+                    + "1, GET https://api.example.com/feed\n"), "\(text)")
     }
 
     @Test func `An interaction that was never played fails the run`() async throws {

@@ -58,7 +58,7 @@ import Testing
         #expect(
             error.description
                 == "POST https://a.example/issues was answered with the status 422. "
-                + "The server refuses Issue.title (missing_field), labels. "
+                + "The server names the fields Issue.title (missing_field), labels. "
                 + "The words of the server are in `problem` and `fieldProblems`, and all of its content in "
                 + "`response.body`.")
         #expect(error.fieldProblems[1].words == "hunter2 is no label")

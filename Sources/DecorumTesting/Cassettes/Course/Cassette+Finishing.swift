@@ -56,7 +56,14 @@ extension Cassette {
         // The rules of a test allow that it leaves its own interactions, not those of others.
         let left = isFailure ? unplayed : unplayed?.intersection(owners.foreign)
         let describe: SharedCourse.Description = { [self] ordinals, content in unused(ordinals, of: content) }
-        shared?.finish(file, playing: content, leaving: left, describing: isFailure ? describe : nil)
+        shared?.finish(
+            file, playing: content, leaving: left, describing: isFailure ? describe : nil,
+            reading: Self.reader(of: file))
+    }
+
+    /// Reads a file of this library as it is then; one of another tool names no tests.
+    private static func reader(of file: URL) -> SharedCourse.Reading {
+        { try? CassetteContent(of: file, at: FileStamp(of: file), CassetteRules(), in: nil) }
     }
 
     private func unused(_ ordinals: Set<Int>, of content: CassetteContent) -> UnusedInteractionsError {
@@ -78,7 +85,7 @@ extension Cassette {
     private func adviceForUnused(_ ordinals: [Int], of content: CassetteContent) -> String {
         guard test != nil else { return "`\(rewriteCommand)` records the test anew without them" }
         let owners = Set(ordinals.flatMap(content.tests(of:)))
-        let remedy = "delete what belongs to a test that no longer exists"
+        let remedy = "delete those of a test that no longer exists"
         guard owners.count == 1, let owner = owners.first, !ordinals.contains(where: { content.tests(of: $0).isEmpty })
         else { return "`CASSETTE=rewrite` records each test anew; \(remedy)" }
         return "`\(Self.command(.rewrite, for: owner))` records the test anew without them; \(remedy)"

@@ -9,24 +9,24 @@ extension Cassette {
         let recordings = state.withLock { $0.recordings }
         guard !recordings.isEmpty else { return nil }
         let hasFailed = recordings.contains(where: \.hasFailed)
-        let path = file.relativePath
+        let path = file.relativePath + (stamp == nil ? ", which does not exist yet" : "")
         let sent = "The requests of this test were sent to the server, to"
         switch mode {
         case .verify:
             guard hasFailed else { return nil }
             return
-                "\(sent) compare the answers with the cassette \(path), and one failed. Run it again while the server can "
-                + "be reached."
+                "\(sent) compare the answers with the cassette \(path), and one was not answered. Run the test again while the "
+                + "server answers."
         case .append, .rewrite:
             let consequence = stamp == nil ? "No file was written" : "The file stays as it was"
             guard !hasFailed else {
                 return
-                    "\(sent) record the cassette \(path), and one failed. \(consequence); record while the server can be "
-                    + "reached."
+                    "\(sent) record the cassette \(path), and one was not answered. \(consequence); run the test again while "
+                    + "the server answers."
             }
             return
-                "This test has failed, so what it recorded for the cassette \(path) was not written. \(consequence); it is "
-                + "recorded when the test passes."
+                "This test has failed, so its recordings for the cassette \(path) were not written. \(consequence); they are "
+                + "written when the test passes."
         case .replay, .live, .once: return nil
         }
     }
@@ -52,4 +52,32 @@ extension Cassette {
             + "no longer plays, so its next replay fails:\(listed(lines))\n"
             + "fix: `\(rewriteCommand)` records the test anew without them; or delete them from the file"
     }
+
+    /// The note for a replayed test that has failed although a recording answered each request: the first request that came
+    /// before one that it was recorded behind, where one of them may change the other's answer; nil if there is none.
+    ///
+    /// A shared file is sorted, so it does not tell the order.
+    package var noteOfOrder: String? {
+        let (answered, failures) = state.withLock { ($0.answered, $0.failures) }
+        guard mode == .replay, rules.order == .any, opening == nil, failures.isEmpty, content.count <= Self.orderLimit,
+            let requests = try? (0..<content.count).map({ redactor.matchable(try content.target(at: $0)) })
+        else { return nil }
+        func isSafe(_ ordinal: Int) -> Bool { ["GET", "HEAD", "OPTIONS", "QUERY"].contains(requests[ordinal].method) }
+        var left = Set(requests.indices)
+        for (early, number) in answered.sorted(by: { $0.value < $1.value }) {
+            left.remove(early)
+            let late = left.filter { $0 < early && !(isSafe($0) && isSafe(early)) }.min()
+            guard let late else { continue }
+            let scanner = SecretScanner(rules)
+            let names = [early, late].map { scanner.masked("\(requests[$0].method) \(requests[$0].url)") }
+            let place = content.line(of: late).map { " (line \($0))" } ?? ""
+            return
+                "Request \(number), \(names[0]), was recorded behind \(names[1])\(place), and now comes before it, so its "
+                + "recorded answer may not fit. `CASSETTE=explain` shows the recording that answers each request."
+        }
+        return nil
+    }
+
+    /// The largest number of interactions whose order is judged.
+    private static var orderLimit: Int { 1000 }
 }

@@ -46,7 +46,7 @@ enum CassetteCourse {
             guard opening.exists else {
                 throw Refusal(
                     reason: "it does not exist; run the test without `CI`, or with `CASSETTE=once`, to record it, and "
-                        + "commit the file")
+                        + "commit the file; if the test was renamed, rename its file")
             }
         case .append, .rewrite:
             guard let format = opening.readOnlyFormat else { break }

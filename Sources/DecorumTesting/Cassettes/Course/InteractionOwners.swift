@@ -36,6 +36,9 @@ struct InteractionOwners: Sendable {
     /// Whether other tests have recorded the whole file, so that this one has nothing in it yet.
     var isNewTest: Bool { count > 0 && foreign.count == count }
 
+    /// Whether no interaction of the file answers the test, since other tests have recorded all of them.
+    var answerNothing: Bool { count > 0 && withheld.count == count }
+
     /// Whether the age of an interaction matters to the test: its own do, or without any those of no test.
     func areOf(_ ordinal: Int) -> Bool {
         !foreign.contains(ordinal) && (!hasOwn || !unowned.contains(ordinal))

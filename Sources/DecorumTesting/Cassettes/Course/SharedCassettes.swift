@@ -10,8 +10,8 @@ public final class SharedCassettes: Sendable {
     private let courses = Mutex<[String: SharedCourse]>([:])
     /// The version of each file that was read last, and its content.
     private let contents = Mutex<[String: (stamp: FileStamp, content: CassetteContent)]>([:])
-    /// The values of each file that were reported as replaced.
-    private let reported = Mutex<[String: Set<SecretReplacement>]>([:])
+    /// The places and the rules of replaced values that were reported.
+    private let reported = Mutex<Set<String>>([])
     /// Whether only some tests of the suite run.
     let isPartial: Bool
 
@@ -51,8 +51,8 @@ public final class SharedCassettes: Sendable {
         return parts.allSatisfy { !$0.isEmpty && $0.allSatisfy { $0.isLetter || $0.isNumber || "._".contains($0) } }
     }
 
-    /// The interactions that no test of the suite has played, for each file that was replayed; and those of cases of a
-    /// parameterised test in whose place others have recorded.
+    /// The interactions that no test of the suite has played, for each file that was replayed; and in a file that was recorded,
+    /// those of tests that did not run, and those of cases of a parameterised test in whose place others have recorded.
     ///
     /// A file whose cassette was not finished is left out, because its test has failed.
     ///
@@ -77,6 +77,11 @@ public final class SharedCassettes: Sendable {
             courses[file.path] = course
             return (course.original, opening)
         }
+    }
+
+    /// The names under which tests have opened a file until now.
+    func openedNames(of file: URL) -> Set<String> {
+        courses.withLock { $0[file.path]?.openedNames ?? [] }
     }
 
     /// The content of a version of a file, which is read again only if the file has changed.
@@ -104,26 +109,21 @@ public final class SharedCassettes: Sendable {
         }
     }
 
-    /// The replaced values of a file that no test of the suite has reported before; how often a value stands in the
-    /// recordings of one test makes no difference.
-    func unreported(_ replacements: [SecretReplacement], of file: URL) -> [SecretReplacement] {
+    /// The replaced values for which no test of the suite has reported the rule that leaves them, in whatever file.
+    func unreported(_ replacements: [SecretReplacement]) -> [SecretReplacement] {
         reported.withLock { reported in
-            replacements.filter { replacement in
-                var replacement = replacement
-                replacement.count = 1
-                return reported[file.path, default: []].insert(replacement).inserted
-            }
+            replacements.filter { reported.insert("\($0.place) \($0.rule)").inserted }
         }
     }
 
     /// Notes that a test has finished a file.
     ///
     /// `unplayed` are the interactions that it has left; nil if it has recorded. `describe` makes the error for
-    /// interactions of a content; nil if the rules of the test allow them.
+    /// interactions of a content; nil if the rules of the test allow them. `read` gives the content of the file as it is.
     func finish(
         _ file: URL, playing content: CassetteContent, leaving unplayed: Set<Int>?,
-        describing describe: SharedCourse.Description?
+        describing describe: SharedCourse.Description?, reading read: @escaping SharedCourse.Reading
     ) {
-        courses.withLock { $0[file.path]?.finish(content, leaving: unplayed, describing: describe) }
+        courses.withLock { $0[file.path]?.finish(content, leaving: unplayed, describing: describe, reading: read) }
     }
 }

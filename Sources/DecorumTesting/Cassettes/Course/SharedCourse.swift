@@ -3,6 +3,9 @@ struct SharedCourse: Sendable {
     /// Makes the error for interactions of a content.
     typealias Description = @Sendable (_ ordinals: Set<Int>, _ content: CassetteContent) -> UnusedInteractionsError
 
+    /// Reads the file as it is now; nil if it cannot be read.
+    typealias Reading = @Sendable () -> CassetteContent?
+
     /// The content of the file when the first test opened it; nil if there was no file.
     let original: CassetteContent?
     private let stamp: FileStamp?
@@ -17,6 +20,7 @@ struct SharedCourse: Sendable {
     /// The content that finished tests have played, and the interactions in it that none has; nil until one is finished.
     private var left: (content: CassetteContent, unplayed: Set<Int>)?
     private var describe: Description?
+    private var read: Reading?
 
     init(original: CassetteContent?, stamp: FileStamp?) {
         self.original = original
@@ -32,32 +36,54 @@ struct SharedCourse: Sendable {
         return TestOpening(test: test, number: openings[test, default: 1])
     }
 
-    /// Notes that a test has finished the file.
-    mutating func finish(_ content: CassetteContent, leaving unplayed: Set<Int>?, describing describe: Description?) {
+    /// Notes that a test has finished the file; `read` gives the content that the file has then.
+    mutating func finish(
+        _ content: CassetteContent, leaving unplayed: Set<Int>?, describing describe: Description?,
+        reading read: @escaping Reading
+    ) {
         openCount -= 1
         self.describe = self.describe ?? describe
+        self.read = read
         guard let unplayed else { return }
         left = (content, left?.unplayed.intersection(unplayed) ?? unplayed)
     }
 
     /// The interactions that no test has played, or else those of cases in whose place others have recorded.
     ///
-    /// Where a test has recorded, the next run tells which interactions none plays.
+    /// Where a test has recorded, only those of tests that did not run: the next run tells which others none plays.
     var unused: UnusedInteractionsError? {
         guard openCount == 0, let describe else { return nil }
         if let original, let error = replacedCases(in: original, describe) { return error }
-        guard let left, !left.unplayed.isEmpty, !isWritten, !hasChanged else { return nil }
+        guard !isWritten, !hasChanged else { return ofAbsentTests(describe) }
+        guard let left, !left.unplayed.isEmpty else { return nil }
         let error = describe(left.unplayed, left.content)
-        let opened = openedNames
-        let absent = left.unplayed.map { left.content.tests(of: $0) }.filter {
-            !$0.isEmpty && opened.isDisjoint(with: $0)
-        }
+        let absent = Self.absent(left.unplayed, in: left.content, except: openedNames)
         guard !absent.isEmpty else { return error }
-        return error.removing(testsThatDidNotRun: Set(absent.joined()), isAll: absent.count == left.unplayed.count)
+        return error.removing(
+            testsThatDidNotRun: Set(absent.flatMap(left.content.tests)), isAll: absent.count == left.unplayed.count)
+    }
+
+    /// The interactions of tests that did not run, in the file as the run has written it.
+    private func ofAbsentTests(_ describe: Description) -> UnusedInteractionsError? {
+        guard let content = read?() else { return nil }
+        let absent = Self.absent(Set(0..<content.count), in: content, except: openedNames)
+        guard !absent.isEmpty else { return nil }
+        return describe(absent, content).removing(
+            testsThatDidNotRun: Set(absent.flatMap(content.tests)), isAll: true)
+    }
+
+    /// The interactions that belong to tests, none of which has opened the file.
+    private static func absent(
+        _ ordinals: Set<Int>, in content: CassetteContent, except opened: Set<String>
+    ) -> Set<Int> {
+        ordinals.filter { ordinal in
+            let tests = content.tests(of: ordinal)
+            return !tests.isEmpty && opened.isDisjoint(with: tests)
+        }
     }
 
     /// The names of all openings.
-    private var openedNames: Set<String> {
+    var openedNames: Set<String> {
         Set(openings.flatMap { test, count in (1...count).map { TestOpening(test: test, number: $0).name } })
     }
 

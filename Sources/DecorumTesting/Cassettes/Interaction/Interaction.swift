@@ -12,8 +12,9 @@ public struct Interaction: Sendable, Hashable {
     public var failure: RecordedFailure?
     /// The day of the recording, or its exact time if the format has one.
     public var recordedAt: Date?
-    /// The tests of a suite that have recorded it, in alphabetical order, where the suite shares the cassette; else empty.
+    /// The test of a suite that has recorded it, where the suite shares the cassette; else empty.
     ///
+    /// Files of an older version may name several tests, in alphabetical order.
     /// A test is answered by its own recordings before those of others, and recording it anew replaces them alone.
     public var tests: [String] = []
 

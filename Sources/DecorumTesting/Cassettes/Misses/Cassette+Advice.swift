@@ -4,26 +4,19 @@ extension Cassette {
     /// The command that records the test anew.
     var rewriteCommand: String { Self.command(.rewrite, for: testName) }
 
-    /// The command that runs a test in a mode; its filter names the suite if the name of the test has other characters than a
-    /// name in code.
+    /// The command that runs a test in a mode, and no other test.
     static func command(_ mode: CassetteMode, for test: String?) -> String {
-        let name = test.map { TestCase($0)?.test ?? $0 } ?? ""
-        let parts = name.split(separator: ".").prefix { $0.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" } }
-        let filter = parts.isEmpty ? "" : " --filter \(parts.joined(separator: "."))"
+        let filter = test.map { TestCase($0)?.test ?? $0 }.map { " --filter '\(TestFilter.pattern(for: $0))'" } ?? ""
         return "CASSETTE=\(mode.rawValue) swift test\(filter)"
     }
 
     /// How to record a request that has no recording.
     ///
-    /// `append` would keep the old recording of a request that has changed, which fails the next replay.
+    /// `append` would keep the old recording of a request that has changed, which fails the next replay, and it does not send
+    /// a request with a placeholder.
     func adviceForMiss(holdsPlaceholder: Bool, hasChanged: Bool) -> String {
         let rewriting = "`\(rewriteCommand)` records the test anew"
-        if holdsPlaceholder {
-            return
-                "\(rewriting); `CASSETTE=append` cannot, since the secret that the request needs is a placeholder in the "
-                + "cassette"
-        }
-        return hasChanged
+        return hasChanged || holdsPlaceholder
             ? rewriting : "`\(Self.command(.append, for: testName))` records it in addition; \(rewriting)"
     }
 
@@ -37,13 +30,12 @@ extension Cassette {
     /// test has named, how several tests share it.
     func adviceToRecordOrShare(or modes: String) -> String {
         if let test, owners.isNewTest, opened.readOnlyFormat == nil {
-            let advice =
-                "record it: run the test without `CI`, or with `CASSETTE=once`; \(test) has no recording of its own yet"
+            let advice = "run \(test) without `CI`, or with `CASSETTE=once`, to record it"
             guard let other = TestCase.others(of: test, in: opened.testNames).first else {
-                return advice + ", so if it was renamed, rename it in the file too"
+                return advice + "; if it was renamed, rename it in the file too"
             }
             return hasChangingArguments
-                ? "\(advice), but another case has (\(other)). Also, \(TestCase.steadyText)." : advice
+                ? "\(advice); another case has recordings (\(other)), so \(TestCase.steadyText)" : advice
         }
         guard isNamedAlone else { return adviceToRecord(or: modes) }
         let name = file.deletingPathExtension().lastPathComponent

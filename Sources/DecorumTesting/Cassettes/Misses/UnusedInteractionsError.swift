@@ -15,6 +15,8 @@ public struct UnusedInteractionsError: Error, Hashable, Sendable {
     let isVerified: Bool
     /// How to fix the cassette.
     private(set) var advice: String
+    /// Whether all of them belong to tests that did not run.
+    private(set) var isOfAbsentTests = false
 
     /// The error with a further remedy, which comes first.
     func advising(_ remedy: String) -> Self {
@@ -24,14 +26,17 @@ public struct UnusedInteractionsError: Error, Hashable, Sendable {
     }
 
     /// The error for interactions of tests that did not run, which no new recording removes.
+    ///
+    /// They are listed from the last one to the first, since the lines behind a deleted one are others.
     func removing(testsThatDidNotRun names: some Sequence<String>, isAll: Bool) -> Self {
         let remedy =
             "\(names.sorted().joined(separator: ", ")) did not run; if no such test exists any more, delete its "
-            + "interactions at the lines that are named above, or rename it in the file"
+            + "interactions at these lines, the last one first, or rename it in the file"
         guard isAll else { return advising(remedy) }
-        var error = self
-        error.advice = remedy
-        return error
+        return Self(
+            file: file, requests: requests.reversed(), places: places.reversed(), isVerified: isVerified,
+            advice: remedy,
+            isOfAbsentTests: true)
     }
 }
 
@@ -40,11 +45,14 @@ extension UnusedInteractionsError: DescribableError {
     public var description: String {
         let lines = zip(requests, places).map { $1.isEmpty ? $0 : "\($0)  (\($1))" }
         let count = "\(requests.count) recorded interaction\(requests.count == 1 ? "" : "s")"
-        let fault =
-            isVerified
-            ? "\(requests.count == 1 ? "is" : "are") no longer requested"
-            : "\(requests.count == 1 ? "was" : "were") never played"
         return "Of the cassette \(file), \(count) \(fault):\(listed(lines))\n"
             + "fix: \(advice); or set `rules.unused = .allow`"
+    }
+
+    private var fault: String {
+        let isOne = requests.count == 1
+        if isOfAbsentTests { return "\(isOne ? "belongs" : "belong") to no test that has run" }
+        if isVerified { return "\(isOne ? "is" : "are") no longer requested" }
+        return "\(isOne ? "was" : "were") never played"
     }
 }

@@ -73,7 +73,10 @@ extension Cassette {
                 if !readsFields, !content.hasContent(at: ordinal) { return nil }
                 return redactor.matchable(try content.request(at: ordinal))
             }
-            if case .interaction = finding { state.replayCount += 1 }
+            if case .interaction(let ordinal) = finding {
+                state.replayCount += 1
+                if state.answered[ordinal] == nil { state.answered[ordinal] = state.requestCount }
+            }
             return (finding, state.requestCount, played)
         }
         if let explainer {
@@ -91,8 +94,7 @@ extension Cassette {
         _ request: RecordedRequest, _ finding: PlaybackIndex.Finding, number: Int, holdsPlaceholder: Bool = false
     ) throws -> RecordedOutcome {
         let miss = try CassetteMissError(
-            request, number: number, finding: finding, unplayed: Set(unplayed), in: self,
-            holdsPlaceholder: holdsPlaceholder)
+            request, number: number, finding: finding, in: self, holdsPlaceholder: holdsPlaceholder)
         switch rules.onMiss?(miss, request) ?? .fail {
         case .fail: keep(miss)
         case .tolerate: break

@@ -49,7 +49,8 @@ struct PlaybackIndex: Sendable {
     private var templates: KeyTemplates?
     /// The number of interactions.
     private(set) var count = 0
-    private var cursor = 0
+    /// The interaction that is the next one in order.
+    private(set) var cursor = 0
     var played: Set<Int> { mended.isEmpty ? taken : taken.subtracting(mended) }
     /// The interactions that have had their turn: those that were played, and those that are recorded again.
     private var taken: Set<Int> = []

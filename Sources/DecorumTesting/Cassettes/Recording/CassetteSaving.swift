@@ -71,7 +71,7 @@ extension Cassette {
                 try FileManager.default.removeItem(at: directory.appending(path: path))
             }
         }
-        let replacements = shared?.unreported(secrets.replacements, of: file) ?? secrets.replacements
+        let replacements = shared?.unreported(secrets.replacements) ?? secrets.replacements
         if !replacements.isEmpty { rules.reportReplacements?(replacements, file) }
         if !document.losses.isEmpty { rules.reportLosses?(document.losses, file) }
     }

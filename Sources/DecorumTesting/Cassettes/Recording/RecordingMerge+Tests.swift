@@ -10,9 +10,9 @@ extension RecordingMerge {
 
     /// The interactions of all tests, where the recordings of one test are added to its earlier ones, or replace them.
     ///
-    /// A recording with the request and the answer of another test's is the same interaction, and belongs to both. The
-    /// equal requests of a test keep their order, so a recording is never the same as one before an interaction that
-    /// the test has got already. An interaction of no test is replaced if the test has recorded its request, unless only
+    /// A recording is never that of another test, even with the same answer, since it would depend on chance, such as the
+    /// time in an answer, which of them are the same. The equal requests of a test keep their order, so a recording is never
+    /// the same as one before an interaction that the test has got already. An interaction of no test is replaced if the test has recorded its request, unless only
     /// some tests run, since others may play it. Of two processes that record one test at the same time, the one that
     /// ends last has it.
     func joined(
@@ -77,15 +77,15 @@ extension RecordingMerge {
         places.filter { kept[$0].belongs(to: test) && content.isMendable(at: $0, expiry: expiry) }[...]
     }
 
-    /// Takes candidates up to the first one with the same answer, if possible one of the recording's test; nil, and all
-    /// candidates, if there is none.
+    /// Takes candidates up to the first one with the same answer: one of the recording's test, or else of no test; nil, and
+    /// all candidates, if there is none.
     private func first(
         of candidates: inout ArraySlice<Int>?, sameAs interaction: Interaction, _ kept: [Kept]
     ) -> Int? {
         func isOwn(_ place: Int) -> Bool { interaction.tests.contains(where: kept[place].tests.contains) }
         let first =
             candidates?.first { isOwn($0) && isSame(interaction, at: $0, of: content) }
-            ?? candidates?.first { !isOwn($0) && isSame(interaction, at: $0, of: content) }
+            ?? candidates?.first { kept[$0].tests.isEmpty && isSame(interaction, at: $0, of: content) }
         candidates?.removeAll { $0 <= first ?? $0 }
         return first
     }

@@ -122,6 +122,9 @@ struct RecordingMerge {
     }
 
     /// The order of a file that several tests or processes write, which does not depend on which of them was first.
+    ///
+    /// Equal requests are in the order of the tests' names, and those of one test in its own order. Where an older file has
+    /// interactions of several tests among them, they stay in their order, which each of these tests needs.
     private func sorted(_ interactions: [SavedInteraction]) throws -> [SavedInteraction] {
         let texts = try interactions.map { saved in
             switch saved {
@@ -129,7 +132,23 @@ struct RecordingMerge {
             case .recorded(let interaction): text(of: interaction.request)
             }
         }
-        return interactions.indices.sorted { (texts[$0], $0) < (texts[$1], $1) }.map { interactions[$0] }
+        let tests = interactions.map { saved in
+            switch saved {
+            case .existing(let ordinal): content.tests(of: ordinal)
+            case .recorded(let interaction): interaction.tests
+            }
+        }
+        let byText = interactions.indices.sorted { (texts[$0], $0) < (texts[$1], $1) }
+        var order: [Int] = []
+        var start = byText.startIndex
+        while start < byText.endIndex {
+            let end = byText[start...].firstIndex { texts[$0] != texts[byText[start]] } ?? byText.endIndex
+            let equal = byText[start..<end]
+            let isMixed = equal.contains { tests[$0].count > 1 }
+            order += isMixed ? Array(equal) : equal.sorted { (tests[$0].first ?? "", $0) < (tests[$1].first ?? "", $1) }
+            start = end
+        }
+        return order.map { interactions[$0] }
     }
 
     /// The text by which a request is ordered; its fields do not matter.

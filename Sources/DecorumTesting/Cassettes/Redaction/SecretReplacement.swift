@@ -32,7 +32,7 @@ public struct SecretReplacement: Sendable, Hashable, CustomStringConvertible {
         switch secret.place {
         case .field: (place, allowance) = ("field \(name)", ".field(\(Self.literal(name)))")
         case .cookie: (place, allowance) = ("cookie \(name)", ".item(\(Self.literal(name)))")
-        case .item: (place, allowance) = ("item \(name)", ".item(\(Self.literal(name)))")
+        case .item: (place, allowance) = ("\(name) in a query or form", ".item(\(Self.literal(name)))")
         case .text: (place, allowance) = ("\(name) in text", ".item(\(Self.literal(name)))")
         case .json(let path):
             let pattern = path.map(Self.pattern(of:)) ?? "**.\(name)"
@@ -61,8 +61,8 @@ extension SecretReplacement {
     /// The lines that a recording shows.
     static func report(_ replacements: [SecretReplacement], of file: String) -> String {
         let lines = replacements.prefix(20).map { "  \($0)" } + (replacements.count > 20 ? ["  and others"] : [])
-        let values = replacements.count == 1 ? "1 value" : "\(replacements.count) values"
-        return "\(file): \(values) replaced, which are played in this form:\n" + lines.joined(separator: "\n") + "\n"
+        let values = replacements.count == 1 ? "1 secret was" : "\(replacements.count) secrets were"
+        return "\(file): \(values) replaced; a replayed test gets these texts:\n" + lines.joined(separator: "\n") + "\n"
     }
 
     /// Writes the lines to standard error.

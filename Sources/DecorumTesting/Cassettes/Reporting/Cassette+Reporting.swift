@@ -26,6 +26,8 @@ extension Cassette {
     func reportOpening() {
         let name = test.flatMap(TestCase.init)?.name
         reportFile?.change { report in
+            // A test that was not asked to append has recorded once.
+            let mode = isOnce && mode == .append ? .once : mode
             report.open(reportedPath, mode: mode, case: name, of: original.testNames.filter { TestCase($0) != nil })
         }
     }
@@ -48,11 +50,12 @@ extension Cassette {
                     line: content.line(of: ordinal), tests: content.tests(of: ordinal))
             }
         }
-        let (replayed, saved, failures, drifts) = state.withLock {
-            ($0.replayCount, $0.saved, $0.failures, $0.drifts)
+        let (replayed, saved, failures, drifts, sent) = state.withLock {
+            ($0.replayCount, $0.saved, $0.failures, $0.drifts, $0.recordings.count)
         }
         return CassetteReport.Ending(
             isFinished: isFinished, recorded: saved.count, replayed: replayed,
+            verified: mode == .verify ? sent : 0,
             missed: failures.compactMap { ($0 as? CassetteMissError)?.request },
             changed: drifts.map { .init(request: $0.request, changes: $0.changes) }, outdated: recordings(outdated),
             unplayed: isFinished && mode == .replay ? recordings(unplayed) : nil,

@@ -4,6 +4,7 @@ extension CassetteReport {
         var isFinished = false
         var recorded = 0
         var replayed = 0
+        var verified = 0
         var missed: [String] = []
         var changed: [Change] = []
         var outdated: [Recording] = []
@@ -40,6 +41,7 @@ extension CassetteReport {
             cassette.finished += ending.isFinished ? 1 : 0
             cassette.recorded += ending.recorded
             cassette.replayed += ending.replayed
+            cassette.verified += ending.verified
             cassette.missed += ending.missed
             cassette.changed += ending.changed
             for recording in ending.outdated where !cassette.outdated.contains(recording) {
@@ -70,6 +72,7 @@ extension CassetteReport {
             counts.tests += cassette.opened
             counts.recorded += cassette.recorded
             counts.replayed += cassette.replayed
+            counts.verified += cassette.verified
             counts.missed += cassette.missed.count
             counts.changed += cassette.changed.count
             counts.outdated += cassette.outdated.count

@@ -37,7 +37,7 @@ public struct CassetteReport: Sendable, Hashable, Codable {
     public struct Cassette: Sendable, Hashable, Codable {
         /// The path of the file.
         public let file: String
-        /// The modes in which it was opened, each once.
+        /// The modes in which it was opened, each once; ``CassetteMode/once`` where it recorded what was not in the file.
         public internal(set) var modes: [CassetteMode] = []
         /// How often it was opened: once for each test.
         public internal(set) var opened = 0
@@ -49,6 +49,8 @@ public struct CassetteReport: Sendable, Hashable, Codable {
         public internal(set) var recorded = 0
         /// The number of requests that were answered by a recording.
         public internal(set) var replayed = 0
+        /// The number of requests whose answers ``CassetteMode/verify`` has compared.
+        public internal(set) var verified = 0
         /// The requests that had no recording.
         public internal(set) var missed: [String] = []
         /// The requests to which the server no longer answers as recorded.
@@ -93,6 +95,8 @@ public struct CassetteReport: Sendable, Hashable, Codable {
         public internal(set) var recorded = 0
         /// The requests that were answered by a recording.
         public internal(set) var replayed = 0
+        /// The requests whose answers ``CassetteMode/verify`` has compared.
+        public internal(set) var verified = 0
         /// The requests that had no recording.
         public internal(set) var missed = 0
         /// The requests to which the server no longer answers as recorded.
@@ -130,8 +134,9 @@ extension CassetteReport: CustomStringConvertible {
     public var description: String {
         var lines = [
             """
-            \(cassettes.count) cassettes in \(counts.tests) tests: \(counts.recorded) recorded, \(counts.replayed) replayed, \
-            \(counts.missed) missed, \(counts.changed) changed, \(counts.outdated) outdated, \(counts.unused) unused, \
+            \(cassettes.count == 1 ? "1 cassette" : "\(cassettes.count) cassettes"), opened \
+            \(counts.tests == 1 ? "once" : "\(counts.tests) times"): \(counts.recorded) recorded, \
+            \(counts.replayed) replayed, \(counts.verified) verified, \(counts.missed) missed, \(counts.changed) changed, \(counts.outdated) outdated, \(counts.unused) unused, \
             \(counts.masked) secrets masked
             """
         ]
@@ -149,8 +154,12 @@ extension CassetteReport.Cassette {
     /// The lines about the file, after an empty one.
     fileprivate func lines(unused: [CassetteReport.Recording]) -> [String] {
         let modes = modes.map(\.rawValue).joined(separator: ", ")
-        var lines = ["", "\(file) (\(modes)): \(recorded) recorded, \(replayed) replayed"]
-        if finished < opened { lines.append("  not finished by \(opened - finished) of \(opened) tests") }
+        let isVerified = self.modes.contains(.verify)
+        let numbers = isVerified ? "\(verified) verified" : "\(recorded) recorded, \(replayed) replayed"
+        var lines = ["", "\(file) (\(modes)): \(numbers)"]
+        if finished < opened {
+            lines.append(opened == 1 ? "  its test failed" : "  \(opened - finished) of \(opened) tests failed")
+        }
         if isMissing { lines.append("  does not exist") }
         lines += missed.map { "  missed    \($0)" }
         lines += changed.flatMap { change in

@@ -1,18 +1,29 @@
 public import Decorum
 import Foundation
 
-/// The answers of a server have changed since they were recorded.
+/// The answers of a server, or the requests of a test, have changed since they were recorded.
 public struct CassetteDriftError: Error, Hashable, Sendable {
-    /// The changes in the answer to one request.
+    /// The reason of a change, which decides where it is mended.
+    enum Cause: Hashable, Sendable {
+        /// The server gives another answer.
+        case answer
+        /// The server refuses a request that it has accepted before: the class of the status is now 4xx.
+        case refusal
+        /// The test sends another request, or sends it more or less often, or in another order.
+        case request
+    }
+
+    /// The changes in one request, or in the answer to it.
     public struct Drift: Hashable, Sendable {
         /// The method and the URL, redacted.
         public let request: String
-        /// The changes, with JSON paths and without values, and the beginning of the redacted content where the status is of
-        /// another class.
+        /// The changes in the answer, with JSON paths and without values, and the beginning of the redacted content where the
+        /// status is of another class; for a request without a recording, the rules in which it differs from the nearest one.
         public let changes: [String]
         /// The line of the recorded interaction in the file, counted from 1; nil if there is none, or if the format of the
         /// file has no lines.
         public let line: Int?
+        let cause: Cause
     }
 
     /// The path of the cassette.
@@ -29,7 +40,14 @@ extension CassetteDriftError: DescribableError {
             "\n  \(drift.request)" + (drift.line.map { "  (line \($0))" } ?? "")
                 + drift.changes.map { "\n    \($0)" }.joined()
         }
-        return "The server no longer answers as the cassette \(file) has it:\(list.joined())\n"
-            + "fix: \(advice)"
+        return "\(fault):\(list.joined())\nfix: \(advice)"
+    }
+
+    private var fault: String {
+        let count = drifts.count { $0.cause == .request }
+        if count == 0 { return "The server no longer answers as the cassette \(file) has it" }
+        return count == drifts.count
+            ? "The test no longer sends the requests of the cassette \(file)"
+            : "Requests of the test, and answers of the server, are no longer those of the cassette \(file)"
     }
 }

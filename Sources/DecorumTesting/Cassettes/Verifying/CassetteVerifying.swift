@@ -1,6 +1,7 @@
 import Decorum
 import DecorumArchive
 import Foundation
+import HTTPTypes
 import Synchronization
 
 extension Cassette {
@@ -15,10 +16,10 @@ extension Cassette {
                 let request = redactor.matchable(try content.request(at: ordinal))
                 return .init(
                     request: scanner.masked("\(request.method) \(request.url)"),
-                    changes: ["is recorded, and no longer requested"], line: content.line(of: ordinal))
+                    changes: ["is recorded, and no longer requested"], line: content.line(of: ordinal), cause: .request)
             }
         }
-        if let error = error(of: drifts) { throw error }
+        if let error = error(of: drifts, ofFailedTest: false) { throw error }
         return isShared ? unmade : []
     }
 
@@ -30,19 +31,25 @@ extension Cassette {
     func driftOfFailedTest() async -> CassetteDriftError? {
         guard mode == .verify else { return nil }
         await endRecordings()
-        return (try? drifts(ofFailedTest: true)).flatMap { error(of: $0.drifts) }
+        return (try? drifts(ofFailedTest: true)).flatMap { error(of: $0.drifts, ofFailedTest: true) }
     }
 
     /// The error for differences, which are kept for the report of the run.
-    private func error(of drifts: [CassetteDriftError.Drift]) -> CassetteDriftError? {
+    private func error(of drifts: [CassetteDriftError.Drift], ofFailedTest: Bool) -> CassetteDriftError? {
         guard !drifts.isEmpty else { return nil }
         state.withLock { $0.drifts = drifts }
         return CassetteDriftError(
             file: file.relativePath, drifts: drifts,
-            advice: adviceToRecord(
-                or:
-                    "if the change is meant, change the code that reads it, then `\(rewriteCommand)` records the test anew"
-            ))
+            advice: adviceToRecordOrShare(or: advice(for: Set(drifts.map(\.cause)), ofFailedTest: ofFailedTest)))
+    }
+
+    private func advice(for causes: Set<CassetteDriftError.Cause>, ofFailedTest: Bool) -> String {
+        let rewriting = "`\(rewriteCommand)` records the test anew"
+        if causes.contains(.request) {
+            return "change the code that sends the requests; if the change is meant, \(rewriting)"
+        }
+        if causes.contains(.refusal) { return "change the request that the code sends, then \(rewriting)" }
+        return "if the change is meant, " + (ofFailedTest ? "change the code that reads it, then " : "") + rewriting
     }
 
     private func drifts(
@@ -66,32 +73,60 @@ extension Cassette {
             recorded.lazy.map(\.request), rules: rules, owners: owners)
         let scanner = SecretScanner(rules)
         var values = AnswerValues()
-        var drifts: [CassetteDriftError.Drift] = []
+        var drifts: [(place: Int, drift: CassetteDriftError.Drift)] = []
+        var unrecorded: [UnrecordedRequest] = []
         for (place, interaction) in live.enumerated() {
-            let request = scanner.masked("\(interaction.request.method) \(interaction.request.url)")
             let versions = values.versions(of: interaction.request)
+            let next = rules.order == .strict ? index.cursor : nil
             let ordinal = try index.take(
                 firstOf: preferringRecordedValues
                     ? versions + [interaction.request] : [interaction.request] + versions,
                 recorded: { recorded[$0].request })
             if ofFailedTest, interaction.response == nil { continue }
             guard let ordinal else {
-                let unrecorded = UnrecordedRequest(interaction.request, after: live[..<place], redactor, scanner)
-                let line = unrecorded.nearest(of: recorded, played: index.played, rules: rules).map { nearest in
-                    unrecorded.line(naming: recorded[nearest].request, at: content.line(of: nearest))
-                }
-                let lines = [line, unrecorded.redirection].compactMap(\.self)
-                drifts.append(.init(request: request, changes: ["is not recorded"] + lines, line: nil))
+                unrecorded.append(
+                    UnrecordedRequest(
+                        place: place, sent: interaction.request, comparable: versions.last ?? interaction.request,
+                        next: next, redirection: redirection(to: interaction.request, after: live[..<place], scanner)))
                 continue
             }
             if let old = recorded[ordinal].response, let new = interaction.response { values.learn(from: old, new) }
             let changes = recorded[ordinal].drift(to: interaction, masking: scanner)
             guard !changes.isEmpty else { continue }
             drifts.append(
-                .init(request: request, changes: changes.map(scanner.masked), line: content.line(of: ordinal)))
+                (
+                    place,
+                    .init(
+                        request: scanner.masked("\(interaction.request.method) \(interaction.request.url)"),
+                        changes: changes.map(scanner.masked), line: content.line(of: ordinal),
+                        cause: recorded[ordinal].isRefused(in: interaction) ? .refusal : .answer)
+                ))
         }
         let unmade = Set(recorded.indices).subtracting(index.played)
-        return ((drifts, unmade), drifts.count + unmade.count)
+        let count = drifts.count + unrecorded.count + unmade.count
+        let others = UnrecordedRequests(
+            of: self, recorded: recorded.map(\.request), masking: scanner, hasFailed: ofFailedTest
+        ).drifts(of: unrecorded, leaving: unmade)
+        drifts = (drifts + others.drifts).sorted { $0.place < $1.place }
+        return ((drifts.map(\.drift), others.unmade), count)
+    }
+
+    /// The words for the earlier answer whose `Location` is the URL of a request (RFC 9110, section 10.2.2); nil if there is
+    /// none.
+    private func redirection(
+        to request: RecordedRequest, after earlier: ArraySlice<Interaction>, _ scanner: SecretScanner
+    ) -> String? {
+        let source = earlier.last { interaction in
+            guard let location = interaction.response?.fields[.location],
+                let base = URL(string: interaction.request.url),
+                let target = URL(string: location, relativeTo: base)?.absoluteString
+            else { return false }
+            return redactor.matchable(url: String(target.prefix { $0 != "#" })) == request.url
+        }
+        return source.map { source in
+            "the `Location` in the answer to " + scanner.masked("\(source.request.method) \(source.request.url)")
+                + " led there"
+        }
     }
 
     private func matchable(_ interactions: [Interaction]) -> [Interaction] {

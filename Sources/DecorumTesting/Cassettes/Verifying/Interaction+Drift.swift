@@ -35,6 +35,11 @@ extension Interaction {
         return changes + SecretParts.drift(from: old.body.bytes, to: new.body.bytes)
     }
 
+    /// Whether a live exchange was answered with a status of the class 4xx in place of 2xx.
+    func isRefused(in live: Interaction) -> Bool {
+        response.map { $0.status / 100 } == 2 && live.response.map { $0.status / 100 } == 4
+    }
+
     /// The failure of the exchange itself; the end of a recording is not one.
     private var exchangeFailure: RecordedFailure? { failure?.isCut == true ? nil : failure }
 }

@@ -22,7 +22,7 @@ enum SecretParts {
             guard Pseudonym.isPseudonym(old.utf8), Pseudonym.isPseudonym(new.utf8) else { return [] }
             let counts = (Pseudonym.partCount(of: old.utf8), Pseudonym.partCount(of: new.utf8))
             guard counts.0 != counts.1 else { return [] }
-            return ["\(path)  was a secret of \(words(counts.0)), is one of \(words(counts.1))"]
+            return ["\(path)  is a token of another form: had \(words(counts.0)), now has \(words(counts.1))"]
         case (.array(let old), .array(let new)):
             return zip(old, new).flatMap { drift(from: $0, to: $1, path: path + "[*]") }
         case (.object(let old), .object(let new)):
@@ -34,5 +34,11 @@ enum SecretParts {
         }
     }
 
-    private static func words(_ count: Int) -> String { count == 1 ? "1 part" : "\(count) parts" }
+    private static func words(_ count: Int) -> String {
+        switch count {
+        case 1: "no dots"
+        case 3: "three parts between dots, like a JSON Web Token"
+        default: "\(count) parts between dots"
+        }
+    }
 }

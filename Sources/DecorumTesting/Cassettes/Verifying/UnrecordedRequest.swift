@@ -2,56 +2,144 @@ import Decorum
 import Foundation
 import HTTPTypes
 
-/// A request of a verified run without a recording: the recorded one that is nearest, and the answer that led to it.
+/// A request of a verified run without a recording.
 struct UnrecordedRequest {
-    private let request: RecordedRequest
-    private let earlier: ArraySlice<Interaction>
-    private let redactor: CassetteRedactor
+    /// Its place among the requests of the run.
+    let place: Int
+    /// The request as it was sent, redacted.
+    let sent: RecordedRequest
+    /// The request with recorded identifiers in place of those that the server gave in this run.
+    let comparable: RecordedRequest
+    /// The recording that is the next one in order, where the rules ask for it; nil if the order does not matter.
+    let next: Int?
+    /// The words for the earlier answer whose `Location` led to the request; nil if there is none.
+    let redirection: String?
+}
+
+/// The requests of a verified run without a recording, and the recordings of the test that were not requested.
+///
+/// A client that has changed sends one request in place of another, so each such request is paired with a recording that is
+/// left, and told as one difference.
+struct UnrecordedRequests {
+    private let recorded: [RecordedRequest]
+    private let rules: CassetteRules
+    /// The recordings of the test itself, and those that belong to no test.
+    private let own: [Int]
     private let scanner: SecretScanner
+    private let line: (Int) -> Int?
+    /// Whether the test has failed, so that requests may be left that it would still have sent.
+    private let hasFailed: Bool
 
-    /// Creates a value for a request as it is matched, after earlier exchanges of the run.
     init(
-        _ request: RecordedRequest, after earlier: ArraySlice<Interaction>, _ redactor: CassetteRedactor,
-        _ scanner: SecretScanner
+        of cassette: Cassette, recorded: [RecordedRequest], masking scanner: SecretScanner, hasFailed: Bool
     ) {
-        self.request = request
-        self.earlier = earlier
-        self.redactor = redactor
+        self.recorded = recorded
+        rules = cassette.rules
+        own = recorded.indices.filter { !cassette.owners.foreign.contains($0) }
         self.scanner = scanner
+        line = { cassette.content.line(of: $0) }
+        self.hasFailed = hasFailed
     }
 
-    /// The place of the recorded interaction whose request is nearest, if possible one that was not made; nil if there is
-    /// none.
-    func nearest(of recorded: [Interaction], played: Set<Int>, rules: CassetteRules) -> Int? {
-        let keys = rules.matching.map { $0.key(request) }
-        let nearness = recorded.map {
-            RequestDifference.nearness($0.request, request, rules: rules.matching, keys: keys)
+    /// The differences of the requests, and the recordings that are left after them.
+    func drifts(
+        of requests: [UnrecordedRequest], leaving unmade: Set<Int>
+    ) -> (drifts: [(place: Int, drift: CassetteDriftError.Drift)], unmade: Set<Int>) {
+        var left = unmade
+        var partners: [Int: Int] = [:]
+        // A request that is recorded, and only out of order, keeps its own recording.
+        for isSame in [true, false] {
+            for request in requests where partners[request.place] == nil {
+                let candidates = own.filter(left.contains)
+                guard let partner = nearest(to: request, of: candidates) else { continue }
+                guard isSame ? agrees(partner, request) : isLike(partner, request) else { continue }
+                partners[request.place] = partner
+                left.remove(partner)
+            }
         }
-        func likelihood(_ ordinal: Int) -> (RequestDifference.Nearness, Int, Int) {
-            (nearness[ordinal], played.contains(ordinal) ? 0 : 1, -ordinal)
-        }
-        return recorded.indices.max { likelihood($0) < likelihood($1) }
+        let played = Set(recorded.indices).subtracting(unmade)
+        return (requests.map { ($0.place, drift(of: $0, partner: partners[$0.place], played: played)) }, left)
     }
 
-    /// The words for the nearest recorded request, with its line in the file.
-    func line(naming nearest: RecordedRequest, at line: Int?) -> String {
-        let place = line.map { "  (line \($0))" } ?? ""
-        return "nearest recording  " + scanner.masked("\(nearest.method) \(nearest.url)") + place
+    private func drift(
+        of request: UnrecordedRequest, partner: Int?, played: Set<Int>
+    ) -> CassetteDriftError.Drift {
+        let repeated = own.first { played.contains($0) && agrees($0, request) }
+        var changes: [String]
+        if let partner {
+            changes = agrees(partner, request) ? [disorder(of: request)] : replacing(partner, request)
+        } else if let repeated {
+            let count = own.count { played.contains($0) && agrees($0, request) }
+            changes = ["is recorded \(count == 1 ? "once" : "\(count) times") by this test, and sent once more"]
+            return drift(of: request, changes, line: line(repeated))
+        } else if own.contains(where: { hasPath(of: request, $0) }), let nearest = nearest(to: request, of: own) {
+            changes = ["is not recorded; nearest is \(name(of: nearest))"] + differences(nearest, request)
+        } else {
+            changes = ["is not recorded; no recording of this test has its path"]
+        }
+        return drift(of: request, changes, line: partner.flatMap(line))
     }
 
-    /// The words for the earlier answer whose `Location` is the URL of the request (RFC 9110, section 10.2.2); nil if there
-    /// is none.
-    var redirection: String? {
-        let source = earlier.last { interaction in
-            guard let location = interaction.response?.fields[.location],
-                let base = URL(string: interaction.request.url),
-                let target = URL(string: location, relativeTo: base)?.absoluteString
-            else { return false }
-            return redactor.matchable(url: String(target.prefix { $0 != "#" })) == request.url
+    private func drift(of request: UnrecordedRequest, _ changes: [String], line: Int?) -> CassetteDriftError.Drift {
+        CassetteDriftError.Drift(
+            request: scanner.masked("\(request.sent.method) \(request.sent.url)"),
+            changes: (changes + [request.redirection].compactMap(\.self)).map(scanner.masked), line: line,
+            cause: request.redirection == nil ? .request : .answer)
+    }
+
+    private func disorder(of request: UnrecordedRequest) -> String {
+        let next = request.next.flatMap { recorded.indices.contains($0) ? name(of: $0) : nil }
+        return "comes out of order (the rules ask for `.strict`)"
+            + (next.map { "; the next one in order is \($0)" } ?? "")
+    }
+
+    private func replacing(_ partner: Int, _ request: UnrecordedRequest) -> [String] {
+        let old = recorded[partner]
+        let isNamed = old.method != request.sent.method || old.url != request.sent.url
+        return ["is sent in place of " + (isNamed ? "\(old.method) \(old.url)" : "the recorded one")]
+            + differences(partner, request)
+    }
+
+    private func name(of ordinal: Int) -> String {
+        let place = line(ordinal).map { " (line \($0))" } ?? ""
+        return "\(recorded[ordinal].method) \(recorded[ordinal].url)\(place)"
+    }
+
+    /// The lines that a miss shows too.
+    private func differences(_ ordinal: Int, _ request: UnrecordedRequest) -> [String] {
+        RequestDifference(recorded[ordinal], request.comparable, rules: rules.matching, masking: scanner)
+            .disagreements.flatMap { rule, lines in ["\(rule)  differs"] + lines.map { "  \($0)" } }
+    }
+
+    private func nearest(to request: UnrecordedRequest, of candidates: [Int]) -> Int? {
+        let keys = rules.matching.map { $0.key(request.comparable) }
+        let nearness = candidates.map { ordinal in
+            RequestDifference.nearness(recorded[ordinal], request.comparable, rules: rules.matching, keys: keys)
         }
-        return source.map { source in
-            "the `Location` in the answer to " + scanner.masked("\(source.request.method) \(source.request.url)")
-                + " led there"
+        let index = candidates.indices.max { (nearness[$0], $1) < (nearness[$1], $0) }
+        return index.map { candidates[$0] }
+    }
+
+    private func agrees(_ ordinal: Int, _ request: UnrecordedRequest) -> Bool {
+        rules.matching.allSatisfy { rule in
+            KeyTemplates.agree(recorded: rule.key(recorded[ordinal]), rule.key(request.comparable))
         }
+    }
+
+    private func hasPath(of request: UnrecordedRequest, _ ordinal: Int) -> Bool {
+        URLNearness.address(of: recorded[ordinal].url) == URLNearness.address(of: request.comparable.url)
+    }
+
+    /// Whether a request may be a recorded one that has changed: it has the same path, or else the same method, and where the
+    /// test has failed also the same query, content or last part of the path.
+    private func isLike(_ ordinal: Int, _ request: UnrecordedRequest) -> Bool {
+        if hasPath(of: request, ordinal) { return true }
+        let (old, new) = (recorded[ordinal], request.comparable)
+        guard old.method == new.method else { return false }
+        guard hasFailed else { return true }
+        let queries = [old, new].map { $0.url.drop { $0 != "?" } }
+        let names = [old, new].map { URLNearness.address(of: $0.url).split(separator: "/").last }
+        return !queries[0].isEmpty && queries[0] == queries[1]
+            || !old.body.bytes.isEmpty && old.body.bytes == new.body.bytes || names[0] == names[1]
     }
 }

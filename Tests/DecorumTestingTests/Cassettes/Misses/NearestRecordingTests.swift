@@ -47,7 +47,11 @@ import Testing
         let additional =
             "no recording has this path; it may be a request that the test did not send when it was recorded"
         let recorded = try ["/items/1"].map(get)
-        #expect(try await miss(get("/me"), recorded: recorded).contains("\n  \(additional)\nfix: "))
+        #expect(
+            try await miss(get("/me"), recorded: recorded).contains("/me\n\(additional)\nclosest: interaction 1, never")
+        )
+        let other = try Request.post("https://example.com/me", body: "x")
+        #expect(try await miss(other, recorded: recorded).contains("/me\n\(additional)\nfix: "))
         #expect(!(try await miss(get("/items/1?a=b"), recorded: recorded).contains(additional)))
     }
 

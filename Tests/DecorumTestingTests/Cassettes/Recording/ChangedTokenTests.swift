@@ -75,7 +75,7 @@ import Testing
         #expect(try await upload(.rewrite, "another", id: 2, isShared: isShared) == first)
     }
 
-    @Test func `The tests of a suite report a value that was replaced once for each file`() async throws {
+    @Test func `The tests of a suite report the place of a replaced value once, whatever the file`() async throws {
         let reports = Mutex<[[String]]>([])
         var rules = CassetteRules()
         rules.reportReplacements = { list, _ in reports.withLock { $0.append(list.map(\.place)) } }
@@ -88,6 +88,6 @@ import Testing
             for _ in 0...number { _ = try await connection.send(.post("https://example.com/login", body: "me")) }
             try await cassette.finish()
         }
-        #expect(reports.withLock { $0 } == [["access_token in JSON"], ["access_token in JSON"]])
+        #expect(reports.withLock { $0 } == [["access_token in JSON"]])
     }
 }

@@ -56,6 +56,23 @@ import Testing
         }
     }
 
+    @Test func `The tests of a suite list each rule once, whatever file they record`() async throws {
+        let lists = Mutex<[[String]]>([])
+        var rules = CassetteRules()
+        rules.reportReplacements = { replacements, _ in lists.withLock { $0.append(replacements.map(\.place)) } }
+        let defaults = CassetteDefaults(rules: rules, shared: SharedCassettes(isPartial: false))
+        for (name, content) in [("a", #"{"token":"x7Rq2Lm"}"#), ("b", #"{"token":"y7Rq2Lm","pin":"4711"}"#)] {
+            let cassette = try defaults.cassette(at: folder.path("\(name).json"), rules: nil, mode: .once, test: name)
+            let stub = StubConnection { _ in
+                Response(status: .ok, fields: [.contentType: "application/json"], body: Body(Data(content.utf8)))
+            }
+            _ = try await CassetteConnection(cassette, recording: stub).send(
+                .get("https://example.com/?api_key=k7Rq2Lm"))
+            try await cassette.finish()
+        }
+        #expect(lists.withLock { $0 } == [["api_key in a query or form", "token in JSON"], ["pin in JSON"]])
+    }
+
     @Test func `Each listed rule leaves its value`() async throws {
         let authorization = try #require(HTTPField.Name("authorization"))
         let list = try await record(allowing: [

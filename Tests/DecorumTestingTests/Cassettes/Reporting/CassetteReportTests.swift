@@ -50,7 +50,7 @@ import Testing
         await #expect(throws: CassetteError.self) { try await test("gone.json", ["/a"]) }
         let found = try #require(try report.report().cassettes.first)
         #expect(found.isMissing && found.opened == 1 && found.finished == 0)
-        #expect(try report.report().description.contains("  not finished by 1 of 1 tests\n  does not exist\n"))
+        #expect(try report.report().description.contains("  its test failed\n  does not exist\n"))
     }
 
     /// The paths in a report are those from the working directory, or whole ones.
@@ -87,15 +87,29 @@ import Testing
         let text = try folder.text("report.txt")
         #expect(
             text.hasPrefix(
-                "3 cassettes in 4 tests: 2 recorded, 4 replayed, 1 missed, 0 changed, 1 outdated, 0 unused, 1 secrets"))
+                "3 cassettes, opened 4 times: 2 recorded, 4 replayed, 0 verified, 1 missed, 0 changed, 1 outdated, 0 unused, 1 secrets"
+            ))
         #expect(text.contains("  missed    GET https://api.example.com/missing\n"))
-        #expect(text.contains("  not finished by 1 of 2 tests\n"))
+        #expect(text.contains("  1 of 2 tests failed\n"))
         #expect(text.contains("  outdated  interaction 1  GET https://api.example.com/old  (line 1)\n"))
         #expect(text.contains("\nopened by no test:\n"))
         let json = try JSONSerialization.jsonObject(with: Data(contentsOf: report.json)) as? [String: Any]
         #expect((json?["counts"] as? [String: Int])?["missed"] == 1)
         #expect((json?["unopened"] as? [String])?.count == 1)
         for output in [text, try folder.text("report.json")] { #expect(!output.contains("s3cr3t")) }
+    }
+
+    @Test func `A run tells what was recorded once, and what was verified`() async throws {
+        let rules = CassetteRules.silent
+        try await test("new.json", ["/a", "/b"], mode: .once, rules: rules)
+        try await test("added.json", ["/a"], mode: .append, rules: rules)
+        #expect(try folder.text("report.txt").contains("new.json (once): 2 recorded, 0 replayed\n"))
+        #expect(try folder.text("report.txt").contains("added.json (append): 1 recorded, 0 replayed\n"))
+        let verifying = CassetteReportFile(at: folder.path("verified.json"), isPartial: false)
+        try await test("new.json", ["/a", "/b"], mode: .verify, rules: rules, into: verifying)
+        let text = try folder.text("verified.txt")
+        #expect(text.hasPrefix("1 cassette, opened once: 0 recorded, 0 replayed, 2 verified, 0 missed"), "\(text)")
+        #expect(text.contains("new.json (verify): 2 verified\n"), "\(text)")
     }
 
     @Test func `A recording counts as unused if no test of the whole run has played it`() async throws {

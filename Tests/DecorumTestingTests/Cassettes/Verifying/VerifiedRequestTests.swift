@@ -62,7 +62,7 @@ import Testing
         let error = await #expect(throws: CassetteDriftError.self) {
             try await recorder.run(.verify, requests(23), answer: live)
         }
-        #expect(error?.drifts.first?.changes.first == "is not recorded")
+        #expect(error?.drifts.map(\.changes.first) == ["is sent in place of GET https://example.com/items?after=17"])
     }
 
     @Test func `A request without a recording is told with the nearest one and the answer that led to it`() async throws
@@ -84,8 +84,77 @@ import Testing
             recorder.folder.text("feed.json").split(separator: "\n").firstIndex { $0.contains("page=1") })
         #expect(
             error?.drifts.first?.changes == [
-                "is not recorded", "nearest recording  GET https://example.com/items?page=1  (line \(line - 2))",
+                "is sent in place of GET https://example.com/items?page=1", "url  differs",
+                "  https://example.com/items?page=1  →  https://example.com/v2/items?page=1",
                 "the `Location` in the answer to GET https://example.com/start led there",
             ])
+        #expect(error?.drifts.map(\.line) == [line - 2])
+        #expect(error?.description.hasPrefix("The server no longer answers") == true)
+    }
+
+    /// Records some requests, verifies others, and returns the text of the differences.
+    private func drift(
+        _ recorded: [Request], _ live: [Request], rules: CassetteRules = CassetteRules()
+    ) async throws -> String {
+        let answer: @Sendable (Request) -> Response = { _ in TestRecorder.json("{}") }
+        _ = try await recorder.run(.once, recorded, rules: rules, answer: answer)
+        let error = await #expect(throws: CassetteDriftError.self) {
+            try await recorder.run(.verify, live, rules: rules, answer: answer)
+        }
+        return try #require(error).description.replacing(recorder.folder.url.path + "/", with: "")
+    }
+
+    private func get(_ paths: String...) throws -> [Request] {
+        try paths.map { try .get("https://example.com" + $0) }
+    }
+
+    private func post(_ title: String) throws -> Request {
+        try .post("https://example.com/items", fields: [.contentType: "application/json"], body: Body(title))
+    }
+
+    @Test func `A request that is sent in place of a recorded one is told once, with the lines of a miss`() async throws
+    {
+        let text = try await drift(get("/me", "/search?q=ap"), get("/me", "/find?q=ap"))
+        #expect(
+            text == """
+                The test no longer sends the requests of the cassette feed.json:
+                  GET https://example.com/find?q=ap  (line 18)
+                    is sent in place of GET https://example.com/search?q=ap
+                    url  differs
+                      https://example.com/search?q=ap  →  https://example.com/find?q=ap
+                fix: change the code that sends the requests; if the change is meant, `CASSETTE=rewrite swift test` records \
+                the test anew
+                """)
+    }
+
+    @Test func `Another content of a request is shown`() async throws {
+        let text = try await drift([post(#"{"title":"fig"}"#)], [post(#"{"name":"fig"}"#)])
+        #expect(text.contains("\n    is sent in place of the recorded one\n    body  differs\n      $."), "\(text)")
+        #expect(!text.contains("no longer requested"), "\(text)")
+    }
+
+    @Test func `Requests in another order are told as such where the rules ask for the order`() async throws {
+        let text = try await drift(
+            [post("{}")] + get("/search"), get("/search") + [post("{}")], rules: CassetteRules(order: .strict))
+        #expect(
+            text.contains(
+                "GET https://example.com/search  (line 22)\n    comes out of order (the rules ask for `.strict`); the next "
+                    + "one in order is POST https://example.com/items (line 4)\nfix"), "\(text)")
+    }
+
+    @Test func `A request that is sent more often than it is recorded, or was not recorded, is told as such`()
+        async throws
+    {
+        let text = try await drift(get("/me", "/a", "/a"), get("/me", "/me", "/a", "/a", "/a", "/new"))
+        #expect(
+            text.contains(
+                """
+                  GET https://example.com/me  (line 4)
+                    is recorded once by this test, and sent once more
+                  GET https://example.com/a  (line 18)
+                    is recorded 2 times by this test, and sent once more
+                  GET https://example.com/new
+                    is not recorded; no recording of this test has its path
+                """), "\(text)")
     }
 }

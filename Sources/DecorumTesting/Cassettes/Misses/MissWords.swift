@@ -1,0 +1,98 @@
+import Decorum
+import Synchronization
+
+/// The words that explain why no recording answers a request.
+struct MissWords {
+    let cassette: Cassette
+    /// The recorded requests as they are matched.
+    let recorded: [RecordedRequest]
+    let scanner: SecretScanner
+
+    static let randomAdvice =
+        "a value that looks random differs, which no new recording mends: pass the code a fixed UUID, number or time, or "
+        + "ignore the value, as in `.url(ignoring: \"id\")` or `.body(ignoring: \"**.id\")`; else "
+
+    static let repeatAdvice = "if the answer is the same each time, set `rules.repeats = .last`; else "
+
+    private static let additional =
+        "no recording has this path; it may be a request that the test did not send when it was recorded"
+
+    /// The explanation for a request and the recording that is nearest to it; `hasPath` tells whether any recording has the
+    /// path of the request.
+    func explanation(
+        _ nearest: Int?, _ difference: RequestDifference?, _ finding: PlaybackIndex.Finding, isPlayed: Bool,
+        hasPath: Bool
+    ) -> String {
+        guard let nearest, let difference else {
+            return recorded.isEmpty ? "the cassette holds no interaction" : newTest
+        }
+        let tests = cassette.owners.foreign.contains(nearest) ? cassette.content.tests(of: nearest) : []
+        guard difference.disagreements.isEmpty else {
+            let compared = Self.compared(difference, nearest, isPlayed: isPlayed, by: tests)
+            guard !hasPath else { return compared }
+            return Self.additional + (difference.agreements.isEmpty ? "" : "\n\(compared)")
+        }
+        guard !cassette.owners.withheld.contains(nearest) else {
+            return "this test has not recorded the request; interaction \(nearest + 1) matches, but answers only "
+                + tests.joined(separator: ", ")
+        }
+        guard case .played(let ordinals) = finding else { return disorder(nearest) }
+        return repeated(ordinals)
+    }
+
+    /// The tests whose recordings are in the file, in place of a recording that has nothing to do with the test.
+    private var newTest: String {
+        let names = cassette.content.testNames
+        let opened = cassette.shared?.openedNames(of: cassette.file) ?? []
+        let absent = names.subtracting(opened)
+        let fault = "the file has no recording of \(cassette.test ?? "this test"), but those of "
+        return fault + (absent.isEmpty ? "other tests:" : "tests that have not run so far:")
+            + listed((absent.isEmpty ? names : absent).sorted())
+    }
+
+    private func disorder(_ nearest: Int) -> String {
+        let next = cassette.state.withLock { $0.index.cursor }
+        let words = "interaction \(nearest + 1) matches, but is not the next one in order (the rules ask for `.strict`)"
+        guard recorded.indices.contains(next) else { return words }
+        let request = scanner.masked("\(recorded[next].method) \(recorded[next].url)")
+        return "\(words), which is interaction \(next + 1), \(request)"
+    }
+
+    private func repeated(_ ordinals: [Int]) -> String {
+        let requests = cassette.state.withLock { state in ordinals.compactMap { state.answered[$0] } }
+        let numbers = Self.list(ordinals.map { $0 + 1 })
+        guard ordinals.count > 1 else {
+            return
+                "interaction \(numbers) matches, but the test recorded it once, and sends it a second time; it was played "
+                + "for request \(Self.list(requests))"
+        }
+        return
+            "interactions \(numbers) match, but the test recorded the request \(ordinals.count) times, and sends it once "
+            + "more; they were played for requests \(Self.list(requests))"
+    }
+
+    /// Some numbers; a client that polls may have played thousands.
+    private static func list(_ numbers: [Int]) -> String {
+        let texts = numbers.map(String.init)
+        guard let last = texts.last, texts.count > 1 else { return texts.joined() }
+        let others = texts.count > 6 ? texts.prefix(3) + ["…"] : texts.dropLast()[...]
+        return "\(others.joined(separator: ", ")) and \(last)"
+    }
+
+    private static func compared(
+        _ difference: RequestDifference, _ nearest: Int, isPlayed: Bool, by tests: [String]
+    ) -> String {
+        let count = difference.agreements.count + difference.disagreements.count
+        let course =
+            tests.isEmpty ? isPlayed ? "already played" : "never played" : "of \(tests.joined(separator: ", "))"
+        var lines = [
+            "closest: interaction \(nearest + 1), \(course), \(difference.agreements.count) of \(count) rules agree"
+        ]
+        lines += difference.agreements.map { "  \($0)  same" }
+        for (rule, details) in difference.disagreements {
+            lines.append("  \(rule)  differs")
+            lines += details.map { "    \($0)" }
+        }
+        return lines.joined(separator: "\n")
+    }
+}
