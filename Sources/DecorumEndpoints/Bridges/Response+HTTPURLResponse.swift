@@ -29,6 +29,8 @@ extension HTTPURLResponse {
 }
 
 extension Response {
+    private static let fieldLimit = 10_000
+
     /// Creates a response from the two values that a `URLSession` returns.
     ///
     /// Fields are sorted by name, since Foundation does not keep their order, and joined `Set-Cookie` fields are split
@@ -37,8 +39,10 @@ extension Response {
     ///
     /// - Parameters:
     ///   - data: The content.
-    ///   - response: The head.
-    public init(_ data: Data, _ response: HTTPURLResponse) {
+    ///   - response: The head; with a status that is none from 100 to 999, or with more than 10,000 fields, there is no
+    ///     response.
+    public init?(_ data: Data, _ response: HTTPURLResponse) {
+        guard (100...999).contains(response.statusCode) else { return nil }
         var fields = HTTPFields()
         let named = response.allHeaderFields.compactMap { name, value -> HTTPField? in
             guard let name = (name as? String).flatMap({ HTTPField.Name($0) }) else { return nil }
@@ -46,6 +50,8 @@ extension Response {
         }
         for field in named.sorted(by: { $0.name.canonicalName < $1.name.canonicalName }) {
             let values = field.name == .setCookie ? SetCookieSplitting.split(field.value) : [field.value]
+            // HTTPFields traps when there are more than fit.
+            guard fields.count + values.count <= Self.fieldLimit else { return nil }
             for value in values { fields.append(HTTPField(name: field.name, value: value)) }
         }
         if let length = fields[.contentLength], length != String(data.count) {

@@ -57,7 +57,7 @@ import FoundationNetworking
         response.head.headerFields.append(HTTPField(name: .setCookie, value: "b=2"))
         let head = try #require(HTTPURLResponse(response, url: url))
         #expect(head.url == url)
-        let back = Response(Data("text".utf8), head)
+        let back = try #require(Response(Data("text".utf8), head))
         #expect(back.status == .created)
         #expect(back.body.bytes == Data("text".utf8))
         #expect(back.metadata.url == url)
@@ -69,7 +69,17 @@ import FoundationNetworking
         let url = try #require(URL(string: "https://example.com/a"))
         let fields = ["Content-Encoding": "gzip", "Content-Length": "999"]
         let head = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: fields))
-        #expect(Response(Data("text".utf8), head).head.headerFields.isEmpty)
+        let response = try #require(Response(Data("text".utf8), head))
+        #expect(response.head.headerFields.isEmpty)
+    }
+
+    @Test func `A head that no response can have makes none`() throws {
+        let url = try #require(URL(string: "https://example.com/a"))
+        let cookies = Array(repeating: "a=1", count: 10_001).joined(separator: ", ")
+        for (status, fields) in [(0, [:]), (1000, [:]), (200, ["Set-Cookie": cookies])] {
+            let head = HTTPURLResponse(url: url, statusCode: status, httpVersion: nil, headerFields: fields)
+            #expect(try Response(Data(), #require(head)) == nil)
+        }
     }
 
     @Test(arguments: [
