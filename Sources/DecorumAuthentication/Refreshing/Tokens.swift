@@ -104,10 +104,19 @@ public final class Tokens: Sendable {
     ///   - deadline: The instant at which the wait for a new token ends.
     /// - Returns: The token; nil where the server has rejected a token that was just given, so that a further one is of no use.
     /// - Throws: As ``token()``.
-    func lease(insteadOf rejected: TokenLease? = nil, until deadline: ContinuousClock.Instant? = nil) async throws
-        -> TokenLease?
-    {
-        var step = step(insteadOf: rejected, hasWaited: false)
+    @inline(__always) func lease(
+        insteadOf rejected: TokenLease? = nil, until deadline: ContinuousClock.Instant? = nil
+    ) async throws -> TokenLease? {
+        let step = step(insteadOf: rejected, hasWaited: false)
+        // A valid token needs no further asynchronous call.
+        if case .use(let lease, nil) = step { return lease }
+        return try await self.lease(after: step, insteadOf: rejected, until: deadline)
+    }
+
+    private func lease(
+        after first: TokenState.Step, insteadOf rejected: TokenLease?, until deadline: ContinuousClock.Instant?
+    ) async throws -> TokenLease? {
+        var step = first
         while true {
             switch step {
             case .use(let lease, let early):
