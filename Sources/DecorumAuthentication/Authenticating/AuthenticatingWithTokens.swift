@@ -85,8 +85,17 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
         if let reason = binding.reasonToSkip(request, secretFields: secretFields) {
             return try await base.sendUnchanged(request, because: reason)
         }
-        let deadline = request.options.deadline
-        guard let lease = try await tokens.lease(until: deadline) else { throw SignedOutError(.noToken) }
+        let lease: TokenLease
+        let step = tokens.firstStep
+        if case .use(let valid, nil) = step {
+            lease = valid
+        } else {
+            let deadline = request.options.deadline
+            guard let got = try await tokens.lease(after: step, insteadOf: nil, until: deadline) else {
+                throw SignedOutError(.noToken)
+            }
+            lease = got
+        }
         guard request.body.replay > .once || request.body.isEmpty else {
             let response = try await send(request, with: lease)
             if response.rejectsToken { tokens.replaceInBackground(lease) }
@@ -128,7 +137,7 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
 extension Response {
     /// Whether a server, and not a store, says that the token is not valid (RFC 6750, section 3.1).
     fileprivate var rejectsToken: Bool {
-        guard status == .unauthorized, metadata.source != .cache else { return false }
+        guard metadata.refusesCredentials, metadata.source != .cache else { return false }
         return challenges.contains { $0.scheme == "bearer" && $0["error"] == OAuthError.Code.invalidToken.name }
     }
 }

@@ -104,16 +104,16 @@ public final class Tokens: Sendable {
     ///   - deadline: The instant at which the wait for a new token ends.
     /// - Returns: The token; nil where the server has rejected a token that was just given, so that a further one is of no use.
     /// - Throws: As ``token()``.
-    @inline(__always) func lease(
+    func lease(
         insteadOf rejected: TokenLease? = nil, until deadline: ContinuousClock.Instant? = nil
     ) async throws -> TokenLease? {
-        let step = step(insteadOf: rejected, hasWaited: false)
-        // A valid token needs no further asynchronous call.
-        if case .use(let lease, nil) = step { return lease }
-        return try await self.lease(after: step, insteadOf: rejected, until: deadline)
+        try await lease(after: step(insteadOf: rejected, hasWaited: false), insteadOf: rejected, until: deadline)
     }
 
-    private func lease(
+    /// The first step of a caller: a valid token, or one for ``lease(after:insteadOf:until:)``.
+    var firstStep: TokenState.Step { step(insteadOf: nil, hasWaited: false) }
+
+    func lease(
         after first: TokenState.Step, insteadOf rejected: TokenLease?, until deadline: ContinuousClock.Instant?
     ) async throws -> TokenLease? {
         var step = first
