@@ -49,12 +49,20 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
     let base: Base
     let tokens: Tokens
     let binding: CredentialBinding
+    // Made once, since a set for each request would cost as much as all the rest.
+    private let secretFields: Set<HTTPField.Name> = [.authorization]
+
+    init(base: Base, tokens: Tokens, binding: CredentialBinding) {
+        self.base = base
+        self.tokens = tokens
+        self.binding = binding
+    }
 
     var layer: Layer {
         Layer(
             name: Self.name, role: .authentication,
             settings: [Layer.Setting("with", "tokens"), binding.setting],
-            facts: facts, secretFields: [.authorization], sends: 1...2, longestWait: .unbounded,
+            facts: facts, secretFields: secretFields, sends: 1...2, longestWait: .unbounded,
             sharedState: [Layer.StateIdentity(tokens)],
             branches: [Layer.Branch("refresh", tokens.source.layers, carriesRequests: false)])
     }
@@ -69,14 +77,25 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
     }
 
     @inline(__always) func send(_ request: consuming Request) async throws -> Response {
-        if !request.options.secretFields.contains(.authorization) {
+        if request.options.secretFields.isEmpty {
+            request.options.secretFields = secretFields
+        } else {
             request.options.secretFields.insert(.authorization)
         }
-        if let reason = binding.reasonToSkip(request, secretFields: [.authorization]) {
+        if let reason = binding.reasonToSkip(request, secretFields: secretFields) {
             return try await base.sendUnchanged(request, because: reason)
         }
-        let deadline = request.options.deadline
-        guard let lease = try await tokens.lease(until: deadline) else { throw SignedOutError(.noToken) }
+        let lease: TokenLease
+        let step = tokens.firstStep
+        if case .use(let valid, nil) = step {
+            lease = valid
+        } else {
+            let deadline = request.options.deadline
+            guard let got = try await tokens.lease(after: step, insteadOf: nil, until: deadline) else {
+                throw SignedOutError(.noToken)
+            }
+            lease = got
+        }
         guard request.body.replay > .once || request.body.isEmpty else {
             let response = try await send(request, with: lease)
             if response.rejectsToken { tokens.replaceInBackground(lease) }
@@ -118,7 +137,7 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
 extension Response {
     /// Whether a server, and not a store, says that the token is not valid (RFC 6750, section 3.1).
     fileprivate var rejectsToken: Bool {
-        guard status == .unauthorized, metadata.source != .cache else { return false }
+        guard metadata.refusesCredentials, metadata.source != .cache else { return false }
         return challenges.contains { $0.scheme == "bearer" && $0["error"] == OAuthError.Code.invalidToken.name }
     }
 }

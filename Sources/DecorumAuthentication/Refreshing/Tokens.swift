@@ -104,10 +104,19 @@ public final class Tokens: Sendable {
     ///   - deadline: The instant at which the wait for a new token ends.
     /// - Returns: The token; nil where the server has rejected a token that was just given, so that a further one is of no use.
     /// - Throws: As ``token()``.
-    func lease(insteadOf rejected: TokenLease? = nil, until deadline: ContinuousClock.Instant? = nil) async throws
-        -> TokenLease?
-    {
-        var step = step(insteadOf: rejected, hasWaited: false)
+    func lease(
+        insteadOf rejected: TokenLease? = nil, until deadline: ContinuousClock.Instant? = nil
+    ) async throws -> TokenLease? {
+        try await lease(after: step(insteadOf: rejected, hasWaited: false), insteadOf: rejected, until: deadline)
+    }
+
+    /// The first step of a caller: a valid token, or one for ``lease(after:insteadOf:until:)``.
+    var firstStep: TokenState.Step { step(insteadOf: nil, hasWaited: false) }
+
+    func lease(
+        after first: TokenState.Step, insteadOf rejected: TokenLease?, until deadline: ContinuousClock.Instant?
+    ) async throws -> TokenLease? {
+        var step = first
         while true {
             switch step {
             case .use(let lease, let early):

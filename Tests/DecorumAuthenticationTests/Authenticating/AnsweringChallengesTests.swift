@@ -68,4 +68,29 @@ import Testing
         #expect(response.status == .unauthorized && asked.value == 0)
         #expect(api.requests.allSatisfy { $0.head.headerFields[.authorization] == nil })
     }
+
+    @Test(arguments: [
+        "Digest nonce=\"" + String(repeating: "x", count: 100_000) + "\"", "Basic realm=\"a", "Basic a=\u{1}", "=,=,\"",
+        "",
+        String(repeating: "Basic a=b,", count: 10_000), "Bearer error=\"\u{7F}\"",
+        String(repeating: "a", count: 100_000),
+    ])
+    func `A challenge that is huge or malformed ends with the 401, whatever the handler answers`(
+        challenge: String
+    ) async throws {
+        let api = StubConnection { _ in
+            Response(status: .unauthorized, fields: [.wwwAuthenticate: challenge], body: "why")
+        }
+        let giving = handler { _ in .credentials(try .basic(user: "u", password: "p")) }
+        let tokens = Tokens(in: MemoryTokenStore(try Token("t")), from: RotatingServer(clock: VirtualClock()))
+        for connection: any Connection in [
+            api.answeringChallenges(with: giving, for: [try .api()]), api.authenticating(with: tokens, for: try .api()),
+        ] {
+            let before = api.requests.count
+            let response = try await connection.send(.get(RotatingServer.apiURL))
+            #expect(response.status == .unauthorized && api.requests.count - before <= 2)
+            #expect(try await response.body.text(upTo: 10) == "why")
+        }
+        #expect(asked.value <= 1)
+    }
 }
