@@ -16,14 +16,12 @@ extension Response {
     /// - Parameters:
     ///   - type: The type of the values.
     ///   - limit: The largest number of bytes of a line.
-    ///   - decoder: The decoder; nil for that of the API that has answered.
+    ///   - decoder: The decoder; an endpoint that is read as ``ResponseReading/jsonLines(upTo:)`` has that of its API.
     /// - Returns: The values, which can be read once where the body can be read once.
     public func jsonLines<Value: Decodable & Sendable>(
-        of type: Value.Type, upTo limit: Int, using decoder: JSONDecoder? = nil
+        of type: Value.Type, upTo limit: Int, using decoder: JSONDecoder = JSONDecoder()
     ) -> JSONLines<Value> {
-        JSONLines(
-            response: self, limit: limit,
-            decoder: decoder ?? (metadata.api ?? .standard).api.settings.decoder)
+        JSONLines(response: self, limit: limit, decoder: decoder)
     }
 }
 
