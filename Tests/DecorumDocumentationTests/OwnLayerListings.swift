@@ -29,7 +29,7 @@ struct StampConnection<Base: Connection>: ComposedConnection {
     var layer: Layer {
         Layer(
             name: "stamping", role: .authentication, settings: [binding.setting],
-            facts: [.addsCredentials, .bindsToOrigins, .changesSignedParts, .variesPerSend], secretFields: [.stamp])
+            facts: [.addsCredentials, .bindsToOrigins, .changesSignedParts], secretFields: [.stamp])
     }
 
     func send(_ request: consuming Request) async throws -> Response {
@@ -39,6 +39,12 @@ struct StampConnection<Base: Connection>: ComposedConnection {
         }
         request.head.headerFields[.stamp] = stamp(request.head)
         return try await base.send(request)
+    }
+}
+
+extension Connection {
+    func stamping(for origins: Origin..., by stamp: @escaping @Sendable (HTTPRequest) -> String) -> some Connection {
+        StampConnection(base: self, binding: CredentialBinding(origins: Set(origins)), stamp: stamp)
     }
 }
 
@@ -58,8 +64,8 @@ struct StampConnection<Base: Connection>: ComposedConnection {
                 ? Response(status: .found, fields: [.location: "https://other.example/"])
                 : Response(status: .forbidden)
         }
-        let binding = CredentialBinding(origins: [try Origin("https://example.com")])
-        let connection = StampConnection(base: stub, binding: binding) { "of \($0.path ?? "")" }.followingRedirects()
+        let connection = try stub.stamping(for: Origin("https://example.com")) { "of \($0.path ?? "")" }
+            .followingRedirects()
         let context = CallContext(keepingHistory: 10)
         var request = try Request.get("https://example.com/leave")
         request.options.callContext = context
@@ -76,10 +82,9 @@ struct StampConnection<Base: Connection>: ComposedConnection {
 
     @Test(arguments: DecoratorLaw.all)
     func stampLaw(_ law: DecoratorLaw) async throws {
+        let home = try Origin(DecoratorLaw.origin)
         try await law.check(adding: [.stamp]) { base in
-            StampConnection(base: base, binding: CredentialBinding(origins: [try Origin("https://example.com")])) { _ in
-                "stamp"
-            }
+            base.stamping(for: home) { "stamp of \($0.path ?? "")" }
         }
     }
 }

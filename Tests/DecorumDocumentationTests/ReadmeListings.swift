@@ -72,8 +72,8 @@ import Testing
         case let error as TransportError where error.meansServerNotReached: "You seem to be offline."
         case is TransportError, is ContentCodingError: "The server does not answer as it should."
         case let error as PacingError: "The server asks to wait until \(error.date)."  // nothing was sent
-        case let error as RefusalError: error.problem(as: Problem.self)?.message  // of a typed call
-        case let error as StatusError: error.problem  // of a plain request: the words of the server
+        case let error as RefusalError: error.problem(as: Problem.self)?.message ?? "The server has a problem."
+        case let error as StatusError: error.problem ?? "The server has a problem."  // of a plain request
         case is ResponseDecodingError: "The server sends something that this app does not understand."
         default: "Something went wrong."
         }

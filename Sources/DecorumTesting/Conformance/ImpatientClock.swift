@@ -30,9 +30,17 @@ public final class ImpatientClock: DatedClock {
     /// One nanosecond.
     public var minimumResolution: Duration { .nanoseconds(1) }
 
-    /// Moves the time to an instant, unless the task is cancelled.
+    /// Moves the time to an instant, unless the task is cancelled, as by a limit that the time reaches on its way.
     public func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
         try Task.checkCancellation()
+        while let limit = clock.pendingSleeps.first.map({ clock.now + $0 }), limit < deadline {
+            clock.advance(to: limit)
+            // The work that the limit ends may be this one, so it gets its turns first.
+            for _ in 0..<100 {
+                await Task.yield()
+                try Task.checkCancellation()
+            }
+        }
         clock.advance(to: deadline)
         await Task.yield()
         try Task.checkCancellation()

@@ -44,6 +44,24 @@ import Testing
         #expect(stub.requests.count == 3)
     }
 
+    @Test(arguments: [3, 30])
+    func `Each attempt at a server that hangs ends at its limit, and no late answer counts`(seconds: Int) async throws {
+        for _ in 0..<20 {
+            let clock = ImpatientClock()
+            let stub = StubConnection(clock: clock) { _ in
+                try await clock.sleep(for: .seconds(seconds))
+                return Response(status: .ok)
+            }
+            var stack = StandardStack(.app, for: "https://api.example.com/")
+            stack.time = .init(call: .seconds(60), attempt: .seconds(2))
+            stack.retries?.budget = .perCall
+            let connection = try stack.composed(over: stub, clock: clock)
+            let error = await #expect(throws: TransportError.self) { try await connection.send(.get("items")) }
+            #expect(error?.isTimeout == true)
+            #expect(stub.requests.count == 4)
+        }
+    }
+
     @Test func `The deadline of a call ends waits that are longer together`() async throws {
         let stub = StubConnection { _ in Response(status: .serviceUnavailable, fields: [.retryAfter: "20"]) }
         var stack = StandardStack(.app, for: "https://api.example.com/")

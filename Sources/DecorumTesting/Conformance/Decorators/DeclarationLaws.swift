@@ -76,7 +76,9 @@ extension DecoratorLaw {
         if !missing.isDisjoint(with: answering), try await ShownEffects.sharesRequests(subject) {
             missing.subtract(answering)
         }
-        try require(missing.isEmpty, "A layer declares what no exchange has shown: \(names(missing)).")
+        let advice =
+            declared.contains(.bindsToOrigins) ? " Bind it to `DecoratorLaw.origin`, to which the laws send." : ""
+        try require(missing.isEmpty, "A layer declares what no exchange has shown: \(names(missing)).\(advice)")
         if declared.contains(.bindsToOrigins) { try await requireBinding(subject) }
     }
 
