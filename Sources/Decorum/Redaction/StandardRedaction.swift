@@ -77,8 +77,10 @@ private struct StandardName: ExpressibleByStringLiteral {
     private static let endings: [StandardName] = [
         "*access_key", "*access_key_id", "*account_key", "*api_key", "*application_key", "*auth", "*auth_key",
         "*authorization", "*bearer", "*cookie", "*cookies", "*credential", "*credentials", "*csrf", "*encryption_key",
-        "*jwt", "*otp", "*passcode", "*passphrase", "*passwd", "*password", "*private_key", "*secret", "*secret_key",
-        "*session_id", "*session_key", "*shared_key", "*signing_key", "*subscription_key", "*token", "*tokens", "*xsrf",
+        "*jwt", "*otp", "*passcode", "*passphrase", "*kennwort", "*mot_de_passe", "*passwd", "*password", "*passwort",
+        "*private_key", "*pwd", "*secret", "*secret_key",
+        "*session_id", "*session_key", "*shared_key", "*signing_key", "*subscription_key", "*user_pass", "*token",
+        "*tokens", "*xsrf",
         // In JSON these are signatures of functions, and objects.
         StandardName("*signature", notIn: .json), StandardName("*signature_256", notIn: .json),
         StandardName("*session", notIn: .json),
@@ -107,7 +109,8 @@ private struct StandardName: ExpressibleByStringLiteral {
         "AWSAccessKeyId", "jsessionid", "oauth_signature", "oauth_token", "oauth_verifier", "PHPSESSID", "SAMLResponse",
         "X-Amz-Credential", "X-Amz-Signature", "X-Goog-Credential", "X-Goog-Signature",
         StandardName("auth", notIn: [.fields, .json]), StandardName("code", notIn: [.fields, .json]),
-        StandardName("key", notIn: [.fields, .json]), StandardName("pass", notIn: [.fields, .json]),
+        StandardName("key", notIn: [.fields, .json]), StandardName("pass", notIn: .fields),
+        StandardName("pw", notIn: .fields),
         StandardName("pin", notIn: .fields),
         StandardName("session", notIn: [.fields, .json]), StandardName("sid", notIn: [.fields, .json]),
         StandardName("sig", notIn: [.fields, .json]), StandardName("sign", notIn: [.fields, .json]),

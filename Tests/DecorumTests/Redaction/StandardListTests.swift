@@ -36,11 +36,23 @@ import Testing
         #expect(redacted(#"{"\#(name)":"shown"}"#, "application/json") == #"{"\#(name)":"shown"}"#)
     }
 
-    @Test(arguments: ["key", "code", "sig", "ticket", "sid", "pass"])
+    @Test(arguments: ["key", "code", "sig", "ticket", "sid"])
     func `A name of query items does not apply elsewhere`(name: String) throws {
         let field = try #require(HTTPField.Name(name))
         #expect(Redaction.standard.applied(toURL: "/?\(name)=s3cret") == "/?\(name)=REDACTED")
         #expect(Redaction.standard.applied(to: [field: "shown"])[field] == "shown")
+        #expect(redacted(#"{"\#(name)":"shown"}"#, "application/json") == #"{"\#(name)":"shown"}"#)
+    }
+
+    @Test(arguments: ["pass", "pw", "userPass", "user_pass", "loginPwd", "kennwort", "mot_de_passe", "Passwort"])
+    func `A password is secret under its short names and those of other languages`(name: String) {
+        #expect(Redaction.standard.applied(toURL: "/?\(name)=s3cret") == "/?\(name)=REDACTED")
+        #expect(redacted("\(name)=s3cret", "application/x-www-form-urlencoded") == "\(name)=REDACTED")
+        #expect(redacted(#"{"\#(name)":"s3cret"}"#, "application/json") == #"{"\#(name)":"REDACTED"}"#)
+    }
+
+    @Test(arguments: ["bypass", "compass", "passed", "pwned"])
+    func `A word that holds a short name is shown`(name: String) {
         #expect(redacted(#"{"\#(name)":"shown"}"#, "application/json") == #"{"\#(name)":"shown"}"#)
     }
 

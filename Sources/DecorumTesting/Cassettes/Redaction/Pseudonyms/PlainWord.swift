@@ -4,7 +4,7 @@
 /// value secret. People choose words as passwords, so a word under the name of a password is secret.
 enum PlainWord {
     /// Parts of names of secrets that people choose, or that are as short.
-    private static let chosen = ["pass", "pwd", "pin", "otp", "secret", "answer", "phrase", "cvc", "cvv"]
+    private static let chosen = ["pass", "pw", "kennwort", "pin", "otp", "secret", "answer", "phrase", "cvc", "cvv"]
     private static let longest = 12
     private static let wordLimit = 16
 
