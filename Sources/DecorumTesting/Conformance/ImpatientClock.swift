@@ -30,19 +30,9 @@ public final class ImpatientClock: DatedClock {
     /// One nanosecond.
     public var minimumResolution: Duration { .nanoseconds(1) }
 
-    /// Moves the time to an instant, unless the task is cancelled, as by a limit that the time reaches on its way.
+    /// Moves the time to an instant, unless the task is cancelled.
     public func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
-        // A limit of the same work may begin in another task.
-        for _ in 0..<20 { await Task.yield() }
         try Task.checkCancellation()
-        while let limit = clock.pendingSleeps.first.map({ clock.now + $0 }), limit < deadline {
-            clock.advance(to: limit)
-            // The work that the limit ends may be this one, so it gets its turns first.
-            for _ in 0..<100 {
-                await Task.yield()
-                try Task.checkCancellation()
-            }
-        }
         clock.advance(to: deadline)
         await Task.yield()
         try Task.checkCancellation()
