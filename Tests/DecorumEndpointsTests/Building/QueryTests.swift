@@ -19,7 +19,7 @@ import Testing
             var list: [Int128] = [1]
         }
         #expect(
-            try Query(encoding: Numbers()).text
+            try Query(encoding: Numbers(), nesting: .flat).text
                 == "small=-1&large=\(Int128.min)&unsigned=\(UInt128.max)&half=0.5&list=1")
     }
 
