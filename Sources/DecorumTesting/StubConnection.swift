@@ -112,10 +112,18 @@ public final class StubConnection: Connection {
     private func response(to request: Request, by answer: @escaping Answer) async throws -> Response {
         guard let watch, let deadline = request.options.deadline else { return try await answer(request) }
         let start = watch.clock.now
+        let result: Result<Response?, any Error>
+        do {
+            result = .success(
+                try await watch.value(until: deadline) {
+                    try await ImpatientClock.$answerDeadline.withValue(deadline) { try await answer(request) }
+                })
+        } catch {
+            result = .failure(error)
+        }
         // A clock that skips waits may have passed the deadline before the task that watches it had its turn.
-        guard let response = try await watch.value(until: deadline, of: { try await answer(request) }),
-            watch.clock.now < deadline
-        else {
+        try Task.checkCancellation()
+        guard watch.clock.now < deadline, let response = try result.get() else {
             throw TransportError.locate(
                 TransportError(.deadlineExceeded, at: .head), in: request, after: watch.clock.now - start)
         }

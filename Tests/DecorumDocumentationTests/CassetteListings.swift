@@ -116,6 +116,20 @@ struct MemberTests {
 }
 
 extension CassetteRules {
+    static let localServer = CassetteRules(matching: [.method, .pathAndQuery, .body])
+
+    static var withoutVersion: CassetteRules {
+        var rules = CassetteRules()
+        rules.beforeMatching = { interaction in
+            var interaction = interaction
+            interaction.request.url = interaction.request.url.replacingOccurrences(of: "/v1/", with: "/")
+            return interaction
+        }
+        return rules
+    }
+}
+
+extension CassetteRules {
     static let inOrder = CassetteRules(order: .strict)
 }
 

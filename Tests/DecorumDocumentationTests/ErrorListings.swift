@@ -1,5 +1,7 @@
 import Decorum
+import DecorumEndpoints
 import Foundation
+import HTTPTypes
 import Testing
 
 @Suite struct ErrorListings {
@@ -40,6 +42,58 @@ import Testing
         case let error as StatusError where error.status == .notFound: "This page is gone."
         case let error as StatusError: error.problem ?? "The server has a problem."
         default: "Something went wrong."
+        }
+    }
+}
+
+@Suite struct MessageListings {
+    private struct Problem: Decodable { let message: String }
+
+    func message(for error: any Error) -> String? {
+        switch error {
+        case is CancellationError: nil
+        case let error as TransportError where error.isTimeout: "The server takes too long."
+        case let error as TransportError where error.meansServerNotReached: "You seem to be offline."
+        case is TransportError, is ContentCodingError: "The server does not answer as it should."
+        case let error as PacingError: "The server asks to wait until \(error.date)."  // nothing was sent
+        case let error as RefusalError: error.problem(as: Problem.self)?.message ?? words(for: error.statusError)
+        case let error as StatusError: words(for: error)  // of a plain request
+        case let error as ResponseDecodingError where error.contentType?.hasPrefix("text/html") == true:
+            "This network may want you to sign in: open a page in the browser."
+        case is ResponseDecodingError: "The server sends something that this app does not understand."
+        default: "Something went wrong."
+        }
+    }
+
+    func words(for error: StatusError) -> String {
+        switch (error.status.code, error.retryDate) {
+        case (401, _): "Please sign in again."
+        case (403, let date?), (429, let date?): "The limit is used up. Try again at \(date)."
+        case (403, nil): "You are not allowed to do this."
+        case (404, _), (410, _): "It does not exist any more."
+        case (422, _): "Please correct: \(error.fieldProblems.compactMap(\.name).joined(separator: ", "))."
+        case (500..., let date?): "The server is busy until \(date)."
+        case (500..., nil): "The server has a problem. Try again later."
+        default: error.problem ?? "The server refuses this."
+        }
+    }
+
+    @Test func messages() async throws {
+        let page = Response(status: .ok, fields: [.contentType: "text/html; charset=utf-8"], body: "<html></html>")
+        let error = await #expect(throws: ResponseDecodingError.self) {
+            try await page.decode([String].self, upTo: 1 << 10)
+        }
+        #expect(message(for: try #require(error))?.hasPrefix("This network may want") == true)
+        let date = try #require(HTTPField.Name("Retry-After"))
+        for (status, fields, text) in [
+            (.unauthorized, [:], "Please sign in again."), (.forbidden, [:], "You are not allowed to do this."),
+            (.tooManyRequests, [date: "60"], "The limit is used up. Try again at "),
+            (.serviceUnavailable, [date: "60"], "The server is busy until "),
+            (.badGateway, [:], "The server has a problem. Try again later."),
+            (.conflict, [:], "The server refuses this."),
+        ] as [(HTTPResponse.Status, HTTPFields, String)] {
+            let response = Response(status: status, fields: fields)
+            #expect(words(for: StatusError(method: .get, origin: nil, response: response)).hasPrefix(text), "\(status)")
         }
     }
 }

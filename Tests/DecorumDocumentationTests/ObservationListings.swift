@@ -22,6 +22,12 @@ import Testing
         _ = connection
     }
 
+    fileprivate func observingByValue(analytics: Analytics) throws {
+        let connection = try StandardStack(.app).composed(
+            observer: ClosureObserver { event in analytics.count(event.routeName, isError: event.isError) })
+        _ = connection
+    }
+
     @Test func exchangeStatistics() async throws {
         let request = try Request.get("https://example.com/feed")
 

@@ -27,6 +27,22 @@ import Testing
         await #expect(throws: TransportError.self) { try await call.value }
     }
 
+    @Test func hangingServer() async throws {
+        var stack = StandardStack(.app, for: "https://api.example.com/")
+
+        let clock = ImpatientClock()
+        let stub = StubConnection(clock: clock) { _ in
+            try await clock.sleep(for: .seconds(3600))
+            return Response(status: .ok)
+        }
+        stack.time = .init(call: .seconds(30), attempt: .seconds(2))
+        stack.retries?.budget = .perCall
+        let connection = try stack.composed(over: stub, clock: clock)
+
+        let error = await #expect(throws: TransportError.self) { try await connection.send(.get("feed")) }
+        #expect(error?.code == .deadlineExceeded && stub.requests.count == 4)
+    }
+
     @Test func virtualClock() async throws {
         let stub = StubConnection(Response(status: .serviceUnavailable), Response(status: .ok))
         let request = try Request.get("https://api.example.com/")

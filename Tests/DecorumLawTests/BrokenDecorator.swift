@@ -231,6 +231,24 @@ struct BrokenDecorator: Sendable, CustomTestStringConvertible {
         .init(.shownDeclarations, "declares what it does not do") { base in
             Broken(base, facts: [.changesContent]) { request, base in try await base.send(request) }
         },
+        .init(.shownDeclarations, "declares credentials that it does not add") { base in
+            Broken(base, facts: [.addsCredentials]) { request, base in try await base.send(request) }
+        },
+        .init(
+            .shownDeclarations, "declares a signature, and adds the same key to each request",
+            adding: [.first, .second]
+        ) { base in keyed(base, facts: [.addsCredentials, .signs]) },
+        .init(
+            .shownDeclarations, "binds the key that it declares, and not the other one", adding: [.first, .second]
+        ) { base in
+            let bound = keyed(base, facts: [.addsCredentials, .bindsToOrigins])
+            return Broken(base, layer: bound.layer) { request, base in
+                guard request.head.authority == "foreign.example" else { return try await bound.send(request) }
+                var request = request
+                request.head.headerFields[.second] = "second"
+                return try await base.send(request)
+            }
+        },
         .init(.declaredAnswering, and: [.principals], "answers from memory in silence") { base in
             let heads = Box<[String: HTTPResponse]>([:])
             return Broken(base) { request, base in
@@ -295,4 +313,21 @@ extension Error {
     fileprivate var wrapped: any Error {
         self is CancellationError ? self : TransportError(.other, at: .head, underlying: self)
     }
+}
+
+/// A layer that adds the same two keys to each request, and declares one as secret.
+private func keyed(_ base: AnyConnection, facts: Set<Layer.Fact>) -> Broken {
+    let layer = Layer(name: "broken", facts: facts.union([.changesSignedParts]), secretFields: [.first])
+    return Broken(base, layer: layer) { request, base in
+        var request = request
+        request.head.headerFields[.first] = "first"
+        request.head.headerFields[.second] = "second"
+        request.options.secretFields.insert(.first)
+        return try await base.send(request)
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let first = HTTPField.Name("X-First-Key") ?? .authorization
+    fileprivate static let second = HTTPField.Name("X-Second-Key") ?? .authorization
 }

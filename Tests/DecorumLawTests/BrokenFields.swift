@@ -43,7 +43,10 @@ extension BrokenDecorator {
                 return response
             }
         },
-        .init(.declaredSecrets, "adds credentials in a field that it does not name", adding: [.userAgent]) { base in
+        .init(
+            .declaredSecrets, and: [.shownDeclarations], "adds credentials in a field that it does not name",
+            adding: [.userAgent]
+        ) { base in
             Broken(base, facts: [.changesSignedParts, .addsCredentials]) { request, base in
                 var request = request
                 request.head.headerFields[.userAgent] = "broken; key=1"

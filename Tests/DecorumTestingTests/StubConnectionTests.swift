@@ -1,6 +1,7 @@
 import Decorum
 import DecorumTesting
 import Foundation
+import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct StubConnectionTests {
@@ -55,6 +56,26 @@ import Testing
         try await clock.waitForSleepers(2)
         call.cancel()
         await #expect(throws: CancellationError.self) { try await call.value }
+    }
+
+    @Test func `An answer that sleeps for too long on an impatient clock ends at the deadline`() async throws {
+        let clock = ImpatientClock()
+        let isOver = Mutex(false)
+        let stub = StubConnection(clock: clock) { _ in
+            try await clock.sleep(for: .seconds(60))
+            isOver.withLock { $0 = true }
+            return Response(status: .ok)
+        }
+        let start = clock.now
+        for number in 1...40 {
+            var request = try Request.get("https://a.example/")
+            request.options.deadline = clock.now + .seconds(2)
+            let late = request
+            let error = await #expect(throws: TransportError.self) { try await stub.send(late) }
+            #expect(error?.code == .deadlineExceeded && error?.elapsed == .seconds(2))
+            #expect(clock.now - start == .seconds(2 * number))
+        }
+        #expect(!isOver.withLock { $0 })
     }
 
     @Test func `Without a clock, an answer takes as long as it likes`() async throws {

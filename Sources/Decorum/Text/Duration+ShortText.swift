@@ -4,9 +4,9 @@ extension Duration {
     var shortText: String {
         let (seconds, attoseconds) = max(self, .zero).components
         switch seconds {
-        case 172_800...: return "\(seconds / 86_400) days"
-        case 7_200...: return "\(seconds / 3_600) h"
-        case 600...: return "\(seconds / 60) min"
+        case 172_800...: return "\((seconds + 43_200) / 86_400) days"
+        case 7_200...: return "\((seconds + 1_800) / 3_600) h"
+        case 600...: return "\((seconds + 30) / 60) min"
         default: break
         }
         if seconds > 0 {

@@ -6,10 +6,15 @@ public import Foundation
 /// Use it for a subject that waits, such as a layer that retries, where a suite examines the outcome alone. A time limit,
 /// such as a deadline, is no sleep: it passes only once sleeps have moved the time as far, so a whole stack takes this clock.
 ///
+/// In an answer of a ``StubConnection`` with this clock, a sleep that is longer than the time of the request ends with it: the
+/// clock then stands at the deadline, as after a server that hangs.
+///
 /// A cassette with a clock that was created without a date takes the date of its recordings from the system.
 public final class ImpatientClock: DatedClock {
     /// The time, on which limits sleep until sleeps have moved it as far.
     private let clock: VirtualClock
+    /// The deadline of the request that a stub is answering in this task.
+    @TaskLocal static var answerDeadline: ContinuousClock.Instant?
     /// Whether the clock was created without a date.
     fileprivate let isUndated: Bool
 
@@ -33,8 +38,11 @@ public final class ImpatientClock: DatedClock {
     /// Moves the time to an instant, unless the task is cancelled.
     public func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
         try Task.checkCancellation()
-        clock.advance(to: deadline)
+        let end = Self.answerDeadline.map { min(deadline, $0) } ?? deadline
+        clock.advance(to: end)
         await Task.yield()
+        // The answer would be cancelled at its deadline, before its sleep is over.
+        guard end == deadline else { throw CancellationError() }
         try Task.checkCancellation()
     }
 

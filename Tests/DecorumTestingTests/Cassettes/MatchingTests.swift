@@ -34,6 +34,19 @@ import Testing
         #expect(URLKey.key(of: one, ignoring: SecretNames([])) != URLKey.key(of: other, ignoring: SecretNames([])))
     }
 
+    @Test(arguments: [
+        ("http://127.0.0.1:40617/items?b=2&a=1", "http://127.0.0.1:45555/items?a=1&b=2", true),
+        ("https://a.example", "http://b.example/", true), ("https://a.example?q=1", "http://b.example:81/?q=1", true),
+        ("https://a.example//b/C", "https://c.example//b/C", true),
+        ("https://a.example//b/C", "https://c.example//b/c", false),
+        ("https://a.example/items?a=1", "https://a.example/items?a=2", false),
+    ])
+    func `Paths and queries are compared whatever the origins`(one: String, other: String, areSame: Bool) {
+        let rule = MatchingRule.pathAndQuery
+        let keys = [one, other].map { rule.key(RecordedRequest(method: "GET", url: $0)) }
+        #expect((keys[0] == keys[1]) == areSame)
+    }
+
     @Test func `A key is its own key`() {
         let generator = SeededGenerator(seed: 4)
         let alphabet = Array("ab%2F&=?/#:@[] +Ää~\"".unicodeScalars)

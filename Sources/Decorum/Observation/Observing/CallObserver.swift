@@ -92,7 +92,7 @@ extension CallObserver {
 
 /// Gets a report on each exchange when it has ended, as ``ExchangeStatistics`` does.
 ///
-/// To use a closure instead, see ``Connection/observing(as:clock:generator:_:)``. To hear of an exchange while it goes on, see
+/// To use a closure instead, see ``ClosureObserver``. To hear of an exchange while it goes on, see
 /// ``CallObserver``.
 public protocol ExchangeObserver: CallObserver {
     /// Records an event.

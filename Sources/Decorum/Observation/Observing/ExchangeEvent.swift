@@ -138,3 +138,31 @@ extension ExchangeEvent.Outcome {
         }
     }
 }
+
+extension ExchangeEvent: CustomStringConvertible, CustomDebugStringConvertible {
+    /// The event as one line, as in `call GET users/{name} of https://a.example: 200 (network) after 31.2 ms`.
+    public var description: String {
+        let number = attempt.map { " \($0)" } ?? ""
+        let route = routeName.map { " \($0)" } ?? ""
+        let place = origin.map { " of \($0)" } ?? ""
+        let code = statusCode.map { "\($0)\(source.map { " (\($0))" } ?? "")" }
+        let end = [code, outcome.words].compactMap(\.self).joined(separator: ", ")
+        let again = retries > 0 ? ", sent again \(retries)×" : ""
+        return "\(scope.rawValue)\(number) \(method)\(route)\(place): \(end) after \(duration.shortText)\(again)"
+    }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+}
+
+extension ExchangeEvent.Outcome {
+    /// The end in words; nil where the status says it all.
+    fileprivate var words: String? {
+        switch self {
+        case .finished: nil
+        case .failed(let name): "failed with \(name)"
+        case .cancelled: "cancelled"
+        case .abandoned: "the rest of the body dropped"
+        }
+    }
+}

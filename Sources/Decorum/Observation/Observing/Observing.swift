@@ -66,7 +66,7 @@ extension Connection {
         generator: any RandomGenerator = SystemGenerator(),
         _ record: @escaping @Sendable (_ event: ExchangeEvent) -> Void
     ) -> some Connection {
-        observing(ClosureObserver(closure: record), as: scope, clock: clock, generator: generator)
+        observing(ClosureObserver(record), as: scope, clock: clock, generator: generator)
     }
 }
 
@@ -197,13 +197,5 @@ extension ExchangeReport {
     fileprivate var answer: ResponseMetadata? {
         guard case .failed(let error as StatusError) = ending else { return metadata }
         return error.response.metadata
-    }
-}
-
-struct ClosureObserver: ExchangeObserver {
-    let closure: @Sendable (ExchangeEvent) -> Void
-
-    func record(_ event: ExchangeEvent) {
-        closure(event)
     }
 }

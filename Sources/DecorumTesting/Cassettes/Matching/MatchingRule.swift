@@ -70,6 +70,13 @@ public struct MatchingRule: Sendable {
     /// the order of query items of different names are ignored.
     public static let url = url(ignoring: [])
 
+    /// The paths and the queries are equivalent, as by ``url``, whatever the origins.
+    ///
+    /// Use it in place of ``url`` for a local server whose port changes from run to run.
+    public static let pathAndQuery = MatchingRule("path and query", .url) {
+        URLKey.append("http://any" + URLKey.target(of: $0.url), ignoring: SecretNames([]), to: &$1)
+    }
+
     /// The bodies are equivalent: JSON by value, forms by their items, multipart without the boundary, else each byte.
     public static let body = body(ignoring: [])
 

@@ -34,6 +34,12 @@ enum URLKey {
         if key.count == start { key.removeLast() }
     }
 
+    /// The part of a URL behind its origin.
+    static func target(of url: String) -> String {
+        let bytes = Array(url.utf8)
+        return String(decoding: bytes[authority(in: bytes[...]).upperBound...], as: UTF8.self)
+    }
+
     /// Whether a URL is its own key: `http` or `https`, a host in lower case without a port, and a path without a query,
     /// a fragment and percent-encoding.
     ///

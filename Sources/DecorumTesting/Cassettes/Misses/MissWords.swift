@@ -17,11 +17,15 @@ struct MissWords {
     private static let additional =
         "no recording has this path; it may be a request that the test did not send when it was recorded"
 
+    private static let elsewhere =
+        "the recorded request went to another origin; where the port of a local server changes from run to run, match by "
+        + "`.pathAndQuery` in place of `.url`"
+
     /// The explanation for a request and the recording that is nearest to it; `hasPath` tells whether any recording has the
-    /// path of the request.
+    /// path of the request at its origin, and `isElsewhere` whether the nearest one has it at another origin.
     func explanation(
         _ nearest: Int?, _ difference: RequestDifference?, _ finding: PlaybackIndex.Finding, isPlayed: Bool,
-        hasPath: Bool
+        hasPath: Bool, isElsewhere: Bool
     ) -> String {
         guard let nearest, let difference else {
             return recorded.isEmpty ? "the cassette holds no interaction" : newTest
@@ -30,6 +34,7 @@ struct MissWords {
         guard difference.disagreements.isEmpty else {
             let compared = Self.compared(difference, nearest, isPlayed: isPlayed, by: tests)
             guard !hasPath else { return compared }
+            guard !isElsewhere else { return "\(Self.elsewhere)\n\(compared)" }
             return Self.additional + (difference.agreements.isEmpty ? "" : "\n\(compared)")
         }
         guard !cassette.owners.withheld.contains(nearest) else {

@@ -23,6 +23,11 @@ struct URLNearness: Comparable {
     /// The part of a URL before its query.
     static func address(of url: String) -> Substring { url.prefix { $0 != "?" && $0 != "#" } }
 
+    /// Whether two URLs have the same path, whatever their origins.
+    static func haveSamePath(_ one: String, _ other: String) -> Bool {
+        address(of: URLKey.target(of: one)) == address(of: URLKey.target(of: other))
+    }
+
     static func < (one: Self, other: Self) -> Bool { (one.rank, one.detail) < (other.rank, other.detail) }
 }
 

@@ -64,14 +64,19 @@ extension DecoratorLaw {
     /// A declared effect that does not exist causes needless warnings, and keeps other layers out of places that would
     /// be correct for them. Describe by an ``ActivePath`` the exchange on which the layer has the effect; an effect
     /// that needs more than one exchange is excluded with that reason.
+    ///
+    /// A layer adds credentials if it sets a field that is secret by definition or by a declaration, or a query item that the
+    /// options name as secret. It signs if these depend on the request. A layer that binds to origins sends requests to other
+    /// origins as they are. A fact about what may happen, such as “varies per send”, need not be shown.
     public static let shownDeclarations = DecoratorLaw(
         "declarations are shown", "A layer has each effect that it declares, and sends as often as it says."
     ) { subject in
-        let declared = try subject.declaredFacts().intersection(ShownEffects.observable)
-        var missing = declared
+        let declared = try subject.declaredFacts()
+        var missing = declared.intersection(ShownEffects.observable)
         for path in subject.provocations + ActivePath.shows where !missing.isEmpty {
             missing.subtract(try await ShownEffects.of(subject, on: path))
         }
+        if missing.contains(.signs), try await ShownEffects.signs(subject) { missing.remove(.signs) }
         let answering: Set<Layer.Fact> = [.answers, .sharesResponses]
         if !missing.isDisjoint(with: answering), try await ShownEffects.sharesRequests(subject) {
             missing.subtract(answering)
@@ -97,15 +102,25 @@ extension DecoratorLaw {
     }
 
     /// Demands that a request to another origin carries no credentials of the layer.
+    ///
+    /// A credential that the layer names nowhere is found by the change that it makes, unless the decorator consists of
+    /// other layers too, which may have changed the request.
     private static func requireBinding(_ subject: DecoratorSubject) async throws {
         let probe = Probe { _, _ in Response(status: .ok) }
-        _ = try? await subject.connection(over: probe).send(.get("https://foreign.example/"))
-        let secret = try subject.ownLayers(over: probe).reduce(into: Set()) { names, layer in
-            if layer.facts.contains(.bindsToOrigins) { names.formUnion(layer.secretFields) }
+        let original = try Request.get("https://foreign.example/")
+        _ = try? await subject.connection(over: probe).send(original)
+        let own = try subject.ownLayers(over: probe)
+        let bindsAlone = own.allSatisfy { $0.facts.contains(.bindsToOrigins) }
+        let secret = own.filter { $0.facts.contains(.bindsToOrigins) }.reduce(into: HTTPField.Name.credentials) {
+            $0.formUnion($1.secretFields)
         }
         for request in probe.requests {
-            let sent = Set(request.head.headerFields.map(\.name)).intersection(secret)
+            let changes = request.head.changes(from: original.head)
+            let sent = bindsAlone ? changes.fields : changes.fields.intersection(secret)
             try require(sent.isEmpty, "A layer that binds its credentials sent \(sent) to another origin.")
+            try require(
+                !bindsAlone || !changes.hasTarget,
+                "A layer that binds its credentials changed the target of a request to another origin.")
         }
     }
 }

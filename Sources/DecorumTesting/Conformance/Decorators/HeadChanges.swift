@@ -15,3 +15,8 @@ extension HTTPRequest {
         return HeadChanges(hasTarget: head != original, fields: changed)
     }
 }
+
+extension HTTPField.Name {
+    /// The fields of requests that carry credentials by definition (RFC 9110, section 11; RFC 6265, section 4.2).
+    static let credentials: Set<HTTPField.Name> = [.authorization, .proxyAuthorization, .cookie]
+}

@@ -90,7 +90,7 @@ extension DecoratorLaw {
         let secretFields = layers.reduce(into: Set()) { $0.formUnion($1.secretFields) }
         let facts = layers.reduce(into: Set()) { $0.formUnion($1.facts) }
 
-        let credentials = changes.fields.intersection([.authorization, .proxyAuthorization, .cookie])
+        let credentials = changes.fields.intersection(HTTPField.Name.credentials)
         try require(
             credentials.isSubset(of: secretFields),
             "After \(path), the request carries credentials in \(credentials), which no layer calls secret.")

@@ -7,7 +7,7 @@ struct ShownEffects {
     /// The facts that behaviour can show, so that a declaration of one can be checked in both directions.
     static let observable: Set<Layer.Fact> = [
         .answers, .resends, .inventsAnswers, .changesSignedParts, .changesContent, .changesResponse, .decodesContent,
-        .setsPrincipal, .setsOrigin, .makesIdempotent, .sharesResponses,
+        .setsPrincipal, .setsOrigin, .makesIdempotent, .sharesResponses, .addsCredentials, .signs,
     ]
 
     /// The facts of one exchange along a path.
@@ -17,7 +17,8 @@ struct ShownEffects {
         let request = try path.request()
         let record = Monitor(Record())
         let result = try await path.provoke(subject, with: request, on: conditions, recording: record)
-        var facts = facts(of: result.sent.filter { !subject.isOwnRequest($0.head) }, asked: request)
+        let forwarded = result.sent.filter { !subject.isOwnRequest($0.head) }
+        var facts = facts(of: forwarded, asked: request, secrets: result.own.secretFields)
         if result.sent.count > 1 { facts.insert(.resends) }
         for sent in result.requests where !sent.body.isEmpty {
             let content = try? await sent.body.collectAll().data
@@ -39,8 +40,12 @@ struct ShownEffects {
     }
 
     /// The facts that the heads and the options of sent requests show.
-    private static func facts(of sent: [Request], asked: Request) -> Set<Layer.Fact> {
+    private static func facts(
+        of sent: [Request], asked: Request, secrets: Set<HTTPField.Name>
+    ) -> Set<Layer.Fact> {
         var facts: Set<Layer.Fact> = []
+        let added = sent.map { $0.credentials(addedTo: asked, secrets: secrets) }
+        if added.contains(where: { !$0.isEmpty }) { facts.insert(.addsCredentials) }
         for request in sent {
             let changes = request.head.changes(from: asked.head)
             if changes.hasTarget || !changes.fields.isEmpty { facts.insert(.changesSignedParts) }
@@ -66,6 +71,22 @@ struct ShownEffects {
         }
     }
 
+    /// Returns whether the credentials of requests depend on their target, their method or their content.
+    static func signs(_ subject: DecoratorSubject) async throws -> Bool {
+        let requests = [
+            try Request.get("\(DecoratorLaw.origin)/resource"), try .get("\(DecoratorLaw.origin)/other?page=2"),
+            try .put("\(DecoratorLaw.origin)/resource", body: "content"),
+        ]
+        var shown: Set<[String]> = []
+        for request in requests {
+            let probe = Probe { _, _ in Response(status: .ok) }
+            _ = try? await subject.connection(over: probe).send(request)
+            let secrets = try subject.ownLayers(over: probe).secretFields
+            shown.insert(probe.requests.first?.credentials(addedTo: request, secrets: secrets) ?? [])
+        }
+        return shown.count > 1
+    }
+
     /// Returns whether two equal requests at the same time are sent once.
     static func sharesRequests(_ subject: DecoratorSubject) async throws -> Bool {
         let gate = Gate()
@@ -83,6 +104,21 @@ struct ShownEffects {
         for call in calls { _ = try? await call.value() }
         return probe.requests.count == 1
     }
+}
+
+extension Request {
+    /// The credentials that layers have added to a request: the values of secret fields and of secret query items.
+    fileprivate func credentials(addedTo original: Request, secrets: Set<HTTPField.Name>) -> [String] {
+        let changes = head.changes(from: original.head)
+        let fields = changes.fields.intersection(secrets.union(options.secretFields).union(HTTPField.Name.credentials))
+        let query = options.secretQueryItems == original.options.secretQueryItems ? [] : [head.path ?? ""]
+        return fields.sorted { $0.canonicalName < $1.canonicalName }.flatMap { head.headerFields[values: $0] } + query
+    }
+}
+
+extension [Layer] {
+    /// The fields that the layers declare as secret.
+    fileprivate var secretFields: Set<HTTPField.Name> { reduce(into: []) { $0.formUnion($1.secretFields) } }
 }
 
 extension ActivePath {

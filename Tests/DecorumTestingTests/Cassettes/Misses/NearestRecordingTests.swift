@@ -55,6 +55,14 @@ import Testing
         #expect(!(try await miss(get("/items/1?a=b"), recorded: recorded).contains(additional)))
     }
 
+    @Test func `A recording of the same path at another origin is told as such`() async throws {
+        let elsewhere = try Request.get("http://127.0.0.1:40617/items?b=2&a=1")
+        let here = try Request.get("http://127.0.0.1:45555/items?a=1&b=2")
+        let text = try await miss(here, recorded: [elsewhere])
+        #expect(text.contains("the recorded request went to another origin;"), "\(text)")
+        #expect(text.contains("`.pathAndQuery`") && !text.contains("no recording has this path"), "\(text)")
+    }
+
     @Test func `A path that has changed at its start is near by its end`() async throws {
         let recorded = try ["/items?page=2&per_page=3", "/items?per_page=3"].map(get)
         let text = try await miss(get("/v2/items?per_page=3"), recorded: recorded)

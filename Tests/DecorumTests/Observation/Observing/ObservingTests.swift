@@ -45,9 +45,23 @@ import Testing
             timeToHead: .milliseconds(30), duration: .milliseconds(30), bytesSent: 8, bytesReceived: 3, attempts: 1,
             source: .stub)
         #expect(events.all == [event])
+        #expect("\(event)" == "call POST users/{name} of https://a.example:8443: 201 (stub) after 30.0 ms")
         #expect(!"\(events.all)".contains("s3cret") && !"\(events.all)".contains("ann?"))
         #expect(response.body.bytes == Data("abc".utf8))
         #expect(stub.requests == [request])
+    }
+
+    @Test(
+        arguments: [
+            (ExchangeEvent.Outcome.failed(name: "timedOut"), nil, "attempt 2 GET: failed with timedOut after 1.50 s"),
+            (.cancelled, nil, "attempt 2 GET: cancelled after 1.50 s"),
+            (.abandoned, .ok, "attempt 2 GET: 200, the rest of the body dropped after 1.50 s"),
+        ] as [(ExchangeEvent.Outcome, HTTPResponse.Status?, String)])
+    func `An event is printed as one line`(outcome: ExchangeEvent.Outcome, status: HTTPResponse.Status?, text: String) {
+        let event = ExchangeEvent(
+            scope: .attempt, callID: 1, attempt: 2, method: .get, status: status, outcome: outcome,
+            duration: .milliseconds(1500))
+        #expect("\(event)" == text && event.debugDescription == text)
     }
 
     @Test func `A streamed body is reported at its end`() async throws {
