@@ -1,5 +1,6 @@
 import Decorum
 import DecorumEndpoints
+import DecorumTesting
 import Foundation
 import HTTPTypes
 import Testing
@@ -92,8 +93,10 @@ import Testing
             (.badGateway, [:], "The server has a problem. Try again later."),
             (.conflict, [:], "The server refuses this."),
         ] as [(HTTPResponse.Status, HTTPFields, String)] {
-            let response = Response(status: status, fields: fields)
-            #expect(words(for: StatusError(method: .get, origin: nil, response: response)).hasPrefix(text), "\(status)")
+            let connection = StubConnection(Response(status: status, fields: fields)).validatingStatus()
+            let request = try Request.get("https://a.example/")
+            let error = await #expect(throws: StatusError.self) { try await connection.send(request) }
+            #expect(words(for: try #require(error)).hasPrefix(text), "\(status)")
         }
     }
 }

@@ -35,8 +35,3 @@ public struct MediaRange: Sendable, Hashable, ExpressibleByStringLiteral {
         return "\(type);q=0" + (digits.isEmpty ? "" : ".\(digits)")
     }
 }
-
-extension [MediaRange] {
-    /// The value of the field `Accept`; nil without a range.
-    var fieldText: String? { isEmpty ? nil : map(\.fieldText).joined(separator: ", ") }
-}

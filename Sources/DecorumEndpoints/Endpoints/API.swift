@@ -13,8 +13,6 @@ public struct API: Sendable {
     /// The encoder of ``RequestContent/json(_:using:)`` and ``Sample/json(_:status:using:)`` without one of their own; nil
     /// for the standard one.
     public var encoder: JSONEncoder?
-    /// The field `Accept` of endpoints that would ask for `application/json`; nil for that.
-    let accept: String?
     /// The type of the API's own errors, as its responses of other statuses have them in JSON; nil for none.
     let problem: ProblemReading?
     /// The clock that dates the arrival of a refusal, from which its `Retry-After` counts.
@@ -26,15 +24,13 @@ public struct API: Sendable {
     ///   - decoder: The decoder for JSON.
     ///   - encoder: The encoder for JSON; nil for the standard one.
     ///   - limit: The largest number of bytes of content to read into memory; by default, 16 MiB.
-    ///   - ranges: The media types of the API's JSON, such as `"application/vnd.github+json"`; empty for `application/json`.
     ///   - clock: The clock that dates the arrival of a refusal, from which its `Retry-After` counts.
     public init(
         decoder: JSONDecoder = JSONDecoder(), encoder: JSONEncoder? = nil, limit: Int = 16 << 20,
-        accepting ranges: [MediaRange] = [], clock: any DatedClock = SystemClock()
+        clock: any DatedClock = SystemClock()
     ) {
         settings = ReadingSettings(decoder: decoder, limit: limit)
         self.encoder = encoder
-        accept = ranges.fieldText
         problem = nil
         self.clock = clock
     }
@@ -45,16 +41,14 @@ public struct API: Sendable {
     ///   - decoder: The decoder for JSON.
     ///   - encoder: The encoder for JSON; nil for the standard one.
     ///   - limit: The largest number of bytes of content to read into memory; by default, 16 MiB.
-    ///   - ranges: The media types of the API's JSON, such as `"application/vnd.github+json"`; empty for `application/json`.
     ///   - problem: The type of the API's own errors, which are JSON.
     ///   - clock: The clock that dates the arrival of a refusal, from which its `Retry-After` counts.
     public init<Problem: Decodable & Sendable>(
         decoder: JSONDecoder = JSONDecoder(), encoder: JSONEncoder? = nil, limit: Int = 16 << 20,
-        accepting ranges: [MediaRange] = [], problem: Problem.Type, clock: any DatedClock = SystemClock()
+        problem: Problem.Type, clock: any DatedClock = SystemClock()
     ) {
         settings = ReadingSettings(decoder: decoder, limit: limit)
         self.encoder = encoder
-        accept = ranges.fieldText
         self.problem = ProblemReading(problem)
         self.clock = clock
     }

@@ -2,12 +2,12 @@ public import Decorum
 import HTTPTypes
 
 extension Endpoint {
-    /// States the media types to ask for, in the place of those of ``reading`` and of the ``API``.
+    /// States the media types to ask for, in the place of those of ``reading``.
     ///
     /// - Parameter ranges: The types, the preferred ones first.
     /// - Returns: The endpoint with the field `Accept` (RFC 9110, section 12.5.1).
     public func accepting(_ ranges: MediaRange...) -> Self {
-        setting(.accept, ranges.fieldText ?? "")
+        setting(.accept, ranges.map(\.fieldText).joined(separator: ", "))
     }
 
     /// Makes the call depend on the version of the resource that the caller knows, so that no other update is lost.
@@ -46,13 +46,9 @@ extension Endpoint {
 
     /// The fields of the request, with those that follow from the reading.
     ///
-    /// - Parameter api: The API that the request goes to; nil where none is known.
-    /// - Returns: The fields.
     /// - Throws: `InvalidRequestError` for credentials, and for a precondition that never holds.
-    func requestFields(of api: API?) throws(InvalidRequestError) -> HTTPFields {
-        var accept = reading.accept
-        if let ownTypes = api?.accept, accept == "application/json" { accept = ownTypes }
-        guard !fields.isEmpty else { return AcceptFields.accepting(accept) }
+    func requestFields() throws(InvalidRequestError) -> HTTPFields {
+        guard !fields.isEmpty else { return AcceptFields.accepting(reading.accept) }
         for name in [HTTPField.Name.authorization, .proxyAuthorization, .cookie] where fields.contains(name) {
             throw InvalidRequestError(
                 .invalidField,
@@ -64,7 +60,7 @@ extension Endpoint {
                 .invalidField, "The endpoint “\(path.text)” has a weak tag in If-Match, which never matches.")
         }
         var fields = fields
-        if let accept, !fields.contains(.accept) { fields[.accept] = accept }
+        if let accept = reading.accept, !fields.contains(.accept) { fields[.accept] = accept }
         return fields
     }
 }

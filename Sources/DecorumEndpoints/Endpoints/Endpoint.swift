@@ -78,7 +78,7 @@ public struct Endpoint<Value: Sendable>: Sendable {
 
     /// Makes the request with the encoder of an API.
     func request(of api: API?) throws -> Request {
-        let fields = try requestFields(of: api)
+        let fields = try requestFields()
         var expansion = PathExpansion(template: path.text, parameters: parameters)
         try expansion.run()
         var target = expansion.path

@@ -1,7 +1,4 @@
-import Decorum
 import DecorumEndpoints
-import DecorumTesting
-import Foundation
 import Testing
 
 @Suite struct TypedFieldTests {
@@ -28,18 +25,6 @@ import Testing
         #expect(fields[.ifMatch] == #""v1""#)
         #expect(fields[.accept] == "text/csv, text/*;q=0.5, image/*;q=0")
         #expect(try Endpoint<Void>.put("items/1").ifAbsent().request().head.headerFields[.ifNoneMatch] == "*")
-    }
-
-    @Test func `An API has a media type of its own for JSON alone, unless an endpoint names others`() async throws {
-        let stub = StubConnection { _ in Response(status: .ok, fields: [.contentType: "application/json"], body: "[]") }
-        let api = API(accepting: ["application/vnd.api+json", MediaRange("application/json", quality: 0.5)])
-        let connection = try stub.calling(api, at: "https://api.example.com/")
-        _ = try await connection.value(of: Endpoint<[String]>.get("items"))
-        _ = try await connection.value(of: Endpoint<[String]>.get("items").accepting("application/json"))
-        _ = try await connection.value(of: Endpoint<Data>.get("items"))
-        #expect(
-            stub.requests.map { $0.head.headerFields[.accept] }
-                == ["application/vnd.api+json, application/json;q=0.5", "application/json", nil])
     }
 
     @Test func `A weak tag never matches, so that it is refused`() throws {
