@@ -115,6 +115,17 @@ const char *decorum_curl_text(
     return value;
 }
 
+const char *decorum_curl_certificate(const decorum_curl *library, void *easy, int number) {
+    static const char name[] = "Cert:";
+    struct decorum_curl_certificates *certificates = NULL;
+    library->easy_getinfo(easy, DECORUM_CURL_INFORMATION_CERTINFO, &certificates);
+    if (!certificates || number < 0 || number >= certificates->count) return NULL;
+    for (const struct decorum_curl_line *line = certificates->lists[number]; line; line = line->next) {
+        if (line->text && strncmp(line->text, name, sizeof name - 1) == 0) return line->text + sizeof name - 1;
+    }
+    return NULL;
+}
+
 void *decorum_curl_list_append(const decorum_curl *library, void *list, const char *line) {
     return library->slist_append(list, line);
 }

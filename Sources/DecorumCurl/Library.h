@@ -33,6 +33,7 @@ enum {
     DECORUM_CURL_VERSION_FIRST = 0,
     DECORUM_CURL_MESSAGE_DONE = 1,
     DECORUM_CURL_BLOB_NOCOPY = 0,
+    DECORUM_CURL_INFORMATION_CERTINFO = 0x400022,
 };
 
 /// The start of `curl_version_info_data`, which every version has.
@@ -58,6 +59,18 @@ struct decorum_curl_message {
         void *whatever;
         int result;
     } data;
+};
+
+/// `struct curl_slist`.
+struct decorum_curl_line {
+    char *text;
+    struct decorum_curl_line *next;
+};
+
+/// `struct curl_certinfo`.
+struct decorum_curl_certificates {
+    int count;
+    struct decorum_curl_line **lists;
 };
 
 /// `struct curl_blob`.

@@ -129,7 +129,7 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
         var response = try await base.send(request)
         // The answer belongs to a user who is no longer signed in here.
         guard tokens.generation == lease.generation else { throw SignedOutError(.signedOut) }
-        if response.status == .unauthorized { response.metadata.refusesCredentials = true }
+        if response.head.code == 401 { response.metadata.refusesCredentials = true }
         return response
     }
 }
@@ -137,7 +137,7 @@ struct TokenAuthenticatingConnection<Base: Connection>: ComposedConnection {
 extension Response {
     /// Whether a server, and not a store, says that the token is not valid (RFC 6750, section 3.1).
     fileprivate var rejectsToken: Bool {
-        guard metadata.refusesCredentials, metadata.source != .cache else { return false }
+        guard head.code == 401, metadata.source != .cache else { return false }
         return challenges.contains { $0.scheme == "bearer" && $0["error"] == OAuthError.Code.invalidToken.name }
     }
 }

@@ -35,6 +35,7 @@ enum decorum_curl_number_option {
     DECORUM_CURL_OPTION_CONNECTTIMEOUT_MS = 156,
     DECORUM_CURL_OPTION_HTTP_TRANSFER_DECODING = 157,
     DECORUM_CURL_OPTION_HTTP_CONTENT_DECODING = 158,
+    DECORUM_CURL_OPTION_CERTINFO = 172,
     DECORUM_CURL_OPTION_PROTOCOLS = 181,
     DECORUM_CURL_OPTION_PATH_AS_IS = 234,
     DECORUM_CURL_OPTION_PIPEWAIT = 237,
@@ -246,6 +247,11 @@ long decorum_curl_number(const decorum_curl *library, void *easy, enum decorum_c
 int64_t decorum_curl_offset(const decorum_curl *library, void *easy, enum decorum_curl_offset_information information);
 /// Returns a text that belongs to the handle, or null.
 const char *decorum_curl_text(const decorum_curl *library, void *easy, enum decorum_curl_text_information information);
+
+/// Returns a certificate of the server as PEM, by its number in the chain, which belongs to the handle; null where there is none.
+///
+/// Only a handle with `CERTINFO` whose transfer has made a TLS handshake has certificates.
+const char *decorum_curl_certificate(const decorum_curl *library, void *easy, int number);
 
 /// Returns the list with a copy of the line at its end; or null, and the list is unchanged.
 void *decorum_curl_list_append(const decorum_curl *library, void *list, const char *line);

@@ -28,6 +28,8 @@ package final class SecureServer: Sendable {
     package var url: String { "https://127.0.0.1:\(port)" }
     /// The root certificate that signed the server's certificate.
     package var root: URL { script.folder.appendingPathComponent("root.pem") }
+    /// The certificate of the server.
+    package var certificate: URL { script.folder.appendingPathComponent("server.pem") }
     /// A folder that holds ``root`` under the name that OpenSSL looks for; only an openssl server has it.
     package var folderOfRoots: URL { script.folder.appendingPathComponent("roots") }
     /// A root certificate that did not sign the certificate of an openssl server.

@@ -35,6 +35,43 @@ extension IsolatedTests {
             await expectRefusal(server.url) { $0.roots = .file(URL(filePath: "/nowhere.pem")) }
         }
 
+        @Test func `The first response of a connection reports the chain where it is asked for`() async throws {
+            let server = try await SecureServer.openssl("-www")
+            let text = try String(contentsOf: server.certificate, encoding: .utf8)
+            let expected = try #require(Data(pemCertificate: text))
+            var tls = CurlConnection.TLS()
+            tls.roots = .file(server.root)
+            let silent = try await CurlConnection(tls: tls).send(.get(server.url + "/"))
+            #expect(silent.metadata.serverCertificates == [])
+
+            tls.reportsCertificates = true
+            let connection = try CurlConnection(tls: tls)
+            let responses = try await withThrowingTaskGroup { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        let response = try await connection.send(.get(server.url + "/"))
+                        try await response.body.drain(upTo: 1 << 20)
+                        return response.metadata
+                    }
+                }
+                return try await group.reduce(into: [ResponseMetadata]()) { $0.append($1) }
+            }
+            for metadata in responses {
+                let isReused = metadata.timings?.isConnectionReused == true
+                #expect(metadata.serverCertificates.first == (isReused ? nil : expected))
+            }
+            #expect(responses.contains { $0.timings?.isConnectionReused == false })
+        }
+
+        @Test(arguments: [
+            "", "-----BEGIN CERTIFICATE-----", "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----",
+            "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----", "AAAA",
+            "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----",
+        ])
+        func `A text that is no certificate is none`(text: String) {
+            #expect(Data(pemCertificate: text) == nil)
+        }
+
         /// Sends a request on a handle with another folder of certificates than the default of the library.
         private func code(of url: String, trusting folder: URL, _ tls: CurlConnection.TLS?) throws -> Int32 {
             let library = try CurlLibrary()

@@ -92,6 +92,9 @@ extension CurlConnection {
         public var pinnedKeys: [Data] = []
         /// The certificate that is shown to a server that asks for one; nil for none.
         public var identity: Identity?
+        /// Whether responses have the certificates of their server in ``ResponseMetadata/serverCertificates``; by default, not,
+        /// since it takes time in each handshake.
+        public var reportsCertificates = false
 
         /// Creates options that trust the servers that the system trusts.
         public init() {}
@@ -100,6 +103,7 @@ extension CurlConnection {
 
 extension CurlConnection.TLS {
     func add(to options: inout CurlOptions) {
+        options.reportsCertificates = reportsCertificates
         options.add(.number(DECORUM_CURL_OPTION_SSLVERSION, Int(minimumVersion.number)))
         for option in roots.options(
             DECORUM_CURL_OPTION_CAINFO, DECORUM_CURL_OPTION_CAINFO_BLOB, DECORUM_CURL_OPTION_CAPATH)

@@ -41,6 +41,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         let final: CurlResponseHead
         let informational: [CurlResponseHead]
         let timings: TransferTimings
+        let certificates: [Data]
     }
 
     /// The next part of the body.
@@ -137,6 +138,7 @@ final class CurlExchange: TransportExchange, @unchecked Sendable {
         metadata.target = target
         if let routeName = request.routeName { metadata.routeName = routeName }
         metadata.timings = head.timings
+        if !head.certificates.isEmpty { metadata.serverCertificates = head.certificates }
         if !head.informational.isEmpty {
             metadata.informational = head.informational.compactMap(\.response)
         }

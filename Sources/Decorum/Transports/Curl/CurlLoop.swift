@@ -20,7 +20,7 @@ import DecorumCurl
         self.queue = queue
         self.options = options
         multi = queue.multi
-        context = CurlTransfer.Context(usesUnixSocket: options.unixSocket != nil)
+        context = CurlTransfer.Context(options)
         admission = CurlAdmission(limit: options.connectionsPerHost) { $0.isRunning }
     }
 

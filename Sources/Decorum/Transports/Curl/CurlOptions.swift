@@ -27,6 +27,8 @@ struct CurlOptions: Sendable {
     var connectionsPerHost = Int.max
     /// The path of the Unix socket that all requests go to; nil for the network.
     var unixSocket: String?
+    /// Whether the certificates of servers are kept for their responses.
+    var reportsCertificates = false
     private var added: [Option] = []
 
     init(secureVersion: Int, clearVersion: Int) {
@@ -66,6 +68,7 @@ struct CurlOptions: Sendable {
         // Otherwise a transfer that ends during its name lookup makes the thread, and all transfers, wait for the lookup.
         easy.suggest(DECORUM_CURL_OPTION_QUICK_EXIT, 1)
         easy.refuseRewinding()
+        if reportsCertificates { easy.set(DECORUM_CURL_OPTION_CERTINFO, 1) }
         for option in added { option.apply(to: easy) }
         if let unixSocket { easy.set(DECORUM_CURL_OPTION_UNIX_SOCKET_PATH, unixSocket) }
     }

@@ -68,7 +68,8 @@ extension CurlTransfer {
             easy?.suggest(DECORUM_CURL_OPTION_VERBOSE, 1)
         }
         let received = CurlExchange.Head(
-            final: head, informational: response.informational, timings: timings(of: head))
+            final: head, informational: response.informational, timings: timings(of: head),
+            certificates: context?.reportsCertificates == true ? easy?.certificates ?? [] : [])
         exchange?.state.withLock { state in
             state.head = received
             state.stage = .body

@@ -8,6 +8,7 @@ final class CurlTransfer {
     final class Context {
         let sockets = CurlSockets()
         let usesUnixSocket: Bool
+        let reportsCertificates: Bool
         /// The exchanges with news for their readers, who are woken once in each turn.
         var eventful: [CurlExchange] = []
         /// The hosts that have answered with HTTP/1 alone where HTTP/2 was offered within TLS.
@@ -18,8 +19,9 @@ final class CurlTransfer {
         /// The transfers of which libcurl may not report that the response has ended.
         var unreported: [CurlTransfer] = []
 
-        init(usesUnixSocket: Bool) {
-            self.usesUnixSocket = usesUnixSocket
+        init(_ options: CurlOptions) {
+            usesUnixSocket = options.unixSocket != nil
+            reportsCertificates = options.reportsCertificates
         }
 
         func noteVersion(of host: CurlHost, isHTTP1: Bool) {
