@@ -22,6 +22,9 @@ struct ContentLines {
 
         /// The content as text; nil if it is none.
         var text: String? { bytes.contains(0) ? nil : String(validating: bytes, as: UTF8.self) }
+
+        /// Whether a placeholder stands in it.
+        var holdsSecret: Bool { text?.contains(Pseudonym.erasedText) ?? false }
     }
 
     let lines: RequestLines
@@ -82,7 +85,7 @@ struct ContentLines {
         // Where the recorded text has a placeholder, the live one may have the secret in any line.
         if recorded.contains(Pseudonym.erasedText), let line = pair[1], pair[0] != nil {
             let shown = lines.excerpt(pair[0] ?? "")
-            return "\(place)\(shown)  →  \(RequestLines.unshown(line))"
+            return "\(place)\(shown)  →  \(RequestLines.unshownSecret(line))"
         }
         guard let first = pair[0], let second = pair[1] else {
             let counts = "\(old.count) lines  →  \(new.count) lines"
@@ -151,9 +154,12 @@ struct ContentLines {
             }
             if old.bytes != new.bytes { found += differences(old, new).map { line(name, $0) } }
         }
+        let isBesideSecret = (recorded + live).contains { $0.content.holdsSecret }
         for (name, _) in live {
             guard let new = rest[name]?.popFirst() else { continue }
-            found.append(line(name, "the recording has none  →  \(summary(of: new))"))
+            let isText = new.text != nil && ContentKind(mediaType: new.mediaType) != .multipart
+            let value = isBesideSecret && isText ? RequestLines.unshown("a text") : summary(of: new)
+            found.append(line(name, "the recording has none  →  \(value)"))
         }
         return found
     }
