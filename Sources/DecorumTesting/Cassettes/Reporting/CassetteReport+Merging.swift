@@ -44,12 +44,12 @@ extension CassetteReport {
             cassette.verified += ending.verified
             cassette.missed += ending.missed
             cassette.changed += ending.changed
-            for recording in ending.outdated where !cassette.outdated.contains(recording) {
-                cassette.outdated.append(recording)
-            }
+            let outdated = Set(cassette.outdated.map(\.withoutLine))
+            cassette.outdated += ending.outdated.filter { !outdated.contains($0.withoutLine) }
             cassette.outdated.sort { $0.number < $1.number }
             if let unplayed = ending.unplayed {
-                cassette.unplayed = cassette.unplayed.map { $0.filter(Set(unplayed).contains) } ?? unplayed
+                let left = Set(unplayed.map(\.withoutLine))
+                cassette.unplayed = cassette.unplayed.map { $0.filter { left.contains($0.withoutLine) } } ?? unplayed
             }
             for mask in ending.masked where !cassette.masked.contains(mask) { cassette.masked.append(mask) }
         }
@@ -59,6 +59,11 @@ extension CassetteReport {
     mutating func conclude(unopened: (_ files: [String]) -> [String]) {
         self.unopened = isPartial ? [] : unopened(cassettes.map(\.file))
         for index in cassettes.indices {
+            // The lines are those of the file that a test has opened, and a recording moves them.
+            if cassettes[index].recorded > 0 {
+                cassettes[index].outdated = cassettes[index].outdated.map(\.withoutLine)
+                cassettes[index].unplayed = cassettes[index].unplayed?.map(\.withoutLine)
+            }
             let cases = isPartial ? nil : cassettes[index].cases
             let replaced = cases.map { TestCase.replaced(recorded: Set($0.recorded), opened: Set($0.opened)) } ?? [:]
             cassettes[index].changedTests = replaced.keys.sorted()
@@ -87,5 +92,14 @@ extension CassetteReport {
             cassettes.insert(Cassette(file: file), at: index)
         }
         change(&cassettes[index])
+    }
+}
+
+extension CassetteReport.Recording {
+    /// The recording, known by its number and its request alone.
+    fileprivate var withoutLine: Self {
+        var recording = self
+        recording.line = nil
+        return recording
     }
 }

@@ -10,8 +10,9 @@ public struct CassetteReport: Sendable, Hashable, Codable {
         public let number: Int
         /// The method and the URL, redacted.
         public let request: String
-        /// Its line in the file, counted from 1; nil if the format of the file has no lines.
-        public let line: Int?
+        /// Its line in the file, counted from 1; nil if the format of the file has no lines, or if a test of the run has
+        /// recorded on the file, since the line may be another one then.
+        public internal(set) var line: Int?
         /// The tests of a suite that have recorded it, where the suite shares the cassette.
         public let tests: [String]
     }

@@ -139,6 +139,22 @@ import Testing
                 "  unused    interaction 2  GET https://api.example.com/b  (line 3, recorded by FeedTests.feed)\n"))
     }
 
+    @Test func `A file on which a test has recorded is reported without the lines of the old one`() async throws {
+        try write(["/a", "/b"], to: "feed.json", day: "2020-01-01")
+        var rules = CassetteRules(unused: .allow)
+        rules.expiry = .init(after: .seconds(86_400), .warn)
+        rules.reportReplacements = nil
+        try await test("feed.json", ["/a"], rules: rules)
+        #expect(try report.report().cassettes.first?.outdated.map(\.line) == [1])
+        try await test("feed.json", ["/a", "/new"], mode: .append, rules: rules)
+        let found = try #require(try report.report().cassettes.first)
+        #expect(found.recorded == 1)
+        #expect(found.outdated.map(\.request) == ["GET https://api.example.com/a"])
+        #expect(found.outdated.map(\.line) == [nil])
+        #expect(try report.report().unused.map { $0.recordings.map(\.line) } == [[nil]])
+        #expect(!(try folder.text("report.txt").contains("(line ")))
+    }
+
     @Test func `Unused interactions that fail their test are reported too`() async throws {
         try write(["/a", "/b"], to: "feed.json")
         try await test("feed.json", ["/a"])
