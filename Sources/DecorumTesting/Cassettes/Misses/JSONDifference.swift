@@ -3,7 +3,8 @@ import DecorumArchive
 
 /// A difference between two JSON values, with a path such as `$.items[3].name`.
 struct JSONDifference: Hashable {
-    let path: String
+    /// The steps from the root, such as `.items`, `[3]` and `.name`.
+    private let steps: [String]
     /// The recorded value; nil if absent.
     let recorded: JSONValue?
     /// The live value; nil if absent.
@@ -23,7 +24,7 @@ struct JSONDifference: Hashable {
     private struct Comparison {
         let limit: Int
         var differences: [JSONDifference] = []
-        /// The path from the root, joined only for a difference that is reported.
+        /// The steps from the root.
         var path: [String] = []
 
         mutating func compare(_ recorded: JSONValue?, _ live: JSONValue?) {
@@ -66,8 +67,7 @@ struct JSONDifference: Hashable {
 
         private mutating func add(_ recorded: JSONValue?, _ live: JSONValue?, isBesideSecret: Bool) {
             differences.append(
-                JSONDifference(
-                    path: "$" + path.joined(), recorded: recorded, live: live, isBesideSecret: isBesideSecret))
+                JSONDifference(steps: path, recorded: recorded, live: live, isBesideSecret: isBesideSecret))
         }
 
         /// A member, identified by its name and the number of members of that name before it.
@@ -94,14 +94,16 @@ extension JSONDifference {
     /// Whether the live value may hold the secret of which the recorded one holds the placeholder.
     private var hidesSecret: Bool { recorded?.holdsSecret ?? false }
 
-    /// The place and both values, as they may be shown to a person.
-    func line(masking scanner: SecretScanner) -> String {
-        let place = scanner.masked(path)
+    /// The place and both values, as they may be shown to a person; `shown` is the whole recorded value with the placeholders of
+    /// its file.
+    func line(masking scanner: SecretScanner, shown document: JSONValue? = nil) -> String {
+        let place = scanner.masked("$" + steps.joined())
         guard let recorded else {
             let value = isBesideSecret ? live?.unshown : nil
             return "\(place)  the recording has none  →  \(value ?? shown(live, masking: scanner))"
         }
-        let old = recorded.excerpt(masking: scanner)
+        let written = recorded.holdsSecret ? document?.value(at: steps) : nil
+        let old = (written ?? recorded).excerpt(masking: scanner)
         guard let live else { return "\(place)  \(old)  →  this request has none" }
         let new = live.excerpt(masking: scanner)
         // Two masked secrets would look the same.
@@ -115,6 +117,18 @@ extension JSONDifference {
 }
 
 extension JSONValue {
+    /// The value at the end of some steps; nil if there is none.
+    fileprivate func value(at steps: [String]) -> JSONValue? {
+        steps.reduce(self as JSONValue?) { value, step in
+            switch value {
+            case .object(let members): members.first { "." + $0.name == step }?.value
+            case .array(let elements):
+                Int(step.dropFirst().dropLast()).flatMap { $0 < elements.count ? elements[$0] : nil }
+            default: nil
+            }
+        }
+    }
+
     /// Whether a placeholder stands in the value, or in any value within it.
     fileprivate var holdsSecret: Bool {
         switch self {

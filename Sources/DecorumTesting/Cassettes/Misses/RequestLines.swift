@@ -9,6 +9,8 @@ struct RequestLines {
     static let limit = 8
 
     let scanner: SecretScanner
+    /// The recorded request with the placeholders of its file; nil to show it as it is compared.
+    var shown: RecordedRequest?
 
     /// The lines for a rule by which the requests do not agree; the keys are those of the rule for the requests.
     func of(
