@@ -30,6 +30,9 @@ final class ExchangeRecording: Sendable {
     /// The number of the event that answered the request; nil while it is under way.
     var answered: Int? { monitor.read(\.answered) }
 
+    /// The URL of the request, which is not redacted.
+    var url: String { monitor.read(\.interaction.request.url) }
+
     /// The kind of the failure of an exchange without a response; nil if it has not failed.
     var failureKind: String? { monitor.read { $0.interaction.response == nil ? $0.interaction.failure?.kind : nil } }
 

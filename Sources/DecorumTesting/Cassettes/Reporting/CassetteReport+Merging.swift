@@ -11,6 +11,8 @@ extension CassetteReport {
         /// The recordings that the test has not played; nil if it has failed, or has not replayed the file.
         var unplayed: [Recording]?
         var masked: [Mask] = []
+        /// The reasons why the test has failed.
+        var causes: Set<String> = []
     }
 
     /// Adds that a test opens a file; `name` is that of the test if it is a case, and `recorded` are the cases in the file.
@@ -37,6 +39,12 @@ extension CassetteReport {
 
     /// Adds the end of a test.
     mutating func end(_ file: String, _ ending: Ending) {
+        for text in ending.causes {
+            let index = causes.firstIndex { $0.text == text } ?? causes.endIndex
+            if index == causes.endIndex { causes.append(Cause(text: text, tests: 0)) }
+            causes[index].tests += 1
+        }
+        causes.sort { ($1.tests, $0.text) < ($0.tests, $1.text) }
         change(file) { cassette in
             cassette.finished += ending.isFinished ? 1 : 0
             cassette.recorded += ending.recorded
